@@ -1,0 +1,133 @@
+"""A key or a login becomes an Actor; one-time links open the first door."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from allauth.account.adapter import DefaultAccountAdapter
+from django.contrib.auth.tokens import PasswordResetTokenGenerator
+from django.http import HttpRequest
+from django.middleware.csrf import CsrfViewMiddleware
+from django.utils.encoding import force_str
+from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
+
+from memory import keys
+from memory.models import Membership, User
+from memory.rules import errors
+from memory.rules.actors import Actor, Role
+
+SESSION_WORKSPACE: Final = "workspace"
+SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class ClosedSignup(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is untyped
+    """People are invited by an admin; nobody signs up."""
+
+    def is_open_for_signup(self, request: HttpRequest) -> bool:  # noqa: ARG002
+        """Nobody may."""
+        return False
+
+
+class _LoginLinks(PasswordResetTokenGenerator):
+    """Signs a login link that dies with the login it allows: the hash holds the time of
+    the last one. Valid for PASSWORD_RESET_TIMEOUT (three days)."""
+
+    key_salt = "crewship_memory.auth.LoginLinks"
+
+
+_links = _LoginLinks()
+
+
+def login_path(user: User) -> str:
+    """Return the path of a fresh one-time login link."""
+    name = urlsafe_base64_encode(user.pk.encode())
+    return f"/login/{name}/{_links.make_token(user)}/"
+
+
+def user_of_link(name: str, token: str) -> User | None:
+    """Return whom a link lets in, None when it is used, expired or forged."""
+    try:
+        pk = force_str(urlsafe_base64_decode(name))
+    except (ValueError, UnicodeDecodeError):
+        return None
+    user = User.objects.filter(pk=pk, is_active=True).first()
+    return user if user is not None and _links.check_token(user, token) else None
+
+
+# ── From a request to an actor ───────────────────────────────────────────────
+def token_of(request: HttpRequest) -> str | None:
+    """Return the bearer key a request carries, in any of the three accepted ways."""
+    header = request.headers.get("Authorization", "")
+    kind, _, value = header.partition(" ")
+    if kind.lower() in ("bearer", "token") and value.strip():
+        return value.strip()
+    return request.headers.get("X-API-Key") or None
+
+
+def _check_workspace_header(request: HttpRequest, actor: Actor) -> None:
+    """A header may name the workspace, but never another one than the key's."""
+    named = request.headers.get("X-Workspace-ID")
+    if named and named != actor.workspace_id:
+        raise errors.NotFound
+
+
+def memberships(user: User) -> list[Membership]:
+    """Return the workspaces a person belongs to, by name."""
+    rows = Membership.objects.filter(user=user).select_related("workspace")
+    return list(rows.order_by("workspace__slug"))
+
+
+def actor_of_session(request: HttpRequest) -> Actor | None:
+    """Return the signed-in person in the workspace the session chose."""
+    user = request.user
+    if not isinstance(user, User) or not user.is_active:
+        return None
+    mine = memberships(user)
+    if not mine:
+        return None
+    chosen = request.session.get(SESSION_WORKSPACE)
+    member = next((m for m in mine if m.workspace_id == chosen), mine[0])
+    return Actor(
+        role=Role(member.role),
+        workspace_id=member.workspace_id,
+        id=user.id,
+        label=user.email,
+    )
+
+
+class _Csrf(CsrfViewMiddleware):
+    def _reject(self, request: HttpRequest, reason: str) -> Any:  # noqa: ARG002
+        return reason
+
+
+def _csrf_holds(request: HttpRequest) -> bool:
+    def nothing(_request: HttpRequest) -> Any:
+        return None
+
+    check = _Csrf(nothing)
+    check.process_request(request)
+    return check.process_view(request, nothing, (), {}) is None
+
+
+class KeyOrSession:
+    """The API's authentication: a bearer key first, else a session with CSRF."""
+
+    openapi_type = "http"
+    openapi_scheme = "bearer"
+
+    def __call__(self, request: HttpRequest) -> Actor:
+        """Return the actor, or raise Unauthenticated."""
+        token = token_of(request)
+        if token is not None:
+            actor = keys.authenticate(token)
+            if actor is None:
+                raise errors.Unauthenticated
+            _check_workspace_header(request, actor)
+            return actor
+        actor = actor_of_session(request)
+        if actor is None:
+            raise errors.Unauthenticated
+        if request.method not in SAFE and not _csrf_holds(request):
+            raise errors.Forbidden("The CSRF token is missing or wrong.", code="csrf")
+        _check_workspace_header(request, actor)
+        return actor

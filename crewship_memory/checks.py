@@ -1,0 +1,1 @@
+"""System checks with hints; `manage.py check` and `doctor` run them."""

@@ -1,0 +1,48 @@
+"""Reads the script beside the code; the only place that touches a disk."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from crewship_memory.demo import model
+
+Table: TypeAlias = "dict[str, model.Json]"
+
+FOLDER = Path(__file__).parent / "script"
+
+
+@cache
+def document(name: str) -> Table:
+    """Shared between callers, so nobody may change what it returns."""
+    return tomllib.loads((FOLDER / name).read_text(encoding="utf-8"))
+
+
+def thread_names() -> list[str]:
+    return sorted(f"threads/{path.name}" for path in FOLDER.glob("threads/*.toml"))
+
+
+def tables(value: model.Json) -> list[Table]:
+    rows = value if isinstance(value, list) else []
+    return [row for row in rows if isinstance(row, dict)]
+
+
+def texts(value: model.Json) -> list[str]:
+    rows = value if isinstance(value, list) else []
+    return [row for row in rows if isinstance(row, str)]
+
+
+def text(row: Table, key: str) -> str:
+    return str(row[key])
+
+
+def optional_text(row: Table, key: str) -> str | None:
+    return str(row[key]) if key in row else None
+
+
+def number(row: Table, key: str, default: float) -> float:
+    value = row.get(key, default)
+    return float(value) if isinstance(value, int | float) else default

@@ -1,0 +1,59 @@
+"""The actor on every page request, and what the frame around a page needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable  # noqa: TC003
+from typing import TYPE_CHECKING, Any
+
+from django.http import HttpRequest, HttpResponse  # noqa: TC002
+from django.utils.cache import patch_vary_headers
+
+from crewship_memory import auth, problems
+from memory import queries
+from memory.models import User
+from memory.rules import errors
+
+if TYPE_CHECKING:
+    from memory.rules.actors import Actor
+
+API_PREFIXES = ("/api/", "/gateway/", "/compat/", "/mcp")
+
+
+class ActorMiddleware:
+    """Puts ``request.actor`` on pages and turns a HouseError into a page."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Set the actor; let pages vary on htmx requests."""
+        if request.path.startswith(API_PREFIXES):
+            return self.get_response(request)
+        request.actor = None  # type: ignore[attr-defined]
+        if request.user.is_authenticated:
+            request.actor = auth.actor_of_session(request)  # type: ignore[attr-defined]
+        response = self.get_response(request)
+        patch_vary_headers(response, ["HX-Request", "Cookie"])
+        return response
+
+    def process_exception(
+        self, request: HttpRequest, exception: Exception
+    ) -> HttpResponse | None:
+        """Show a refusal as a page with its real status."""
+        if isinstance(exception, errors.HouseError):
+            return problems.page(request, exception)
+        return None
+
+
+def frame(request: HttpRequest) -> dict[str, Any]:
+    """Return what base.html needs: who, where, and which other workspaces there are."""
+    actor: Actor | None = getattr(request, "actor", None)
+    if actor is None or not isinstance(request.user, User):
+        return {"actor": None}
+    return {
+        "actor": actor,
+        "workspace": queries.workspace(actor),
+        "memberships": auth.memberships(request.user),
+        "crew_count": len(queries.crews(actor)),
+        "agent_count": len(queries.agents(actor)),
+    }

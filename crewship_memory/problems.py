@@ -1,0 +1,145 @@
+"""A refusal becomes problem+json or a page; nobody else mentions HTTP."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import structlog
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from ninja import NinjaAPI, Schema
+from ninja.errors import (
+    AuthenticationError,
+    HttpError,
+    Throttled,
+    ValidationError,
+)
+from pydantic import ConfigDict
+
+from memory.rules import errors
+
+CONTENT_TYPE: Final = "application/problem+json"
+log = structlog.get_logger(__name__)
+
+
+class Problem(Schema):
+    """An error as RFC 9457 describes it, with a stable code."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+
+
+RESPONSES: Final[dict[int, Any]] = dict.fromkeys(
+    (400, 401, 403, 404, 409, 413, 415, 422, 429, 503), Problem
+)
+
+
+def body(error: errors.HouseError) -> dict[str, Any]:
+    """Return an error as a problem document."""
+    code = error.problem_code
+    return {
+        **error.fields,
+        "type": f"urn:crewship-memory:problem:{code}",
+        "title": error.title,
+        "status": error.status,
+        "detail": error.detail,
+        "code": code,
+    }
+
+
+def response(error: errors.HouseError) -> HttpResponse:
+    """Return an error as problem+json, with Retry-After and WWW-Authenticate."""
+    answer = HttpResponse(
+        json.dumps(body(error), ensure_ascii=False),
+        content_type=CONTENT_TYPE,
+        status=error.status,
+    )
+    if isinstance(error, errors.TooMany):
+        answer["Retry-After"] = str(error.fields.get("retry_after", 1))
+    if isinstance(error, errors.Unauthenticated):
+        answer["WWW-Authenticate"] = 'Bearer realm="crewship-memory"'
+    return answer
+
+
+def page(request: HttpRequest, error: errors.HouseError) -> HttpResponse:
+    """Return an error as a page, or as a fragment for htmx, with its real status."""
+    htmx = getattr(request, "htmx", None)
+    part = "#message" if htmx and not htmx.boosted else ""
+    return render(request, f"error.html{part}", {"error": error}, status=error.status)
+
+
+def _where(loc: tuple[Any, ...]) -> str:
+    """Return where a field is, without the door's own names for its body."""
+    hidden = ("body", "query", "path", "header", "payload_in", "data")
+    return ".".join(str(part) for part in loc if part not in hidden) or "body"
+
+
+def _invalid(error: ValidationError) -> errors.Invalid:
+    """Turn field errors into sentences; what the caller sent is never repeated."""
+    faults = [
+        {
+            "field": _where(tuple(fault.get("loc", ()))),
+            "code": str(fault.get("type", "invalid")),
+            "message": str(fault.get("msg", "invalid")),
+        }
+        for fault in error.errors[:20]
+    ]
+    first = faults[0] if faults else {"field": "body", "message": "invalid"}
+    return errors.Invalid(f"{first['field']}: {first['message']}", errors=faults)
+
+
+class BadRequest(errors.HouseError):
+    """Not even readable: broken JSON, a broken encoding."""
+
+    code, status, title = "bad_request", 400, "Not readable"
+    sentence = "The body is not valid JSON."
+
+
+class Unsupported(errors.HouseError):
+    """The body is of a kind that nobody here reads."""
+
+    code, status, title = "unsupported_media_type", 415, "Unsupported media type"
+    sentence = "Send JSON: Content-Type application/json."
+
+
+def _of_http(error: HttpError) -> errors.HouseError:
+    kinds = {401: errors.Unauthenticated, 404: errors.NotFound, 413: errors.TooLarge}
+    kind = kinds.get(error.status_code)
+    if kind is None:
+        return BadRequest()
+    return kind(str(error))
+
+
+def install(api: NinjaAPI) -> None:
+    """Answer every exception of an API in one shape."""
+
+    @api.exception_handler(errors.HouseError)
+    def _house(_request: HttpRequest, error: errors.HouseError) -> HttpResponse:
+        return response(error)
+
+    @api.exception_handler(ValidationError)
+    def _shape(_request: HttpRequest, error: ValidationError) -> HttpResponse:
+        return response(_invalid(error))
+
+    @api.exception_handler(AuthenticationError)
+    def _nobody(_request: HttpRequest, _error: AuthenticationError) -> HttpResponse:
+        return response(errors.Unauthenticated())
+
+    @api.exception_handler(Throttled)
+    def _throttled(_request: HttpRequest, error: Throttled) -> HttpResponse:
+        return response(errors.TooMany(retry_after=max(1, round(error.wait or 1))))
+
+    @api.exception_handler(HttpError)
+    def _http(_request: HttpRequest, error: HttpError) -> HttpResponse:
+        return response(_of_http(error))
+
+    @api.exception_handler(Exception)
+    def _bug(_request: HttpRequest, error: Exception) -> HttpResponse:
+        log.exception("unexpected_error", error=type(error).__name__)
+        return response(errors.HouseError("Something went wrong on our side."))

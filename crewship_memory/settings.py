@@ -1,0 +1,267 @@
+"""Every setting, and the only place where the environment is read.
+
+Embedded (the default) and scale-out differ by two variables: DATABASE_URL, REDIS_URL.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+import environ
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+env = environ.FileAwareEnv()
+
+
+def _data_dir() -> Path:
+    folder = Path(env.str("CREWSHIP_DATA_DIR", str(BASE_DIR / "data"))).resolve()
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return folder
+
+
+def _kept_secret(name: str, file: str) -> str:
+    """Return a secret from the environment, or make one and keep it in the data folder.
+
+    O_EXCL decides when two processes start at once: the loser reads the winner's file.
+    """
+    given = env.str(name, "")
+    if given:
+        return given
+    folder = DATA_DIR / "keys"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    path = folder / file
+    fresh = folder / f".{file}.{os.getpid()}.{secrets.token_hex(4)}"
+    if not path.exists():
+        fresh.write_text(secrets.token_urlsafe(48), encoding="ascii")
+        fresh.chmod(0o600)
+        try:
+            # A hard link appears whole or not at all; the loser keeps the winner's.
+            os.link(fresh, path)
+        except FileExistsError:
+            pass
+        finally:
+            fresh.unlink()
+    return path.read_text(encoding="ascii").strip()
+
+
+def _one_of(name: str, default: str, allowed: tuple[str, ...]) -> str:
+    value = env.str(name, default)
+    if value not in allowed:
+        message = f"{name} must be one of {', '.join(allowed)}; it is {value!r}."
+        raise ValueError(message)
+    return str(value)
+
+
+# ── Where things live ────────────────────────────────────────────────────────
+DATA_DIR = _data_dir()
+SECRET_KEY = _kept_secret("CREWSHIP_SECRET_KEY", "secret.key")
+JOURNAL_KEY = _kept_secret("CREWSHIP_JOURNAL_KEY", "journal.key")
+
+# ── The web ──────────────────────────────────────────────────────────────────
+DEBUG = env.bool("CREWSHIP_DEBUG", False)
+ALLOWED_HOSTS: list[str] = env.list(
+    "CREWSHIP_ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"]
+)
+CSRF_TRUSTED_ORIGINS: list[str] = env.list("CREWSHIP_TRUSTED_ORIGINS", default=[])
+HTTPS = env.bool("CREWSHIP_HTTPS", False)
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+SESSION_COOKIE_AGE = 12 * 3600
+SESSION_COOKIE_NAME = "crewship_session"
+CSRF_COOKIE_NAME = "crewship_csrf"
+SECURE_SSL_REDIRECT = HTTPS
+SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
+ROOT_URLCONF = "crewship_memory.urls"
+WSGI_APPLICATION = "crewship_memory.wsgi.application"
+APPEND_SLASH = True
+
+INSTALLED_APPS = [
+    "crewship_memory.apps.Roof",
+    "memory.apps.MemoryConfig",
+    "episodic.apps.EpisodicConfig",
+    "gdpr.apps.GdprConfig",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.humanize",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "django_htmx",
+    "django_structlog",
+    "template_partials",
+    "lucide",
+    "csp",
+    "ninja",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "django_structlog.middlewares.RequestMiddleware",
+    "crewship_memory.middleware.ActorMiddleware",
+]
+
+TEMPLATES: list[dict[str, Any]] = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "crewship_memory.middleware.frame",
+            ],
+            "builtins": ["crewship_memory.templatetags.ui"],
+        },
+    }
+]
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'self'"],
+        "img-src": ["'self'", "data:"],
+        "object-src": ["'none'"],
+        "base-uri": ["'self'"],
+        "form-action": ["'self'"],
+        "frame-ancestors": ["'none'"],
+    }
+}
+
+# ── Signing in ───────────────────────────────────────────────────────────────
+AUTH_USER_MODEL = "memory.User"
+AUTHENTICATION_BACKENDS = [
+    "django.contrib.auth.backends.ModelBackend",
+    "allauth.account.auth_backends.AuthenticationBackend",
+]
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.Argon2PasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {
+        "NAME": f"django.contrib.auth.password_validation.{name}",
+    }
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "home"
+ACCOUNT_ADAPTER = "crewship_memory.auth.ClosedSignup"
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_LOGOUT_ON_GET = False
+ACCOUNT_SESSION_REMEMBER = False
+ACCOUNT_RATE_LIMITS = {
+    "login": "30/m/ip",
+    "login_failed": "10/m/ip,5/5m/key",
+    "reauthenticate": "10/m/user",
+}
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+MFA_TOTP_ISSUER = "Crewship Memory"
+EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+
+
+# ── The database ─────────────────────────────────────────────────────────────
+def _database() -> dict[str, Any]:
+    config = env.db("DATABASE_URL", f"sqlite:///{DATA_DIR / 'crewship.sqlite3'}")
+    if config["ENGINE"] == "django.db.backends.sqlite3":
+        # IMMEDIATE: a transaction that reads and then writes would otherwise die with
+        # "database is locked" as soon as a second writer exists.
+        config["OPTIONS"] = {
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 20,
+            "init_command": (
+                "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; "
+                "PRAGMA secure_delete=ON; PRAGMA foreign_keys=ON; "
+                "PRAGMA mmap_size=268435456; PRAGMA cache_size=-32000; "
+                "PRAGMA temp_store=MEMORY; PRAGMA journal_size_limit=67108864;"
+            ),
+        }
+        config["CONN_MAX_AGE"] = None
+    else:
+        config["OPTIONS"] = {"pool": {"min_size": 2, "max_size": 16}}
+    config["ATOMIC_REQUESTS"] = False
+    return dict(config)
+
+
+DATABASES = {"default": _database()}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+MIGRATION_MODULES = {}
+
+# ── Background work, cache ───────────────────────────────────────────────────
+REDIS_URL = env.str("REDIS_URL", "")
+CELERY_BROKER_URL = REDIS_URL or "memory://"
+CELERY_BROKER_TRANSPORT_OPTIONS = {} if REDIS_URL else {"polling_interval": 0.05}
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TIMEZONE = "UTC"
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CACHES = {
+    "default": (
+        {
+            "BACKEND": "django.core.cache.backends.redis.RedisCache",
+            "LOCATION": REDIS_URL,
+        }
+        if REDIS_URL
+        else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+    )
+}
+
+# ── Embedding and recall ─────────────────────────────────────────────────────
+EMBEDDER = _one_of("CREWSHIP_EMBEDDER", "local", ("local", "ollama", "none", "hashing"))
+LOCAL_MODEL = env.str("CREWSHIP_LOCAL_MODEL", "minilm")
+EMBED_THREADS = env.int("CREWSHIP_EMBED_THREADS", 2)
+OLLAMA_HOST = env.str("OLLAMA_HOST", "http://127.0.0.1:11434")
+OLLAMA_MODEL = env.str("OLLAMA_MODEL", "nomic-embed-text")
+OLLAMA_TIMEOUT = env.float("OLLAMA_TIMEOUT", 15.0)
+QUERY_CACHE = env.int("CREWSHIP_QUERY_CACHE", 2048)
+RATE_LIMIT = env.str("CREWSHIP_RATE_LIMIT", "6000/m")
+
+# ── Words, files, logs ───────────────────────────────────────────────────────
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_I18N = True
+USE_TZ = True
+STATIC_URL = "/static/"
+STATIC_ROOT = DATA_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    },
+}
+SILENCED_SYSTEM_CHECKS: list[str] = []
+LOG_LEVEL = env.str("CREWSHIP_LOG_LEVEL", "INFO")
+LOG_FORMAT = _one_of("CREWSHIP_LOG_FORMAT", "console", ("console", "json"))

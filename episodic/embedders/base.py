@@ -1,0 +1,314 @@
+"""The seam between the index and whatever turns text into vectors.
+
+It owns the protocol that every embedder speaks, the family of errors they raise, the
+wrapper that remembers whether the embedder really answers (configured is not the same
+as working), and the cache of query vectors, which holds text and can forget it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict, deque
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+Vectors = NDArray[np.float32]
+"""Rows of unit length, n by dim; or one such vector, (dim,)."""
+
+CACHED_QUERIES = 2048
+RECENT_CALLS = 60
+
+T = TypeVar("T")
+
+
+class Embedder(Protocol):
+    """Turns text into unit vectors whose dot product is the cosine similarity.
+
+    ``name`` says which embedder runs ("local:minilm", "ollama", "none"). ``model`` is
+    stored beside every vector and changes whenever old vectors stop being comparable
+    with new ones. ``dim`` may be unknown (None) until the first answer.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def dim(self) -> int | None: ...
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """Return float32 (len(texts), dim), unit rows in the order given.
+
+        No texts give (0, dim), with 0 for an unknown dim. Raises EmbedderError.
+        """
+
+    def embed_query(self, text: str) -> Vectors:
+        """Return one float32 unit vector, (dim,). Raises EmbedderError."""
+
+
+class Reason(StrEnum):
+    """Short codes for why an embedder does not answer."""
+
+    UNREACHABLE = "unreachable"
+    TIMEOUT = "timeout"
+    BAD_ANSWER = "bad_answer"
+    NOT_CONFIGURED = "not_configured"
+    DAMAGED = "damaged"
+    UNEXPECTED = "unexpected"
+
+
+class EmbedderError(Exception):
+    """No vectors; ``reason`` is a code, the message a sentence anyone may read.
+
+    The health page shows it to everyone, so a sentence never carries an address, a
+    piece of an answer, or the text that was to be embedded.
+    """
+
+    reason = Reason.UNEXPECTED
+
+
+class Unreachable(EmbedderError):
+    """Nobody answers where the embedder should be."""
+
+    reason = Reason.UNREACHABLE
+
+
+class TooSlow(EmbedderError):
+    """The embedder is there and did not answer in time."""
+
+    reason = Reason.TIMEOUT
+
+
+class BadAnswer(EmbedderError):
+    """The embedder answered with something that is not usable as vectors."""
+
+    reason = Reason.BAD_ANSWER
+
+
+class NotConfigured(EmbedderError):
+    """A setting or a package is missing; trying again does not help."""
+
+    reason = Reason.NOT_CONFIGURED
+
+
+class Damaged(EmbedderError):
+    """The model's files are missing or are not the files that were shipped."""
+
+    reason = Reason.DAMAGED
+
+
+def unit(rows: Vectors) -> Vectors:
+    """Scale each row (or a single vector) to length one.
+
+    Raises BadAnswer for NaN, infinity or a row of zeros: they have no direction.
+    """
+    lengths = np.linalg.norm(rows.astype(np.float64), axis=-1, keepdims=True)
+    if not (np.isfinite(lengths) & (lengths > 0)).all():
+        raise BadAnswer("The embedder gave a vector without a direction.")
+    scaled: Vectors = (rows / lengths).astype(np.float32)
+    return scaled
+
+
+def sendable(text: str) -> str:
+    """Replace lone surrogates, which no encoder and no wire can carry."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+class State(StrEnum):
+    """What the last real call showed."""
+
+    UNTRIED = "untried"
+    ANSWERING = "answering"
+    FAILING = "failing"
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """One finished call: when it ended (UTC), how long it took, whether it worked."""
+
+    at: datetime
+    ms: float
+    ok: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Pulse:
+    """Whether the embedder works, from the last call that ran to its end."""
+
+    state: State = State.UNTRIED
+    reason: Reason | None = None  # only while failing
+    last_ms: float | None = None
+    checked_at: datetime | None = None
+    recent: tuple[Beat, ...] = ()  # oldest first, at most RECENT_CALLS
+
+
+class Observed:
+    """An embedder that remembers how its calls ended.
+
+    Not a latch: one good answer after an outage reads as answering. A call that the
+    caller broke off (KeyboardInterrupt, SystemExit, GeneratorExit) says nothing about
+    the embedder and leaves no trace; nor does a call with no texts.
+    """
+
+    def __init__(self, inner: Embedder) -> None:
+        self.inner = inner
+        self._lock = threading.Lock()
+        self._pulse = Pulse()
+        self._recent: deque[Beat] = deque(maxlen=RECENT_CALLS)
+
+    @property
+    def name(self) -> str:
+        return self.inner.name
+
+    @property
+    def model(self) -> str:
+        return self.inner.model
+
+    @property
+    def dim(self) -> int | None:
+        return self.inner.dim
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """See Embedder."""
+        if not texts:
+            return self.inner.embed_documents(texts)
+        return self._watch(lambda: self.inner.embed_documents(texts))
+
+    def embed_query(self, text: str) -> Vectors:
+        """See Embedder."""
+        return self._watch(lambda: self.inner.embed_query(text))
+
+    def pulse(self) -> Pulse:
+        """Return what is known now; the answer never changes afterwards."""
+        with self._lock:
+            return self._pulse
+
+    def _watch(self, call: Callable[[], T]) -> T:
+        started = time.perf_counter()
+        try:
+            answer = call()
+        except EmbedderError as error:
+            self._note(started, error.reason)
+            raise
+        except Exception:
+            self._note(started, Reason.UNEXPECTED)
+            raise
+        self._note(started, None)
+        return answer
+
+    def _note(self, started: float, reason: Reason | None) -> None:
+        took = (time.perf_counter() - started) * 1000
+        state = State.FAILING if reason else State.ANSWERING
+        with self._lock:
+            beat = Beat(at=datetime.now(UTC), ms=took, ok=reason is None)
+            self._recent.append(beat)
+            self._pulse = Pulse(state, reason, took, beat.at, tuple(self._recent))
+
+
+@dataclass(frozen=True, slots=True)
+class CacheCounts:
+    """How the query cache has served since the process started."""
+
+    hits: int
+    misses: int
+    size: int
+
+
+class CachedQueries:
+    """An embedder that keeps the vectors of the questions asked most recently.
+
+    The cache holds the questions themselves, so it is a resting place of personal
+    data: ``count`` finds, ``forget`` and ``clear`` erase. Wrap it around Observed, so
+    that an answer from the cache does not pass for a sign of life.
+    """
+
+    def __init__(self, inner: Embedder, *, size: int = CACHED_QUERIES) -> None:
+        self.inner = inner
+        self._size = size
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[tuple[str, str], Vectors] = OrderedDict()
+        self._erasures = 0
+        self._hits = 0
+        self._misses = 0
+
+    @property
+    def name(self) -> str:
+        return self.inner.name
+
+    @property
+    def model(self) -> str:
+        return self.inner.model
+
+    @property
+    def dim(self) -> int | None:
+        return self.inner.dim
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """See Embedder; documents are embedded once and not kept here."""
+        return self.inner.embed_documents(texts)
+
+    def embed_query(self, text: str) -> Vectors:
+        """See Embedder; the vector is shared and therefore read-only."""
+        key = (self.model, text)
+        with self._lock:
+            found = self._found(key)
+            erasures = self._erasures
+        if found is not None:
+            return found
+        vector = self.inner.embed_query(text)
+        vector.setflags(write=False)
+        with self._lock:
+            # An erasure that ran meanwhile must not be undone by a late answer.
+            if erasures == self._erasures:
+                self._keep(key, vector)
+        return vector
+
+    def count(self, predicate: Callable[[str], bool]) -> int:
+        """Return how many kept questions the predicate is true for."""
+        with self._lock:
+            return sum(predicate(text) for _, text in self._kept)
+
+    def forget(self, predicate: Callable[[str], bool]) -> int:
+        """Drop the questions the predicate is true for; return how many."""
+        with self._lock:
+            self._erasures += 1
+            gone = [key for key in self._kept if predicate(key[1])]
+            for key in gone:
+                del self._kept[key]
+        return len(gone)
+
+    def clear(self) -> int:
+        """Drop every question; return how many there were."""
+        return self.forget(lambda _: True)
+
+    def counts(self) -> CacheCounts:
+        """Return hits, misses and how many questions are kept."""
+        with self._lock:
+            return CacheCounts(self._hits, self._misses, len(self._kept))
+
+    def _found(self, key: tuple[str, str]) -> Vectors | None:
+        vector = self._kept.get(key)
+        # A server may change the model behind a name; then its old answers are void.
+        if vector is None or vector.shape != (self.dim,):
+            self._misses += 1
+            return None
+        self._hits += 1
+        self._kept.move_to_end(key)
+        return vector
+
+    def _keep(self, key: tuple[str, str], vector: Vectors) -> None:
+        self._kept[key] = vector
+        self._kept.move_to_end(key)
+        while len(self._kept) > self._size:
+            self._kept.popitem(last=False)

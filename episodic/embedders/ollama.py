@@ -1,0 +1,219 @@
+"""The embedder behind an Ollama server, over HTTP.
+
+It owns the two wire shapes of Ollama (batches, and the older one text at a time), the
+limits on time and size, and the translation of everything that can go wrong into the
+errors of the seam. No address and no piece of an answer gets into a message.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import numpy as np
+
+from episodic.embedders import base, families, perprocess
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+DEFAULT_MODEL = "nomic-embed-text"
+CONNECT_TIMEOUT = 2.0  # seconds
+READ_TIMEOUT = 15.0  # seconds
+BATCH = 32
+MAX_CHARACTERS = 8192
+MAX_ANSWER = 16 * 1024 * 1024  # bytes
+NOT_THERE = (404, 405)
+
+Rows = list[list[float]]
+
+
+class NoSuchRoute(base.BadAnswer):
+    """The server does not know the address of one of the two wire shapes."""
+
+
+class OllamaEmbedder:
+    """A model on an Ollama server; safe to share between threads."""
+
+    name = "ollama"
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        model: str = DEFAULT_MODEL,
+        timeout: float = READ_TIMEOUT,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        self.model = model
+        self.dim: int | None = None
+        self._base = base_url.rstrip("/")
+        self._timeout = timeout
+        self._prefixes = families.prefixes(model)
+        self._one_by_one = False
+        self._client = perprocess.PerProcess(partial(client, timeout, transport))
+
+    def embed_documents(self, texts: Sequence[str]) -> base.Vectors:
+        """See Embedder."""
+        return self._embed([prepared(self._prefixes.document, t) for t in texts])
+
+    def embed_query(self, text: str) -> base.Vectors:
+        """See Embedder."""
+        vector: base.Vectors = self._embed([prepared(self._prefixes.query, text)])[0]
+        return vector
+
+    def close(self) -> None:
+        """Close the kept connections; the embedder is of no use afterwards."""
+        self._client.get().close()
+
+    def _embed(self, texts: list[str]) -> base.Vectors:
+        if not texts:
+            return np.zeros((0, self.dim or 0), dtype=np.float32)
+        rows: Rows = []
+        for start in range(0, len(texts), BATCH):
+            rows += self._rows(texts[start : start + BATCH])
+        vectors = matrix(rows)
+        self.dim = vectors.shape[1]
+        return vectors
+
+    def _rows(self, texts: list[str]) -> Rows:
+        if self._one_by_one:
+            return self._single(texts)
+        try:
+            return self._batch(texts)
+        except NoSuchRoute:
+            # An old server, or a new one without this model: only an answer tells.
+            rows = self._single(texts)
+            self._one_by_one = True
+            return rows
+
+    def _batch(self, texts: list[str]) -> Rows:
+        answer = self._post("/api/embed", {"model": self.model, "input": texts})
+        rows = answer.get("embeddings")
+        if not isinstance(rows, list) or len(rows) != len(texts):
+            raise base.BadAnswer("The embedder gave the wrong number of vectors.")
+        return [numbers(row) for row in rows]
+
+    def _single(self, texts: list[str]) -> Rows:
+        route = "/api/embeddings"
+        bodies = ({"model": self.model, "prompt": text} for text in texts)
+        return [numbers(self._post(route, body).get("embedding")) for body in bodies]
+
+    def _post(self, route: str, body: dict[str, Any]) -> dict[str, Any]:
+        try:
+            content = self._sent(route, body)
+        except httpx.ConnectTimeout:
+            raise base.Unreachable("The embedder cannot be reached.") from None
+        except httpx.TimeoutException:
+            raise slow() from None
+        except (httpx.UnsupportedProtocol, httpx.InvalidURL):
+            raise base.NotConfigured("The embedder's address is not valid.") from None
+        except httpx.TransportError:
+            raise base.Unreachable("The embedder cannot be reached.") from None
+        except httpx.HTTPError:
+            raise base.BadAnswer("The embedder's answer cannot be read.") from None
+        return parsed(content)
+
+    def _sent(self, route: str, body: dict[str, Any]) -> bytes:
+        """Post once, and once more when no connection came about."""
+        try:
+            return self._sent_once(route, body)
+        except (httpx.ConnectError, httpx.ConnectTimeout):
+            return self._sent_once(route, body)
+
+    def _sent_once(self, route: str, body: dict[str, Any]) -> bytes:
+        deadline = time.monotonic() + CONNECT_TIMEOUT + self._timeout
+        http = self._client.get()
+        with http.stream("POST", f"{self._base}{route}", json=body) as response:
+            if response.status_code in NOT_THERE:
+                raise NoSuchRoute(refusal(response.status_code))
+            if response.status_code != httpx.codes.OK:
+                raise base.BadAnswer(refusal(response.status_code))
+            return bounded(response, deadline)
+
+
+def client(timeout: float, transport: httpx.BaseTransport | None) -> httpx.Client:
+    """Make the HTTP client: kept connections, no redirects, nothing from outside.
+
+    ``trust_env`` is off, so that a proxy meant for the internet does not get to read
+    what agents remember.
+    """
+    return httpx.Client(
+        timeout=httpx.Timeout(timeout, connect=CONNECT_TIMEOUT),
+        transport=transport,
+        trust_env=False,
+        headers={"accept-encoding": "identity"},
+    )
+
+
+def bounded(response: httpx.Response, deadline: float) -> bytes:
+    """Read a body up to MAX_ANSWER bytes and the deadline on the monotonic clock.
+
+    The client's own time-out only bounds the pause between two pieces. Raises
+    BadAnswer or TooSlow.
+    """
+    content = bytearray()
+    for piece in response.iter_bytes():
+        content += piece
+        if len(content) > MAX_ANSWER:
+            raise base.BadAnswer("The embedder's answer is too large.")
+        if time.monotonic() > deadline:
+            raise slow()
+    return bytes(content)
+
+
+def parsed(content: bytes) -> dict[str, Any]:
+    """Return the JSON object in an answer. Raises BadAnswer."""
+    try:
+        answer = json.loads(content)
+    except (ValueError, RecursionError):
+        raise base.BadAnswer("The embedder's answer is not JSON.") from None
+    if not isinstance(answer, dict):
+        raise base.BadAnswer("The embedder's answer is not a JSON object.")
+    return answer
+
+
+def numbers(row: object) -> list[float]:
+    """Return a vector as it came, when it is one. Raises BadAnswer."""
+    if not isinstance(row, list) or not all(type(x) in (int, float) for x in row):
+        raise base.BadAnswer("The embedder gave something that is not a vector.")
+    if not row:
+        raise base.BadAnswer("The embedder gave an empty vector.")
+    return row
+
+
+def matrix(rows: Rows) -> base.Vectors:
+    """Return float32 (len(rows), dim), unit rows. Raises BadAnswer."""
+    if len({len(row) for row in rows}) != 1:
+        raise base.BadAnswer("The embedder gave vectors of different lengths.")
+    try:
+        exact = np.array(rows, dtype=np.float64)
+    except OverflowError:
+        exact = np.array([[math.nan]])
+    with np.errstate(over="ignore"):
+        return base.unit(exact.astype(np.float32))
+
+
+def prepared(prefix: str, text: str) -> str:
+    """Cut a text, and put before it what the model's family wants to read.
+
+    A blank text becomes a dash: some servers give it an empty vector, which would
+    fail the whole batch it is in.
+    """
+    kept = base.sendable(text[:MAX_CHARACTERS])
+    return prefix + (kept if kept.strip() else "-")
+
+
+def refusal(status: int) -> str:
+    """Say which status came instead of an answer."""
+    hint = " Is the model pulled?" if status in NOT_THERE else ""
+    return f"The embedder answered with status {status}.{hint}"
+
+
+def slow() -> base.TooSlow:
+    """Return the error for an answer that takes too long."""
+    return base.TooSlow("The embedder did not answer in time.")

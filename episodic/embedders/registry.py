@@ -1,0 +1,93 @@
+"""Which embedder a setting means: the one place that knows all of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from episodic.embedders import e5, families, hashing, none, ollama, onnx
+
+if TYPE_CHECKING:
+    from episodic.embedders import base
+
+KINDS = ("local", "ollama", "none", "hashing")
+LOCAL_MODELS = ("minilm", "e5")
+OLLAMA_PORT = 11434
+
+
+def build(
+    kind: str,
+    *,
+    local_model: str = "minilm",
+    ollama_host: str = "",
+    ollama_model: str = ollama.DEFAULT_MODEL,
+    threads: int = onnx.THREADS,
+) -> base.Embedder:
+    """Return the embedder for a setting; nothing is loaded or called yet.
+
+    ``threads`` is how many texts a local model embeds side by side. Raises ValueError,
+    with the allowed values, for a setting that means nothing.
+    """
+    if threads < 1:
+        raise ValueError("threads must be 1 or more")
+    if kind == "local":
+        return local(local_model, threads)
+    if kind == "ollama":
+        return ollama.OllamaEmbedder(address(ollama_host), model=ollama_model)
+    if kind == "hashing":
+        return hashing.HashingEmbedder()
+    if kind == "none":
+        return none.NoEmbedder()
+    raise ValueError(f"the embedder must be one of {', '.join(KINDS)}")
+
+
+def local(model: str, threads: int) -> base.Embedder:
+    """Return a local model by name, or from a folder of the operator's own."""
+    if model == "minilm":
+        return onnx.MiniLM(threads=threads)
+    if model == "e5":
+        return e5.E5Embedder(threads=threads)
+    folder = Path(model)
+    if model and all((folder / n).is_file() for n in (onnx.MODEL, onnx.TOKENIZER)):
+        return from_folder(folder.resolve(), threads)
+    raise ValueError(
+        f"the local model must be one of {', '.join(LOCAL_MODELS)}, or a folder with "
+        f"{onnx.MODEL} and {onnx.TOKENIZER}"
+    )
+
+
+def from_folder(folder: Path, threads: int) -> onnx.OnnxEmbedder:
+    """Return a model from a folder; its name carries the digest of its files.
+
+    So the vectors count as another model's as soon as one of the files changes. The
+    folder's name tells the family, and with it the prefixes.
+    """
+    digests = [onnx.digest(folder / name) for name in (onnx.MODEL, onnx.TOKENIZER)]
+    wanted = families.prefixes(folder.name)
+    return onnx.OnnxEmbedder(
+        folder,
+        name=f"local:{folder.name}",
+        model=f"{folder.name}-{digests[0][:8]}-{digests[1][:4]}",
+        threads=threads,
+        query_prefix=wanted.query,
+        document_prefix=wanted.document,
+    )
+
+
+def address(host: str) -> str:
+    """Complete an address the way Ollama's own OLLAMA_HOST may be written.
+
+    "gpu", "gpu:8080" and "http://gpu:8080/path" are all allowed; without a scheme it
+    is http, and then without a port Ollama's own. Raises ValueError when empty.
+    """
+    if not host.strip():
+        raise ValueError("the embedder ollama needs the address of its server")
+    if "://" in host:
+        return host.strip()
+    whole = f"http://{host.strip().rstrip('/')}"
+    try:
+        port = urlsplit(whole).port
+    except ValueError:
+        raise ValueError("the address of the Ollama server is not valid") from None
+    return whole if port else f"{whole}:{OLLAMA_PORT}"

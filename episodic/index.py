@@ -1,0 +1,367 @@
+"""Keeping the index: find what deserves an embedding, claim it, embed it.
+
+Work is a sweep over the database. The journal is read from where the last sweep
+stopped; what deserves an embedding becomes a pending row; pending rows are claimed by a
+conditional UPDATE with a lease, so that two sweeps at once never embed one row twice and
+a crash costs a minute and not the row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence  # noqa: TC003
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from django.db import transaction
+from django.db.models import Count, F, Min, Q, QuerySet
+from django.utils import timezone
+
+from episodic import engine
+from episodic.embedders.base import EmbedderError
+from episodic.models import Embedding, EmbeddingChange, IndexState, State
+from episodic.rules import importance, policy
+from episodic.vectors import pg
+from memory import journal
+from memory.models import ChainHead, JournalEntry
+from memory.rules import errors
+from memory.rules.actors import Actor  # noqa: TC001
+from memory.rules.entries import NewEntry
+
+CHUNK: Final = 1_000
+BATCH: Final = 32
+LEASE: Final = timedelta(seconds=60)
+MAX_ATTEMPTS: Final = 5
+FIRST_WAIT: Final = timedelta(seconds=5)
+LONGEST_WAIT: Final = timedelta(hours=1)
+KEEP_CHANGES: Final = 200_000
+
+
+@dataclass(slots=True)
+class Report:
+    """What a sweep did."""
+
+    indexed: int = 0
+    skipped: int = 0
+    failed: int = 0
+
+    def add(self, other: Report) -> None:
+        """Count another report in."""
+        self.indexed += other.indexed
+        self.skipped += other.skipped
+        self.failed += other.failed
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How complete a workspace's index is, for the model in use."""
+
+    embeddable: int
+    indexed: int
+    pending: int
+    failed: int
+    model: str | None
+    dim: int | None
+    oldest_pending_seconds: float | None
+
+
+Watch = Callable[[int], None]
+
+
+def _quiet(_done: int) -> None:
+    return None
+
+
+# ── Finding ──────────────────────────────────────────────────────────────────
+def discover(workspace_id: str) -> int:
+    """Make pending rows for entries the sweep has not read yet; return how many."""
+    made = 0
+    while True:
+        with transaction.atomic():
+            IndexState.objects.get_or_create(workspace_id=workspace_id)
+            state = IndexState.objects.select_for_update().get(pk=workspace_id)
+            if state.policy_version != policy.VERSION:
+                state.seq, state.policy_version = 0, policy.VERSION
+            rows = _unread(workspace_id, state.seq)
+            made += _make_pending(rows)
+            if rows:
+                state.seq = rows[-1].seq
+            state.save(update_fields=["seq", "policy_version"])
+        if len(rows) < CHUNK:
+            return made
+
+
+def _unread(workspace_id: str, seq: int) -> list[JournalEntry]:
+    rows = JournalEntry.objects.filter(
+        workspace_id=workspace_id, seq__gt=seq, erased_at__isnull=True
+    )
+    return list(rows.order_by("seq")[:CHUNK])
+
+
+def _make_pending(rows: Sequence[JournalEntry]) -> int:
+    """Judge entries by today's policy, mend their flag, and queue what deserves it."""
+    chosen: list[JournalEntry] = []
+    for row in rows:
+        embeds = policy.judge(
+            row.entry_type, row.severity, row.payload, row.refs
+        ).embeds
+        if embeds != row.embeddable:
+            JournalEntry.objects.filter(pk=row.pk).update(embeddable=embeds)
+        if embeds:
+            chosen.append(row)
+    made = [
+        Embedding(
+            entry_id=row.id,
+            workspace_id=row.workspace_id,
+            crew_id=row.crew_id,
+            agent_id=row.agent_id,
+            policy_version=policy.VERSION,
+            importance_score=importance.base(
+                row.entry_type, row.severity, row.priority
+            ),
+        )
+        for row in chosen
+    ]
+    Embedding.objects.bulk_create(made, ignore_conflicts=True)
+    return len(made)
+
+
+def _behind() -> list[str]:
+    """Return the workspaces whose journal is longer than what was read."""
+    heads = dict(ChainHead.objects.values_list("workspace_id", "seq"))
+    states = IndexState.objects.filter(policy_version=policy.VERSION)
+    read = dict(states.values_list("workspace_id", "seq"))
+    return [w for w, seq in heads.items() if seq > read.get(w, 0)]
+
+
+# ── Claiming ─────────────────────────────────────────────────────────────────
+def _waiting(now: datetime) -> QuerySet[Embedding]:
+    """Return rows that want embedding now: new, due again, or of another model."""
+    model = engine.embedder().model
+    stale = Q(state=State.INDEXED) & ~Q(model=model)
+    due = Q(next_attempt_at__isnull=True) | Q(next_attempt_at__lte=now)
+    free = Q(lease_until__isnull=True) | Q(lease_until__lt=now)
+    return Embedding.objects.filter(~Q(state=State.INDEXED) | stale).filter(due, free)
+
+
+def _candidates(now: datetime, limit: int) -> list[str]:
+    """Return ids to try, the workspaces taking turns, so that none starves another."""
+    waiting = _waiting(now)
+    shops = list(waiting.order_by().values_list("workspace_id", flat=True).distinct())
+    share = max(1, limit // max(1, len(shops)))
+    found: list[str] = []
+    for shop in shops:
+        mine = waiting.filter(workspace_id=shop).order_by("attempts", "entry__seq")
+        found += list(mine.values_list("entry_id", flat=True)[:share])
+    return found[:limit]
+
+
+def claim(entry_ids: Sequence[str], now: datetime) -> list[str]:
+    """Lease rows to this worker and return those it got.
+
+    Two workers may read the same row; the conditional UPDATE lets exactly one win.
+    """
+    won = []
+    with transaction.atomic():
+        for entry_id in entry_ids:
+            if _waiting(now).filter(pk=entry_id).update(lease_until=now + LEASE):
+                won.append(entry_id)
+    return won
+
+
+# ── Embedding ────────────────────────────────────────────────────────────────
+def embed(entry_ids: Sequence[str]) -> Report:
+    """Embed claimed entries as one batch; a batch that fails is tried one by one."""
+    report = Report()
+    rows = list(JournalEntry.objects.filter(pk__in=entry_ids, erased_at__isnull=True))
+    report.skipped += len(entry_ids) - len(rows)
+    if not rows:
+        return report
+    try:
+        _embed_rows(rows)
+    except EmbedderError as error:
+        if len(rows) > 1 and error.reason == "bad_answer":
+            # One poisonous text must not hold back the others.
+            for row in rows:
+                report.add(embed([row.id]))
+            return report
+        _postpone([row.id for row in rows], error)
+        report.failed += len(rows)
+    else:
+        report.indexed += len(rows)
+    return report
+
+
+def _embed_rows(rows: Sequence[JournalEntry]) -> None:
+    engine_now = engine.embedder()
+    texts = [policy.text(row.summary, row.payload) for row in rows]
+    vectors = engine_now.embed_documents(texts)
+    now = timezone.now()
+    with transaction.atomic():
+        for row, vector in zip(rows, vectors, strict=True):
+            stored = Embedding.objects.filter(pk=row.id)
+            # The entry may have been erased while the model was thinking.
+            alive = JournalEntry.objects.filter(pk=row.id, erased_at__isnull=True)
+            if not alive.exists():
+                continue
+            stored.filter(indexed_at__isnull=True).update(indexed_at=now)
+            stored.update(
+                state=State.INDEXED,
+                vector=vector.astype("<f4").tobytes(),
+                dim=len(vector),
+                model=engine_now.model,
+                embedded_at=now,
+                attempts=0,
+                last_error="",
+                next_attempt_at=None,
+                lease_until=None,
+            )
+        pg.store([(row.id, v) for row, v in zip(rows, vectors, strict=True)])
+
+
+def _postpone(entry_ids: Sequence[str], error: EmbedderError) -> None:
+    """Set rows back with a growing wait; after five tries they count as failed."""
+    now = timezone.now()
+    for row in Embedding.objects.filter(pk__in=entry_ids):
+        attempts = min(row.attempts + 1, 1_000)
+        wait = min(FIRST_WAIT * 2 ** min(attempts - 1, 12), LONGEST_WAIT)
+        row.attempts, row.last_error = attempts, f"{error.reason}: {error}"[:200]
+        row.next_attempt_at, row.lease_until = now + wait, None
+        if row.state != State.INDEXED and attempts >= MAX_ATTEMPTS:
+            row.state = State.FAILED
+        row.save(
+            update_fields=[
+                "attempts",
+                "last_error",
+                "next_attempt_at",
+                "lease_until",
+                "state",
+            ]
+        )
+
+
+def sweep(*, limit: int = 512, watch: Watch = _quiet) -> Report:
+    """Read the journal on, then embed what waits, at most ``limit`` rows.
+
+    ``watch`` is told the number of rows done after each batch. Runs anywhere, any
+    number of times, also at the same time.
+    """
+    report = Report()
+    for workspace_id in _behind():
+        discover(workspace_id)
+    if engine.embedder().name == "none":
+        return report
+    chosen = _candidates(timezone.now(), limit)
+    for start in range(0, len(chosen), BATCH):
+        won = claim(chosen[start : start + BATCH], timezone.now())
+        one = embed(won)
+        report.add(one)
+        watch(len(won))
+        if won and one.failed == len(won):
+            # The embedder is down, not one text poisonous: the next tick tries again.
+            break
+    _trim()
+    return report
+
+
+def _trim() -> None:
+    """Drop old rows of the change log, leaving word of it for matrices that slept."""
+    last = EmbeddingChange.objects.order_by("-id").values_list("id", flat=True).first()
+    first = EmbeddingChange.objects.order_by("id").values_list("id", flat=True).first()
+    if last is None or first is None or last - first < 2 * KEEP_CHANGES:
+        return
+    upto = last - KEEP_CHANGES
+    with transaction.atomic():
+        old = EmbeddingChange.objects.filter(id__lte=upto)
+        shops = list(old.order_by().values_list("workspace_id", flat=True).distinct())
+        EmbeddingChange.objects.bulk_create(
+            EmbeddingChange(workspace_id=shop, entry_id=str(upto), kind="trim")
+            for shop in shops
+        )
+        old.delete()
+
+
+# ── Asking and doing, for the doors ──────────────────────────────────────────
+def status(workspace_id: str, *, by: Actor) -> Status:
+    """Return how complete the index is."""
+    by.require("index.read", workspace_id)
+    embedder = engine.embedder()
+    entries = JournalEntry.objects.filter(
+        workspace_id=workspace_id, embeddable=True, erased_at__isnull=True
+    )
+    rows = Embedding.objects.filter(workspace_id=workspace_id)
+    current = Q(state=State.INDEXED, model=embedder.model)
+    counted = rows.aggregate(
+        indexed=Count("pk", filter=current),
+        failed=Count("pk", filter=Q(state=State.FAILED)),
+    )
+    embeddable = entries.count()
+    pending = max(0, embeddable - counted["indexed"] - counted["failed"])
+    oldest = None
+    if pending:
+        missing = entries.exclude(embedding__in=rows.filter(current))
+        oldest = missing.aggregate(oldest=Min("recorded_at"))["oldest"]
+    waited = (timezone.now() - oldest).total_seconds() if oldest else None
+    return Status(
+        embeddable,
+        counted["indexed"],
+        pending,
+        counted["failed"],
+        embedder.model or None,
+        embedder.dim,
+        round(waited, 1) if waited is not None else None,
+    )
+
+
+def run(
+    workspace_id: str,
+    *,
+    by: Actor,
+    entry_ids: Iterable[str] | None = None,
+    limit: int = 256,
+) -> Report:
+    """Embed now what waits in one workspace, or the named entries, for an operator.
+
+    Waiting times and leases are skipped over; named entries are embedded again.
+    """
+    by.require("index.run", workspace_id)
+    discover(workspace_id)
+    rows = Embedding.objects.filter(workspace_id=workspace_id)
+    report = Report()
+    if entry_ids is None:
+        model = engine.embedder().model
+        rows = rows.exclude(state=State.INDEXED, model=model)
+        chosen = list(rows.order_by("attempts").values_list("pk", flat=True)[:limit])
+    else:
+        asked = list(dict.fromkeys(entry_ids))
+        chosen = list(rows.filter(pk__in=asked).values_list("pk", flat=True))
+        known = JournalEntry.objects.filter(workspace_id=workspace_id, pk__in=asked)
+        if known.count() != len(asked):
+            raise errors.NotFound
+        report.skipped += len(asked) - len(chosen)
+    for start in range(0, len(chosen), BATCH):
+        report.add(embed(chosen[start : start + BATCH]))
+    _record(report, by)
+    return report
+
+
+def _record(report: Report, by: Actor) -> None:
+    new = NewEntry(
+        entry_type="memory.indexed",
+        summary=f"Index run by hand: {report.indexed} indexed, {report.failed} failed",
+        payload={
+            "indexed": report.indexed,
+            "skipped": report.skipped,
+            "failed": report.failed,
+        },
+    )
+    journal.write([new], by=by)
+
+
+def mark_referenced(counts: dict[str, int], when: datetime) -> None:
+    """Add to the reference counts of entries that a recall returned."""
+    with transaction.atomic():
+        for entry_id, times in counts.items():
+            Embedding.objects.filter(pk=entry_id).update(
+                reference_count=F("reference_count") + times, last_referenced_at=when
+            )

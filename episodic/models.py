@@ -1,0 +1,103 @@
+"""The tables of the first floor: embeddings, how far the index got, what changed."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+from memory.models import JournalEntry, Workspace
+
+
+class State(models.TextChoices):
+    """Where an embedding stands; failed rows are tried again, later and later."""
+
+    PENDING = "pending"
+    INDEXED = "indexed"
+    FAILED = "failed"
+
+
+class Embedding(models.Model):
+    """The vector of one entry: little-endian float32, L2-normalised, ``dim`` wide.
+
+    ``indexed_at`` is when the entry was first embedded and never moves, so that
+    embedding it again with another model does not make it look younger.
+    """
+
+    entry = models.OneToOneField(
+        JournalEntry, models.CASCADE, primary_key=True, related_name="embedding"
+    )
+    workspace = models.ForeignKey(Workspace, models.CASCADE, db_index=False)
+    crew_id = models.CharField(max_length=128, null=True)  # noqa: DJ001
+    agent_id = models.CharField(max_length=128, null=True)  # noqa: DJ001
+    state = models.CharField(
+        max_length=8, choices=State.choices, default=State.PENDING
+    )
+    vector = models.BinaryField(default=b"")
+    dim = models.PositiveIntegerField(default=0)
+    model = models.CharField(max_length=120, blank=True)
+    indexed_at = models.DateTimeField(null=True)
+    embedded_at = models.DateTimeField(null=True)
+    importance_score = models.FloatField(default=0.5)
+    reference_count = models.PositiveIntegerField(default=0)
+    last_referenced_at = models.DateTimeField(null=True)
+    policy_version = models.PositiveSmallIntegerField(default=0)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    last_error = models.CharField(max_length=200, blank=True)
+    next_attempt_at = models.DateTimeField(null=True)
+    lease_until = models.DateTimeField(null=True)
+
+    class Meta:
+        db_table = "journal_embeddings"
+        constraints = (
+            models.CheckConstraint(
+                condition=Q(importance_score__gte=0) & Q(importance_score__lte=1),
+                name="importance_in_unit",
+            ),
+        )
+        indexes = (
+            models.Index(fields=["workspace", "model", "state"], name="embedding_of"),
+            models.Index(
+                fields=["workspace", "next_attempt_at"],
+                name="embedding_waiting",
+                condition=~Q(state="indexed"),
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.entry_id} {self.state}"
+
+
+class IndexState(models.Model):
+    """How far the sweep has read a workspace's journal, and under which policy."""
+
+    workspace = models.OneToOneField(Workspace, models.CASCADE, primary_key=True)
+    seq = models.BigIntegerField(default=0)
+    policy_version = models.PositiveSmallIntegerField(default=0)
+
+    class Meta:
+        db_table = "journal_index_states"
+
+    def __str__(self) -> str:
+        return f"{self.workspace_id} read to {self.seq}"
+
+
+class EmbeddingChange(models.Model):
+    """What changed in the index, for every process's matrix to catch up with.
+
+    Rows are written by database triggers, so nothing that touches an embedding can be
+    missed. Kind ``trim`` says that changes up to number ``entry_id`` were dropped.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    workspace_id = models.CharField(max_length=32)
+    entry_id = models.CharField(max_length=32)
+    kind = models.CharField(max_length=6)
+
+    class Meta:
+        db_table = "embedding_changes"
+        indexes = (
+            models.Index(fields=["workspace_id", "id"], name="embedding_change_of"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.id} {self.kind}"

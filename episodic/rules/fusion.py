@@ -1,0 +1,59 @@
+"""Two ranked lists made one.
+
+rrf     score(d) = Σ over legs of 1 / (60 + rank of d in the leg), rank from 1
+        (Cormack, Clarke and Büttcher 2009, with their k = 60)
+convex  score(d) = ½ · dense + ½ · words, each min-max-normalised to 0..1 over the
+        candidates; a leg that did not find d gives 0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence  # noqa: TC003
+from typing import Final
+
+K: Final = 60
+SHARE: Final = 0.5
+
+
+def reciprocal(rank: int) -> float:
+    """Return what one leg adds for a rank counted from 1."""
+    return 1.0 / (K + rank)
+
+
+def rrf(legs: Sequence[Sequence[str]]) -> dict[str, float]:
+    """Return the fused score of every id; each leg lists ids best first."""
+    scores: dict[str, float] = {}
+    for leg in legs:
+        for rank, entry_id in enumerate(leg, start=1):
+            scores[entry_id] = scores.get(entry_id, 0.0) + reciprocal(rank)
+    return scores
+
+
+def _normalised(
+    scores: Mapping[str, float], lowest: float, highest: float
+) -> dict[str, float]:
+    span = highest - lowest
+    if span <= 0:
+        return dict.fromkeys(scores, 1.0)
+    return {entry_id: (score - lowest) / span for entry_id, score in scores.items()}
+
+
+def convex(
+    dense: Mapping[str, float],
+    words: Mapping[str, float],
+    *,
+    lowest: float,
+    highest: float,
+) -> dict[str, float]:
+    """Return the fused score of every id from raw scores of both legs.
+
+    ``lowest`` and ``highest`` are the dense leg's extremes over everything in scope:
+    normalising over the cut alone would push its tail to zero. A word score of zero
+    is the natural lower end of the word leg.
+    """
+    near = _normalised(dense, lowest, highest)
+    said = _normalised(words, 0.0, max(words.values(), default=0.0))
+    return {
+        entry_id: SHARE * near.get(entry_id, 0.0) + (1 - SHARE) * said.get(entry_id, 0.0)
+        for entry_id in {**near, **said}
+    }

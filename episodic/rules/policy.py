@@ -1,0 +1,109 @@
+"""Which entries deserve an embedding, and which of their words go into it.
+
+Raise VERSION when a rule here changes: the sweep then judges stored entries again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping  # noqa: TC003
+from dataclasses import dataclass
+from typing import Any, Final
+
+VERSION: Final = 1
+TEXT_CHARS: Final = 2_000
+
+ALWAYS: Final = frozenset(
+    {
+        "peer.escalation",
+        "summary.generated",
+        "memory.consolidated",
+        "approval.denied",
+        "eval.regression_detected",
+        "memory.recorded",
+    }
+)
+WHEN_LOUD: Final = frozenset({"keeper.decision", "mission.status_change"})
+LOUD: Final = frozenset({"warn", "error"})
+NEVER: Final = frozenset({"exec.output_chunk", "container.metrics"})
+NEVER_PREFIX: Final = "network."
+
+# Payload keys whose strings a person wrote or would read, best first.
+HUMAN_KEYS: Final = (
+    "question",
+    "reason",
+    "resolution",
+    "content",
+    "text",
+    "message",
+    "response",
+    "comment",
+    "summary",
+    "verdict",
+    "outcome",
+    "decision",
+    "context",
+    "description",
+    "title",
+    "note",
+    "delta_summary",
+    "error",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Whether an entry is embedded, and the rule that says so."""
+
+    embeds: bool
+    why: str
+
+
+def _flagged(
+    entry_type: str, payload: Mapping[str, Any], refs: Mapping[str, Any]
+) -> Judgement | None:
+    if refs.get("episodic") is True:
+        return Judgement(True, "refs.episodic is true")
+    if entry_type == "peer.conversation" and payload.get("state") == "escalated":
+        return Judgement(True, "an escalated peer.conversation is embedded")
+    return None
+
+
+def judge(
+    entry_type: str,
+    severity: str,
+    payload: Mapping[str, Any],
+    refs: Mapping[str, Any],
+) -> Judgement:
+    """Return whether an entry deserves an embedding, and why."""
+    if entry_type in NEVER or entry_type.startswith(NEVER_PREFIX):
+        return Judgement(False, f"{entry_type} is never embedded, by any flag")
+    if entry_type in ALWAYS:
+        return Judgement(True, f"{entry_type} is always embedded")
+    if entry_type in WHEN_LOUD and severity in LOUD:
+        return Judgement(True, f"{entry_type} is embedded at warn and error")
+    flagged = _flagged(entry_type, payload, refs)
+    if flagged is not None:
+        return flagged
+    if entry_type in WHEN_LOUD:
+        return Judgement(False, f"{entry_type} is embedded only at warn and error")
+    return Judgement(
+        False, f"{entry_type} is not embedded unless refs.episodic is true"
+    )
+
+
+def _strings(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for item in value:
+            yield from _strings(item)
+    elif isinstance(value, Mapping):
+        for key in HUMAN_KEYS:
+            yield from _strings(value.get(key))
+
+
+def text(summary: str, payload: Mapping[str, Any]) -> str:
+    """Return what is embedded: the summary, then the payload's human words, capped."""
+    parts = [summary, *_strings(payload)]
+    told = dict.fromkeys(part.strip() for part in parts if part.strip())
+    return "\n".join(told)[:TEXT_CHARS]

@@ -1,0 +1,104 @@
+"""Whose memory a recall may reach.
+
+An agent reaches its own entries (``own``) or its crew's and its own (``crew_shared``);
+a lead starts with the crew. A person may name an agent and sees what it would, may name
+a crew, or names nobody and reaches the workspace. Ids in a body are checked here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from django.db.models import Q, QuerySet
+
+from memory import queries
+from memory.models import JournalEntry
+from memory.rules import errors
+from memory.rules.actors import Actor, AgentRole
+
+
+class Scope(StrEnum):
+    """The two scopes of the design document."""
+
+    OWN = "own"
+    CREW_SHARED = "crew_shared"
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What may be read: crew and agent are OR-ed, both None is the workspace."""
+
+    workspace_id: str
+    scope: str
+    crew_id: str | None = None
+    agent_id: str | None = None
+    walk_depth: int = 0
+
+    def entries(self) -> QuerySet[JournalEntry]:
+        """Return the entries inside the reach."""
+        rows = JournalEntry.objects.filter(workspace_id=self.workspace_id)
+        either = Q()
+        if self.crew_id is not None:
+            either |= Q(crew_id=self.crew_id)
+        if self.agent_id is not None:
+            either |= Q(agent_id=self.agent_id)
+        return rows.filter(either)
+
+    def sees(self, entry: JournalEntry) -> bool:
+        """Whether one entry lies inside the reach."""
+        if entry.workspace_id != self.workspace_id:
+            return False
+        if self.crew_id is None and self.agent_id is None:
+            return True
+        mine = self.agent_id is not None and entry.agent_id == self.agent_id
+        ours = self.crew_id is not None and entry.crew_id == self.crew_id
+        return mine or ours
+
+
+def _default(role: AgentRole | None) -> Scope:
+    return Scope.CREW_SHARED if role is AgentRole.LEAD else Scope.OWN
+
+
+def _agent_reach(
+    workspace_id: str, scope: Scope, crew_id: str | None, agent_id: str, depth: int
+) -> Reach:
+    crew = crew_id if scope is Scope.CREW_SHARED else None
+    return Reach(workspace_id, scope.value, crew, agent_id, depth)
+
+
+def _as_agent(scope: str | None, crew_id: str | None, agent_id: str, by: Actor) -> Reach:
+    """Return what a named agent would reach, for a person who asks."""
+    by.require("recall.ask_as_agent")
+    agent = queries.agent(by, agent_id)
+    if crew_id is not None and queries.crew(by, crew_id).id != agent.crew_id:
+        raise errors.Invalid("The agent is not in this crew.", code="not_in_crew")
+    wanted = Scope(scope) if scope else _default(AgentRole(agent.role))
+    depth = agent.memory_walk_depth
+    return _agent_reach(by.workspace_id, wanted, agent.crew_id, agent.id, depth)
+
+
+def _as_person(scope: str | None, crew_id: str | None, by: Actor) -> Reach:
+    if crew_id is not None:
+        crew = queries.crew(by, crew_id)
+        return Reach(by.workspace_id, Scope.CREW_SHARED.value, crew.id)
+    if scope is not None:
+        detail = f"The scope {scope} needs an agent_id, or a crew_id for crew_shared."
+        raise errors.Invalid(detail, code="scope_needs_agent")
+    return Reach(by.workspace_id, "workspace")
+
+
+def reach(
+    scope: str | None, crew_id: str | None, agent_id: str | None, *, by: Actor
+) -> Reach:
+    """Return what the caller may read; NotFound for somebody else's ids."""
+    if not by.is_agent:
+        if agent_id is not None:
+            return _as_agent(scope, crew_id, agent_id, by)
+        return _as_person(scope, crew_id, by)
+    if crew_id is not None:
+        queries.crew(by, crew_id)
+    if agent_id is not None and queries.agent(by, agent_id).id != by.id:
+        raise errors.Forbidden(role=by.role.value, action="recall.ask_as_agent")
+    wanted = Scope(scope) if scope else _default(by.agent_role)
+    return _agent_reach(by.workspace_id, wanted, by.crew_id, by.id, by.walk_depth)

@@ -1,0 +1,77 @@
+"""The seam of the dense leg: who answers "which entries are nearest to this"."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime  # noqa: TC003
+from typing import Protocol
+
+import numpy as np  # noqa: TC002
+from numpy.typing import NDArray  # noqa: TC002
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorScope:
+    """Whose vectors to search: one workspace and one model, then what may be seen.
+
+    ``crew_id`` and ``agent_id`` are OR-ed; both None means the whole workspace.
+    """
+
+    workspace_id: str
+    model: str
+    crew_id: str | None = None
+    agent_id: str | None = None
+    entry_types: tuple[str, ...] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """One entry and how near it is. ``score`` is cosine × importance."""
+
+    entry_id: str
+    cosine: float
+    importance: float
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The nearest entries, best first, out of ``considered`` in scope.
+
+    ``lowest`` and ``highest`` are the extreme scores over everything in scope, for
+    normalising over the candidates instead of over the cut.
+    """
+
+    hits: list[Near]
+    considered: int
+    lowest: float = 0.0
+    highest: float = 0.0
+
+
+class VectorIndex(Protocol):
+    """An exact or approximate nearest-neighbour search over stored embeddings."""
+
+    name: str
+
+    def search(
+        self, query: NDArray[np.float32], scope: VectorScope, limit: int
+    ) -> Found:
+        """Return the best ``limit`` entries; ``query`` is (dim,) and normalised.
+
+        Order is by cosine × importance; ties go to the newer entry, then the id.
+        """
+        ...
+
+    def of(
+        self, query: NDArray[np.float32], scope: VectorScope, entry_ids: list[str]
+    ) -> dict[str, Near]:
+        """Return nearness of named entries that have a vector of the scope's model."""
+        ...
+
+    def rank(
+        self, query: NDArray[np.float32], scope: VectorScope, entry_id: str
+    ) -> int | None:
+        """Return the 1-based rank of one entry in scope, None when not in it."""
+        ...

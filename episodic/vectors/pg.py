@@ -1,0 +1,144 @@
+"""The dense leg on PostgreSQL: pgvector, filtered by scope in the same query.
+
+Up to EXACT vectors in scope the answer is exact, ordered by cosine × importance. Above
+it the HNSW index brings more neighbours by cosine than asked for, and those are ordered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence  # noqa: TC003
+from typing import Any, Final
+
+import numpy as np  # noqa: TC002
+from django.db import connection
+from numpy.typing import NDArray  # noqa: TC002
+
+from episodic.vectors.base import Found, Near, VectorScope
+
+EXACT: Final = 50_000
+OVERFETCH: Final = 8
+INDEXED_DIMS: Final = (384, 768)
+
+
+def literal(vector: NDArray[np.float32]) -> str:
+    """Return a vector in pgvector's text form."""
+    return "[" + ",".join(f"{value:.9g}" for value in vector.tolist()) + "]"
+
+
+def store(pairs: Sequence[tuple[str, NDArray[np.float32]]]) -> None:
+    """Put vectors where pgvector can search them; nothing to do on SQLite."""
+    if connection.vendor != "postgresql":
+        return
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            "UPDATE journal_embeddings SET vec = %s::vector WHERE entry_id = %s",
+            [(literal(vector), entry_id) for entry_id, vector in pairs],
+        )
+
+
+def _conditions(scope: VectorScope) -> tuple[str, list[Any]]:
+    where = ["m.workspace_id = %s", "m.model = %s", "m.state = 'indexed'"]
+    params: list[Any] = [scope.workspace_id, scope.model]
+    whose = {"m.crew_id": scope.crew_id, "m.agent_id": scope.agent_id}
+    named = {column: value for column, value in whose.items() if value is not None}
+    if named:
+        where.append("(" + " OR ".join(f"{column} = %s" for column in named) + ")")
+        params += list(named.values())
+    if scope.entry_types:
+        where.append("e.entry_type = ANY(%s)")
+        params.append(list(scope.entry_types))
+    for moment, sign in ((scope.since, ">="), (scope.until, "<=")):
+        if moment is not None:
+            where.append(f"e.ts {sign} %s")
+            params.append(moment)
+    return " AND ".join(where), params
+
+
+_NEAR = (
+    "SELECT m.entry_id, 1 - (m.vec <=> %s::vector) AS cosine,"
+    " m.importance_score, e.ts FROM journal_embeddings m"
+    " JOIN journal_entries e ON e.id = m.entry_id WHERE "
+)
+_SCORED = (
+    "SELECT entry_id, cosine, importance_score, cosine * importance_score AS score,"
+    " ts FROM near"
+)
+
+
+class PgIndex:
+    """Nearest neighbours from pgvector."""
+
+    name = "pgvector"
+
+    def _count(self, scope: VectorScope) -> int:
+        where, params = _conditions(scope)
+        sql = (
+            "SELECT count(*) FROM journal_embeddings m"  # noqa: S608
+            f" JOIN journal_entries e ON e.id = m.entry_id WHERE {where}"
+        )
+        with connection.cursor() as cursor:
+            cursor.execute(sql, params)
+            return int(cursor.fetchone()[0])
+
+    def search(
+        self, query: NDArray[np.float32], scope: VectorScope, limit: int
+    ) -> Found:
+        """Return the best ``limit`` entries in scope, see VectorIndex.search."""
+        where, params = _conditions(scope)
+        considered = self._count(scope)
+        if not considered:
+            return Found([], 0)
+        near, args = _NEAR + where, [literal(query), *params]
+        if considered > EXACT and len(query) in INDEXED_DIMS:
+            dim = len(query)
+            near += (
+                f" AND m.dim = {dim}"
+                f" ORDER BY m.vec::vector({dim}) <=> %s::vector LIMIT %s"
+            )
+            args += [literal(query), limit * OVERFETCH]
+        sql = (
+            f"WITH near AS ({near}), scored AS ({_SCORED}),"  # noqa: S608
+            " ends AS (SELECT min(score) AS low, max(score) AS high FROM scored)"
+            " SELECT entry_id, cosine, importance_score, score, low, high"
+            " FROM scored, ends ORDER BY score DESC, ts DESC, entry_id LIMIT %s"
+        )
+        with connection.cursor() as cursor:
+            cursor.execute(sql, [*args, limit])
+            rows = cursor.fetchall()
+        hits = [Near(r[0], float(r[1]), float(r[2]), float(r[3])) for r in rows]
+        low, high = (float(rows[0][4]), float(rows[0][5])) if rows else (0.0, 0.0)
+        return Found(hits, considered, low, high)
+
+    def of(
+        self, query: NDArray[np.float32], scope: VectorScope, entry_ids: list[str]
+    ) -> dict[str, Near]:
+        """Return nearness of named entries, see VectorIndex.of."""
+        if not entry_ids:
+            return {}
+        near = (
+            _NEAR + "m.workspace_id = %s AND m.model = %s AND m.state = 'indexed'"
+            " AND m.entry_id = ANY(%s)"
+        )
+        args = [literal(query), scope.workspace_id, scope.model, entry_ids]
+        with connection.cursor() as cursor:
+            cursor.execute(f"WITH near AS ({near}) {_SCORED}", args)  # noqa: S608
+            return {
+                r[0]: Near(r[0], float(r[1]), float(r[2]), float(r[3]))
+                for r in cursor.fetchall()
+            }
+
+    def rank(
+        self, query: NDArray[np.float32], scope: VectorScope, entry_id: str
+    ) -> int | None:
+        """Return the 1-based rank of one entry, see VectorIndex.rank."""
+        where, params = _conditions(scope)
+        sql = (
+            f"WITH near AS ({_NEAR + where}), scored AS ({_SCORED}),"  # noqa: S608
+            " ranked AS (SELECT entry_id, row_number() OVER"
+            " (ORDER BY score DESC, ts DESC, entry_id) AS place FROM scored)"
+            " SELECT place FROM ranked WHERE entry_id = %s"
+        )
+        with connection.cursor() as cursor:
+            cursor.execute(sql, [literal(query), *params, entry_id])
+            row = cursor.fetchone()
+        return int(row[0]) if row else None

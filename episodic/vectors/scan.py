@@ -1,0 +1,284 @@
+"""The dense leg on SQLite: an exact scan over one matrix per workspace and process.
+
+The matrix is never stale. Database triggers log every change to an embedding; before a
+query the log is read from where this process stopped (an index look-up when nothing
+happened), and only what changed is fetched. Loading everything happens once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence  # noqa: TC003
+from typing import Final
+
+import numpy as np
+from django.db import connection
+from numpy.typing import NDArray  # noqa: TC002
+
+from episodic.models import Embedding, EmbeddingChange, State
+from episodic.vectors.base import Found, Near, VectorScope
+from episodic.vectors.matrix import Matrix, Row, Snapshot
+
+CHUNK: Final = 5_000
+IDS_AT_ONCE: Final = 500
+MATRICES: Final = 64
+
+
+def _milliseconds(moment: object) -> int:
+    return round(moment.timestamp() * 1000)  # type: ignore[attr-defined]
+
+
+_COLUMNS: Final = (
+    "entry_id",
+    "crew_id",
+    "agent_id",
+    "entry__entry_type",
+    "entry__ts",
+    "importance_score",
+    "vector",
+)
+
+
+def _decode(
+    rows: Sequence[tuple[object, ...]], dim: int
+) -> tuple[list[Row], NDArray[np.float32]]:
+    """Return rows and their vectors; a vector of the wrong length is left out."""
+    good = [row for row in rows if len(bytes(row[6])) == 4 * dim]  # type: ignore[call-overload]
+    data = b"".join(bytes(row[6]) for row in good)  # type: ignore[call-overload]
+    vectors = np.frombuffer(data, dtype="<f4").reshape(len(good), dim)
+    named = [
+        Row(str(r[0]), r[1], r[2], str(r[3]), _milliseconds(r[4]), float(r[5]))  # type: ignore[arg-type]
+        for r in good
+    ]
+    return named, vectors.astype(np.float32, copy=False)
+
+
+class _Shelf:
+    """One workspace's matrix and how far it has read the log of changes."""
+
+    def __init__(self, workspace_id: str, model: str) -> None:
+        self.workspace_id, self.model = workspace_id, model
+        self.lock = threading.Lock()
+        self.matrix: Matrix | None = None
+        self.seen = -1
+
+    def fresh(self, dim: int) -> tuple[Matrix, Snapshot]:
+        """Return the matrix, caught up with the database, and a view of it."""
+        with self.lock:
+            if self.matrix is None or self.matrix.dim != dim:
+                self._load(dim)
+            else:
+                self._catch_up()
+            assert self.matrix is not None  # noqa: S101  (mypy: _load sets it)
+            return self.matrix, self.matrix.snapshot()
+
+    def _load(self, dim: int) -> None:
+        # The log is read first: a change that lands between the two is applied twice,
+        # which does nothing, instead of not at all.
+        last = EmbeddingChange.objects.filter(workspace_id=self.workspace_id)
+        self.seen = last.order_by("-id").values_list("id", flat=True).first() or 0
+        matrix = Matrix(dim)
+        for chunk in self._chunks(dim):
+            rows, vectors = _decode(chunk, dim)
+            matrix.put(rows, vectors)
+        self.matrix = matrix
+
+    def _chunks(self, dim: int) -> Iterator[list[tuple[object, ...]]]:
+        found = Embedding.objects.filter(
+            workspace_id=self.workspace_id,
+            model=self.model,
+            state=State.INDEXED,
+            dim=dim,
+        ).values_list(*_COLUMNS)
+        chunk: list[tuple[object, ...]] = []
+        for row in found.iterator(chunk_size=CHUNK):
+            chunk.append(row)
+            if len(chunk) == CHUNK:
+                yield chunk
+                chunk = []
+        if chunk:
+            yield chunk
+
+    def _catch_up(self) -> None:
+        changes = list(
+            EmbeddingChange.objects.filter(
+                workspace_id=self.workspace_id, id__gt=self.seen
+            )
+            .order_by("id")
+            .values_list("id", "entry_id", "kind")
+        )
+        if not changes:
+            return
+        assert self.matrix is not None  # noqa: S101
+        if any(kind == "trim" and int(upto) > self.seen for _, upto, kind in changes):
+            self._load(self.matrix.dim)
+            return
+        touched = {entry_id for _, entry_id, kind in changes if kind != "trim"}
+        self._apply(self.matrix, list(touched))
+        self.seen = changes[-1][0]
+
+    def _apply(self, matrix: Matrix, entry_ids: list[str]) -> None:
+        """Bring named entries to what the database says now; gone means dropped."""
+        for start in range(0, len(entry_ids), IDS_AT_ONCE):
+            part = entry_ids[start : start + IDS_AT_ONCE]
+            found = Embedding.objects.filter(
+                workspace_id=self.workspace_id,
+                model=self.model,
+                state=State.INDEXED,
+                entry_id__in=part,
+            ).values_list(*_COLUMNS)
+            rows, vectors = _decode(list(found), matrix.dim)
+            present = {row.entry_id for row in rows}
+            for entry_id in part:
+                if entry_id not in present:
+                    matrix.drop(entry_id)
+            if rows:
+                matrix.put(rows, vectors)
+
+
+class ScanIndex:
+    """Exact nearest neighbours by multiplying everything, which is fast enough."""
+
+    name = "scan"
+
+    def __init__(self) -> None:
+        self._shelves: OrderedDict[tuple[str, str, str], _Shelf] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def _fresh(self, scope: VectorScope, dim: int) -> tuple[Matrix, Snapshot]:
+        # The database is part of the name, so that a test database gets its own.
+        name = (str(connection.settings_dict["NAME"]), scope.workspace_id, scope.model)
+        with self._lock:
+            shelf = self._shelves.setdefault(
+                name, _Shelf(scope.workspace_id, scope.model)
+            )
+            self._shelves.move_to_end(name)
+            while len(self._shelves) > MATRICES:
+                self._shelves.popitem(last=False)
+        return shelf.fresh(dim)
+
+    def clear(self) -> None:
+        """Forget every matrix; the next query loads again."""
+        with self._lock:
+            self._shelves.clear()
+
+    def search(
+        self, query: NDArray[np.float32], scope: VectorScope, limit: int
+    ) -> Found:
+        """Return the best ``limit`` entries in scope, see VectorIndex.search."""
+        matrix, view = self._fresh(scope, len(query))
+        rows = _in_scope(matrix, view, scope)
+        if rows is not None and not len(rows):
+            return Found([], 0)
+        cosine, score = _scores(view, rows, query)
+        best = _top(view, rows, score, limit)
+        hits = [_near(view, rows, cosine, score, i) for i in best]
+        return Found(hits, len(score), float(score.min()), float(score.max()))
+
+    def of(
+        self, query: NDArray[np.float32], scope: VectorScope, entry_ids: list[str]
+    ) -> dict[str, Near]:
+        """Return nearness of named entries, see VectorIndex.of."""
+        matrix, view = self._fresh(scope, len(query))
+        at = [(e, matrix.position(e)) for e in entry_ids]
+        # The matrix may have moved on since the view was taken: believe the view.
+        known = [
+            (e, i)
+            for e, i in at
+            if i is not None and i < view.size and view.columns.ids[i] == e
+        ]
+        rows = np.array([i for _, i in known], dtype=np.int64)
+        if not len(rows):
+            return {}
+        cosine, score = _scores(view, rows, query)
+        return {
+            e: _near(view, rows, cosine, score, i) for i, (e, _) in enumerate(known)
+        }
+
+    def rank(
+        self, query: NDArray[np.float32], scope: VectorScope, entry_id: str
+    ) -> int | None:
+        """Return the 1-based rank of one entry, see VectorIndex.rank."""
+        matrix, view = self._fresh(scope, len(query))
+        rows = _in_scope(matrix, view, scope)
+        _, score = _scores(view, rows, query)
+        order = _top(view, rows, score, len(score))
+        ids = view.columns.ids[: view.size] if rows is None else view.columns.ids[rows]
+        place = np.flatnonzero(ids[order] == entry_id)
+        return int(place[0]) + 1 if len(place) else None
+
+
+def _in_scope(
+    matrix: Matrix, view: Snapshot, scope: VectorScope
+) -> NDArray[np.int64] | None:
+    """Return the rows a scope may see; None stands for all of them."""
+    columns, size = view.columns, view.size
+    mask = columns.alive[:size].copy()
+    whose = []
+    if scope.crew_id is not None:
+        whose.append(columns.crew[:size] == matrix.crews.get(scope.crew_id))
+    if scope.agent_id is not None:
+        whose.append(columns.agent[:size] == matrix.agents.get(scope.agent_id))
+    if whose:
+        mask &= np.logical_or.reduce(whose)
+    if scope.entry_types:
+        codes = [matrix.types.get(name) for name in scope.entry_types]
+        mask &= np.isin(columns.type[:size], codes)
+    if scope.since is not None:
+        mask &= columns.ts[:size] >= _milliseconds(scope.since)
+    if scope.until is not None:
+        mask &= columns.ts[:size] <= _milliseconds(scope.until)
+    return None if mask.all() and size else np.flatnonzero(mask)
+
+
+def _scores(
+    view: Snapshot, rows: NDArray[np.int64] | None, query: NDArray[np.float32]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return cosine and cosine × importance of the rows.
+
+    When most rows are in scope it is cheaper to multiply all and pick than to copy.
+    """
+    columns, size = view.columns, view.size
+    if rows is None:
+        cosine = columns.vectors[:size] @ query
+        return cosine, cosine * columns.importance[:size]
+    if len(rows) * 4 > size:
+        cosine = (columns.vectors[:size] @ query)[rows]
+    else:
+        cosine = columns.vectors[rows] @ query
+    return cosine, cosine * columns.importance[rows]
+
+
+def _top(
+    view: Snapshot,
+    rows: NDArray[np.int64] | None,
+    score: NDArray[np.float32],
+    limit: int,
+) -> NDArray[np.int64]:
+    """Return positions of the best scores, ties by newer first, then by id."""
+    if len(score) > limit:
+        edge = np.partition(score, len(score) - limit)[len(score) - limit]
+        near = np.flatnonzero(score >= edge)
+    else:
+        near = np.arange(len(score))
+    at = near if rows is None else rows[near]
+    columns = view.columns
+    order = np.lexsort((columns.ids[at], -columns.ts[at], -score[near]))
+    return near[order][:limit]
+
+
+def _near(
+    view: Snapshot,
+    rows: NDArray[np.int64] | None,
+    cosine: NDArray[np.float32],
+    score: NDArray[np.float32],
+    i: int,
+) -> Near:
+    at = i if rows is None else int(rows[i])
+    return Near(
+        str(view.columns.ids[at]),
+        float(cosine[i]),
+        float(view.columns.importance[at]),
+        float(score[i]),
+    )

@@ -1,0 +1,55 @@
+"""What the first floor gives the ground floor at start-up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence  # noqa: TC003
+from typing import Any
+
+from episodic import tasks
+from episodic.models import Embedding, State
+from episodic.rules import policy
+from memory import journal, ranking
+from memory.models import JournalEntry  # noqa: TC001
+from memory.ranking import EmbeddingState
+
+
+class Hybrid:
+    """The ranker of the first floor."""
+
+    name = "hybrid"
+
+    def is_embeddable(
+        self,
+        entry_type: str,
+        severity: str,
+        payload: Mapping[str, Any],
+        refs: Mapping[str, Any],
+    ) -> bool:
+        """Whether policy embeds such an entry."""
+        return policy.judge(entry_type, severity, payload, refs).embeds
+
+    def states(self, entries: Sequence[JournalEntry]) -> dict[str, EmbeddingState]:
+        """Return the embedding state of each entry, by entry id."""
+        rows = Embedding.objects.defer("vector").in_bulk([e.id for e in entries])
+        return {e.id: _state(e, rows.get(e.id)) for e in entries}
+
+
+def _state(entry: JournalEntry, row: Embedding | None) -> EmbeddingState:
+    if row is None:
+        return EmbeddingState("pending" if entry.embeddable else "not_embeddable")
+    done = row.state == State.INDEXED
+    return EmbeddingState(
+        state=row.state,
+        model=row.model or None,
+        dim=row.dim or None,
+        indexed_at=journal.stamp(row.indexed_at) if done and row.indexed_at else None,
+        attempts=row.attempts,
+        last_error=row.last_error or None,
+        importance=round(row.importance_score, 4),
+    )
+
+
+def connect() -> None:
+    """Fill the port and listen to the journal."""
+    ranking.register(Hybrid())
+    journal.entry_appended.connect(tasks.nudge, dispatch_uid="episodic.nudge")

@@ -1,0 +1,19 @@
+#!/usr/bin/env python
+"""The command line: ``python manage.py up --demo`` starts everything."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def main() -> None:
+    """Hand the arguments to Django."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "crewship_memory.settings")
+    from django.core.management import execute_from_command_line  # noqa: PLC0415
+
+    execute_from_command_line(sys.argv)
+
+
+if __name__ == "__main__":
+    main()

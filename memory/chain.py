@@ -1,0 +1,199 @@
+"""Walking a workspace's chain: what is missing, changed, or erased on purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator  # noqa: TC003
+from dataclasses import dataclass, field
+from datetime import datetime  # noqa: TC003
+from typing import Final
+
+from django.utils import timezone
+
+from memory import journal
+from memory.models import ChainCheckpoint, ChainHead, JournalEntry, PriorityChange
+from memory.rules import chain
+from memory.rules.actors import Actor  # noqa: TC001
+
+MAX_BREAKS: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """One place where the chain does not hold.
+
+    ``kind`` is gap, broken_link, content_break, priority_break or tail_missing.
+    """
+
+    kind: str
+    seq: int
+    entry_id: str | None
+    reason: str
+
+
+@dataclass(slots=True)
+class Report:
+    """What a walk found. ``breaks`` holds the first hundred; ``break_count`` is all."""
+
+    checked_at: datetime
+    count: int = 0
+    erased: int = 0
+    checkpoints: int = 0
+    break_count: int = 0
+    breaks: list[Break] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        """Nothing is broken."""
+        return self.break_count == 0
+
+    def note(self, kind: str, seq: int, entry_id: str | None, reason: str) -> None:
+        """Record a break."""
+        self.break_count += 1
+        if len(self.breaks) < MAX_BREAKS:
+            self.breaks.append(Break(kind, seq, entry_id, reason))
+
+
+Watch = Callable[[Iterable[JournalEntry], int], Iterable[JournalEntry]]
+
+
+def _silent(rows: Iterable[JournalEntry], _total: int) -> Iterable[JournalEntry]:
+    return rows
+
+
+def _attested(workspace_id: str, report: Report) -> dict[int, str]:
+    """Return seq → hash of entries that left on purpose; forged records cover none."""
+    removed: dict[int, str] = {}
+    for point in ChainCheckpoint.objects.filter(workspace_id=workspace_id):
+        pairs = [(int(seq), str(digest)) for seq, digest in point.removed]
+        if chain.checkpoint_mac(journal.key(), workspace_id, pairs) == point.mac:
+            removed.update(pairs)
+            report.checkpoints += 1
+    return removed
+
+
+def _rows(workspace_id: str) -> Iterator[JournalEntry]:
+    rows = JournalEntry.objects.filter(workspace_id=workspace_id).order_by("seq")
+    return rows.iterator(chunk_size=1_000)
+
+
+def _bridge(
+    report: Report, removed: dict[int, str], at: int, prev: str, until: int
+) -> str:
+    """Cross missing numbers; return the hash that the next entry must follow."""
+    for seq in range(at, until):
+        if seq in removed:
+            prev = removed[seq]
+        else:
+            report.note("gap", seq, None, "The entry is missing and nothing says why.")
+            return ""
+    return prev
+
+
+def _check_entry(report: Report, row: JournalEntry, prev: str | None) -> None:
+    if prev is not None and row.prev_hash != prev:
+        report.note(
+            "broken_link", row.seq, row.id, "It does not follow the entry before it."
+        )
+    if chain.link(journal.key(), row.prev_hash, row.commitment) != row.entry_hash:
+        report.note("broken_link", row.seq, row.id, "Its hash does not reproduce.")
+    if row.salt is None:
+        report.erased += 1
+        if row.erased_at is None or row.summary or row.body:
+            report.note("content_break", row.seq, row.id, "Its salt is gone.")
+        return
+    if chain.commitment(bytes(row.salt), journal.content(row)) != row.commitment:
+        report.note("content_break", row.seq, row.id, "Its content was changed.")
+
+
+def _priority_steps(workspace_id: str) -> dict[str, list[PriorityChange]]:
+    steps: dict[str, list[PriorityChange]] = {}
+    changes = PriorityChange.objects.filter(workspace_id=workspace_id)
+    for change in changes.order_by("entry_id", "number"):
+        steps.setdefault(change.entry_id, []).append(change)
+    return steps
+
+
+def _witnesses(workspace_id: str) -> set[tuple[str, int, str]]:
+    """Return (entry, number, priority) of every chained record of a change."""
+    rows = JournalEntry.objects.filter(
+        workspace_id=workspace_id, entry_type="memory.priority_changed", salt__isnull=False
+    )
+    found = set()
+    for row in rows.iterator():
+        told = row.payload
+        found.add(
+            (
+                str(told.get("target_entry_id")),
+                int(told.get("number") or 0),
+                str(told.get("new_priority")),
+            )
+        )
+    return found
+
+
+def _explains(row: JournalEntry, steps: list[PriorityChange]) -> bool:
+    current = row.priority_at_emit
+    for step in steps:
+        if step.previous != current:
+            return False
+        current = step.priority
+    return current == row.priority
+
+
+def _check_priority(
+    report: Report,
+    row: JournalEntry,
+    steps: list[PriorityChange],
+    witnesses: set[tuple[str, int, str]],
+) -> None:
+    if not _explains(row, steps):
+        report.note(
+            "priority_break", row.seq, row.id, "Its priority is not in the ledger."
+        )
+        return
+    for step in steps:
+        if (row.id, step.number, step.priority) not in witnesses:
+            reason = "A ledger row has no entry in the journal."
+            report.note("priority_break", row.seq, row.id, reason)
+
+
+def _check_tail(
+    report: Report, workspace_id: str, seq: int, prev: str, removed: dict[int, str]
+) -> None:
+    head = ChainHead.objects.filter(pk=workspace_id).first()
+    if head is None:
+        if seq:
+            report.note("tail_missing", seq, None, "The chain has no signed end.")
+        return
+    signed = chain.head_mac(journal.key(), workspace_id, head.seq, head.entry_hash)
+    if head.seq and signed != head.mac:
+        report.note("tail_missing", head.seq, None, "The signed end was changed.")
+        return
+    end = _bridge(report, removed, seq + 1, prev, head.seq + 1)
+    if end and head.entry_hash != end:
+        report.note("tail_missing", head.seq, None, "The chain ends somewhere else.")
+
+
+def verify(workspace_id: str, *, by: Actor, watch: Watch = _silent) -> Report:
+    """Walk the whole chain of a workspace once and report every break.
+
+    ``watch`` wraps the rows with a progress display and gets their number. The walk
+    runs beside appends: entries behind the head of the moment it began are not judged.
+    """
+    by.require("journal.verify", workspace_id)
+    report = Report(checked_at=timezone.now())
+    removed = _attested(workspace_id, report)
+    steps, witnesses = _priority_steps(workspace_id), _witnesses(workspace_id)
+    total = JournalEntry.objects.filter(workspace_id=workspace_id).count()
+    seq, prev = 0, ""
+    for row in watch(_rows(workspace_id), total):
+        if row.seq > seq + 1:
+            prev = _bridge(report, removed, seq + 1, prev, row.seq)
+        # After an unexplained gap there is no hash to compare with.
+        expected = prev if prev or row.seq == 1 else None
+        _check_entry(report, row, expected)
+        _check_priority(report, row, steps.get(row.id, []), witnesses)
+        report.count += 1
+        seq, prev = row.seq, row.entry_hash
+    _check_tail(report, workspace_id, seq, prev, removed)
+    return report

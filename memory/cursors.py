@@ -1,0 +1,41 @@
+"""Opaque list cursors that remember whose list, and which question, they belong to."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from django.core import signing
+
+from memory.rules import entries, errors
+
+_SALT = "crewship.cursor"
+
+
+def digest(question: object) -> str:
+    """Return a short digest of a list's filters."""
+    text = entries.canonical(json.loads(json.dumps(question, default=str)))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def make(workspace_id: str, question: str, position: list[str | int]) -> str:
+    """Return a signed cursor for a position in one list of one workspace."""
+    return signing.dumps([workspace_id, question, position], salt=_SALT, compress=False)
+
+
+def read(cursor: str, workspace_id: str, question: str) -> list[str | int]:
+    """Return the position in a cursor.
+
+    Another workspace's cursor is NotFound, like everything else of another workspace;
+    a damaged one, or one from another question, is Invalid.
+    """
+    try:
+        theirs, asked, position = signing.loads(cursor, salt=_SALT)
+    except (signing.BadSignature, ValueError, TypeError):
+        raise errors.Invalid("The cursor is damaged.", code="bad_cursor") from None
+    if theirs != workspace_id:
+        raise errors.NotFound
+    if asked != question:
+        detail = "The cursor belongs to a list with other filters."
+        raise errors.Invalid(detail, code="bad_cursor")
+    return list(position)

@@ -1,0 +1,334 @@
+"""The append-only record, hash-chained per workspace; the sole writer of entries.
+
+Two processes that append to one workspace meet at the chain head: its row is locked
+first (on SQLite the IMMEDIATE transaction is that lock), so the chain never forks and
+no number is given twice. Everything that can fail is checked before the lock is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence  # noqa: TC003
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from django.conf import settings
+from django.db import transaction
+from django.dispatch import Signal
+from django.utils import timezone
+
+from memory import ranking
+from memory.models import (
+    ChainHead,
+    IdempotencyRecord,
+    JournalEntry,
+    PriorityChange,
+    SubjectMention,
+    Workspace,
+    ids,
+)
+from memory.rules import chain, checks, entries, errors, words
+from memory.rules.actors import Actor  # noqa: TC001
+from memory.rules.entries import NewEntry, Priority
+
+# Sent after the commit with workspace_id and embeddable (how many of the entries
+# deserve an embedding). The only stairs up.
+entry_appended = Signal()
+
+BATCH: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """One entry of a batch that was not written, and why."""
+
+    index: int
+    code: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class BatchResult:
+    """What became of a batch: (index, entry) pairs written, and the rest."""
+
+    accepted: list[tuple[int, JournalEntry]]
+    rejected: list[Rejected]
+
+
+def key() -> bytes:
+    """Return the chain's secret key."""
+    return settings.JOURNAL_KEY.encode()
+
+
+def stamp(moment: datetime) -> str:
+    """Return a moment as RFC 3339 UTC with milliseconds and Z."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+
+
+def content(entry: JournalEntry) -> bytes:
+    """Return the canonical bytes that an entry's commitment covers."""
+    return chain.frame(
+        [
+            entry.workspace_id,
+            str(entry.seq),
+            entry.id,
+            entry.crew_id,
+            entry.agent_id,
+            entry.mission_id,
+            stamp(entry.ts),
+            entry.entry_type,
+            entry.severity,
+            entry.priority_at_emit,
+            entry.actor_type,
+            entry.actor_id,
+            entry.summary,
+            entry.payload_text,
+            entry.refs_text,
+            entry.trace_id,
+            entry.span_id,
+            stamp(entry.expires_at) if entry.expires_at else "",
+        ]
+    )
+
+
+def _row(new: NewEntry, by: Actor, now: datetime) -> JournalEntry:
+    """Return an unsaved row; only its place in the chain is missing."""
+    own = by.is_agent
+    return JournalEntry(
+        id=ids.entry(),
+        workspace_id=by.workspace_id,
+        ts=entries.round_ms((new.ts or now).astimezone(UTC)),
+        recorded_at=now,
+        entry_type=new.entry_type,
+        severity=new.severity.value,
+        priority=Priority.NORMAL.value,
+        priority_at_emit=Priority.NORMAL.value,
+        actor_type="agent" if new.agent_id and not own else by.type,
+        actor_id=new.agent_id if new.agent_id and not own else by.id,
+        crew_id=by.crew_id if own else new.crew_id,
+        agent_id=by.id if own else new.agent_id,
+        mission_id=new.mission_id,
+        trace_id=new.trace_id,
+        span_id=new.span_id,
+        summary=new.summary,
+        payload_text=entries.canonical(new.payload),
+        refs_text=entries.canonical(new.refs),
+        body=entries.body_of(new.payload).replace("\x00", " "),
+        embeddable=ranking.ranker().is_embeddable(
+            new.entry_type, new.severity.value, new.payload, new.refs
+        ),
+    )
+
+
+def _locked_head(workspace_id: str) -> ChainHead:
+    """Return the chain's end, locked until the transaction ends."""
+    try:
+        return ChainHead.objects.select_for_update().get(workspace_id=workspace_id)
+    except ChainHead.DoesNotExist:
+        ChainHead.objects.get_or_create(workspace_id=workspace_id)
+        return ChainHead.objects.select_for_update().get(workspace_id=workspace_id)
+
+
+def _chain(rows: Sequence[JournalEntry], head: ChainHead, number: int) -> None:
+    """Give each row its number, salt and hash, and move the head behind the last."""
+    secret = key()
+    for row in rows:
+        head.seq += 1
+        row.seq = head.seq
+        row.docid = (number << entries.SEQ_BITS) + head.seq
+        salt = chain.new_salt()
+        row.salt = salt
+        row.prev_hash = head.entry_hash
+        row.commitment = chain.commitment(salt, content(row))
+        row.entry_hash = chain.link(secret, head.entry_hash, row.commitment)
+        head.entry_hash = row.entry_hash
+    head.mac = chain.head_mac(secret, head.workspace_id, head.seq, head.entry_hash)
+
+
+def _mentions(
+    rows: Sequence[JournalEntry], news: Sequence[NewEntry]
+) -> list[SubjectMention]:
+    found: list[SubjectMention] = []
+    for row, new in zip(rows, news, strict=True):
+        by_fold = {words.fold(alias): alias.strip() for alias in new.subjects}
+        found.extend(
+            SubjectMention(
+                workspace_id=row.workspace_id,
+                entry_id=row.id,
+                alias=alias,
+                folded=folded,
+            )
+            for folded, alias in by_fold.items()
+        )
+    return found
+
+
+def _announce(workspace_id: str, rows: Sequence[JournalEntry]) -> None:
+    embeddable = sum(row.embeddable for row in rows)
+    transaction.on_commit(
+        lambda: entry_appended.send(
+            sender=JournalEntry, workspace_id=workspace_id, embeddable=embeddable
+        )
+    )
+
+
+def write(news: Sequence[NewEntry], *, by: Actor) -> list[JournalEntry]:
+    """Append checked entries in one transaction, in order, and return the rows.
+
+    For callers inside the house whose own act is being recorded: no permission is
+    asked here, because the act itself was permitted.
+    """
+    now = timezone.now()
+    for new in news:
+        checks.check(new, now)
+    rows = [_row(new, by, now) for new in news]
+    if not rows:
+        return rows
+    with transaction.atomic():
+        _store(rows, news, by.workspace_id)
+    return rows
+
+
+def _store(
+    rows: Sequence[JournalEntry], news: Sequence[NewEntry], workspace_id: str
+) -> None:
+    head = _locked_head(workspace_id)
+    number = Workspace.objects.values_list("number", flat=True).get(pk=workspace_id)
+    _chain(rows, head, number)
+    JournalEntry.objects.bulk_create(rows)
+    head.save(update_fields=["seq", "entry_hash", "mac"])
+    mentions = _mentions(rows, news)
+    if mentions:
+        SubjectMention.objects.bulk_create(mentions)
+    _announce(workspace_id, rows)
+
+
+def append(new: NewEntry, *, by: Actor) -> JournalEntry:
+    """Append one entry for an agent; it is committed when this returns."""
+    by.require("journal.append")
+    return write([new], by=by)[0]
+
+
+def append_batch(
+    items: Sequence[NewEntry | Rejected], *, by: Actor
+) -> BatchResult:
+    """Append many entries in one transaction; bad ones are reported, not fatal.
+
+    An item that its door could not read arrives as Rejected and stays that.
+    """
+    by.require("journal.append")
+    now = timezone.now()
+    good: list[tuple[int, NewEntry]] = []
+    rejected: list[Rejected] = []
+    for index, item in enumerate(items):
+        if isinstance(item, Rejected):
+            rejected.append(item)
+            continue
+        try:
+            checks.check(item, now)
+        except errors.HouseError as error:
+            rejected.append(Rejected(index, error.problem_code, error.detail))
+        else:
+            good.append((index, item))
+    rows = write([new for _, new in good], by=by)
+    indexes = [index for index, _ in good]
+    return BatchResult(list(zip(indexes, rows, strict=True)), rejected)
+
+
+def once(
+    idempotency_key: str,
+    body: object,
+    act: Callable[[], dict[str, Any]],
+    *,
+    by: Actor,
+) -> dict[str, Any]:
+    """Run ``act`` once per key and actor; a repeat gets the first answer.
+
+    The record and the act commit together. A key that comes back with another body
+    is a mistake of the caller: Conflict ``idempotency_mismatch``.
+    """
+    secret = key()
+    digest = chain.keyed_digest(secret, idempotency_key)
+    body_digest = chain.keyed_digest(secret, entries.canonical(body))
+    with transaction.atomic():
+        # The head's lock makes two simultaneous repeats wait for each other.
+        _locked_head(by.workspace_id)
+        seen = IdempotencyRecord.objects.filter(
+            workspace_id=by.workspace_id, actor_id=by.id, key_digest=digest
+        ).first()
+        if seen is None:
+            answer = act()
+            IdempotencyRecord.objects.create(
+                workspace_id=by.workspace_id,
+                actor_id=by.id,
+                key_digest=digest,
+                body_digest=body_digest,
+                answer=answer,
+            )
+            return answer
+    if seen.body_digest != body_digest:
+        detail = "This Idempotency-Key was used with another body."
+        raise errors.Conflict(detail, code="idempotency_mismatch")
+    return dict(seen.answer)
+
+
+def prioritise(
+    entry: JournalEntry, priority: Priority, reason: str, *, by: Actor
+) -> PriorityChange:
+    """Mark an entry, with a ledger row and a chained entry in the same transaction.
+
+    The previous value is read inside the transaction, so that two operators at once
+    leave a ledger in which each step starts where the last one ended.
+    """
+    by.require("journal.prioritise", entry.workspace_id)
+    if len(reason) > entries.SUMMARY_BYTES or not entries.is_storable(reason):
+        raise errors.Invalid("reason is too long or not text.", code="bad_reason")
+    with transaction.atomic():
+        _locked_head(entry.workspace_id)
+        live = JournalEntry.objects.select_for_update().get(pk=entry.pk)
+        number = PriorityChange.objects.filter(entry=live).count() + 1
+        change = PriorityChange.objects.create(
+            workspace_id=live.workspace_id,
+            entry=live,
+            number=number,
+            previous=live.priority,
+            priority=priority.value,
+            reason=reason,
+            set_by=by.label,
+        )
+        JournalEntry.objects.filter(pk=live.pk).update(priority=priority.value)
+        write([_priority_entry(live, change)], by=by)
+    entry.priority = priority.value
+    return change
+
+
+def _priority_entry(live: JournalEntry, change: PriorityChange) -> NewEntry:
+    """Return the chained witness of a ledger row: a forged ledger disagrees with it."""
+    return NewEntry(
+        entry_type="memory.priority_changed",
+        severity=entries.Severity.NOTICE,
+        summary=f"Priority of {live.id} set to {change.priority}, "
+        f"was {change.previous}",
+        payload={
+            "target_entry_id": live.id,
+            "target_entry_type": live.entry_type,
+            "previous_priority": change.previous,
+            "new_priority": change.priority,
+            "number": change.number,
+            "reason": change.reason,
+        },
+        refs={"entry_id": live.id},
+        crew_id=live.crew_id,
+    )
+
+
+def verdict(row: JournalEntry, before: JournalEntry | None) -> str:
+    """Return holds, erased or broken for one entry and its link to the one before."""
+    follows = before is None or before.entry_hash == row.prev_hash
+    linked = chain.link(key(), row.prev_hash, row.commitment) == row.entry_hash
+    if not (follows and linked):
+        return "broken"
+    if row.salt is None:
+        return "erased" if row.erased_at is not None else "broken"
+    same = chain.commitment(bytes(row.salt), content(row)) == row.commitment
+    return "holds" if same else "broken"

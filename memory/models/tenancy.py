@@ -1,0 +1,237 @@
+"""Workspaces, crews, agents, people, and the keys that open the API."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django.contrib.auth.models import AbstractUser, BaseUserManager
+from django.core.validators import RegexValidator
+from django.db import models
+from django.utils import timezone
+
+from memory.models import ids
+from memory.rules.actors import PERSON_ROLES, AgentRole, Role
+
+SLUG = RegexValidator(
+    r"^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$",
+    "Use lower-case letters, digits and dashes, 64 at most.",
+)
+
+
+class UserManager(BaseUserManager["User"]):
+    """People sign in with their e-mail; there is no user name."""
+
+    def _make(self, email: str, password: str | None, **extra: Any) -> User:
+        user = self.model(email=self.normalize_email(email).lower(), **extra)
+        user.set_password(password)
+        user.save(using=self._db)
+        return user
+
+    def create_user(
+        self, email: str, password: str | None = None, **extra: Any
+    ) -> User:
+        """Make a person; without a password only a login link opens the door."""
+        return self._make(email, password, **extra)
+
+    def create_superuser(
+        self, email: str, password: str | None = None, **extra: Any
+    ) -> User:
+        """Make a person who may open the Django admin."""
+        return self._make(email, password, is_staff=True, is_superuser=True, **extra)
+
+
+class User(AbstractUser):
+    """A person: operator, compliance officer, admin or viewer, per workspace."""
+
+    id = models.CharField(primary_key=True, max_length=32, default=ids.user)
+    username = None  # type: ignore[assignment]  # signing in is by e-mail alone
+    first_name = None  # type: ignore[assignment]  # one name is enough
+    last_name = None  # type: ignore[assignment]
+    email = models.EmailField(unique=True)
+    name = models.CharField(max_length=120, blank=True)
+
+    objects: ClassVar[UserManager] = UserManager()  # type: ignore[assignment]
+
+    USERNAME_FIELD = "email"
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+
+    class Meta:
+        db_table = "users"
+        ordering = ("email",)
+
+    def __str__(self) -> str:
+        return self.name or self.email
+
+    def get_full_name(self) -> str:
+        """Return the name people read."""
+        return str(self)
+
+    def get_short_name(self) -> str:
+        """Return the name people read."""
+        return str(self)
+
+
+class Workspace(models.Model):
+    """A tenant. ``number`` keeps the row numbers of its search index together."""
+
+    id = models.CharField(primary_key=True, max_length=32, default=ids.workspace)
+    number = models.PositiveIntegerField(unique=True)
+    slug = models.CharField(max_length=64, unique=True, validators=[SLUG])
+    name = models.CharField(max_length=120)
+    settings = models.JSONField(default=dict, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        db_table = "workspaces"
+        ordering = ("slug",)
+
+    def __str__(self) -> str:
+        return self.slug
+
+
+class Crew(models.Model):
+    """Agents that share a memory."""
+
+    id = models.CharField(primary_key=True, max_length=32, default=ids.crew)
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="crews")
+    slug = models.CharField(max_length=64, validators=[SLUG])
+    name = models.CharField(max_length=120)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        db_table = "crews"
+        ordering = ("slug",)
+        constraints = (
+            models.UniqueConstraint(
+                fields=["workspace", "slug"], name="crew_slug_unique"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.slug
+
+
+class Agent(models.Model):
+    """A program that remembers. ``memory_walk_depth`` 1 adds neighbours to recall."""
+
+    id = models.CharField(primary_key=True, max_length=32, default=ids.agent)
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="agents")
+    crew = models.ForeignKey(Crew, models.CASCADE, related_name="agents")
+    slug = models.CharField(max_length=64, validators=[SLUG])
+    name = models.CharField(max_length=120)
+    role = models.CharField(
+        max_length=8,
+        choices=[(r.value, r.value) for r in AgentRole],
+        default=AgentRole.AGENT.value,
+    )
+    memory_walk_depth = models.PositiveSmallIntegerField(default=0)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        db_table = "agents"
+        ordering = ("slug",)
+        constraints = (
+            models.UniqueConstraint(
+                fields=["workspace", "crew", "slug"], name="agent_slug_unique"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(memory_walk_depth__in=(0, 1)),
+                name="agent_walk_depth_0_or_1",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.slug
+
+
+class Membership(models.Model):
+    """What a person may do in one workspace."""
+
+    id = models.CharField(primary_key=True, max_length=32, default=ids.membership)
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="members")
+    user = models.ForeignKey(User, models.CASCADE, related_name="memberships")
+    role = models.CharField(
+        max_length=12, choices=[(r.value, r.value) for r in PERSON_ROLES]
+    )
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        db_table = "memberships"
+        ordering = ("created_at",)
+        constraints = (
+            models.UniqueConstraint(
+                fields=["workspace", "user"], name="one_membership_per_workspace"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.user} · {self.role}"
+
+
+class Key(models.Model):
+    """A bearer key: only its SHA-256 digest rests here, the key is shown once."""
+
+    id = models.CharField(primary_key=True, max_length=32, default=ids.key)
+    name = models.CharField(max_length=120)
+    prefix = models.CharField(max_length=16)
+    digest = models.CharField(max_length=64, unique=True)
+    scopes = models.JSONField(default=list, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    created_by = models.CharField(max_length=254)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    last_used_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return f"{self.prefix}…"
+
+    @property
+    def state(self) -> str:
+        """Active, expired or revoked, as a word."""
+        if self.revoked_at is not None:
+            return "revoked"
+        if self.expires_at is not None and self.expires_at <= timezone.now():
+            return "expired"
+        return "active"
+
+
+class AgentKey(Key):
+    """Opens the API as one agent; the crew comes from the agent."""
+
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="agent_keys")
+    agent = models.ForeignKey(Agent, models.CASCADE, related_name="keys")
+
+    class Meta:
+        db_table = "agent_keys"
+        ordering = ("-created_at",)
+
+    @property
+    def holder(self) -> str:
+        """Whom the key stands for."""
+        return self.agent.slug
+
+
+class OperatorKey(Key):
+    """Opens the API as a person, with a role of its own."""
+
+    workspace = models.ForeignKey(
+        Workspace, models.CASCADE, related_name="operator_keys"
+    )
+    user = models.ForeignKey(User, models.CASCADE, related_name="keys")
+    role = models.CharField(
+        max_length=12,
+        choices=[(r.value, r.value) for r in PERSON_ROLES],
+        default=Role.OPERATOR.value,
+    )
+
+    class Meta:
+        db_table = "operator_keys"
+        ordering = ("-created_at",)
+
+    @property
+    def holder(self) -> str:
+        """Whom the key stands for."""
+        return str(self.user)

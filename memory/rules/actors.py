@@ -1,0 +1,134 @@
+"""Who is asking, and what each role may do.
+
+The permission table is one dict. A row names an action, the roles that may do it, and
+the key scope it needs: a key limited to ``read`` can never write, whatever its role.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from memory.rules import errors
+
+
+class Role(StrEnum):
+    """A membership role of a person, or what a key stands for."""
+
+    VIEWER = "viewer"
+    OPERATOR = "operator"
+    COMPLIANCE = "compliance"
+    ADMIN = "admin"
+    AGENT = "agent"
+    SYSTEM = "system"
+
+
+class AgentRole(StrEnum):
+    """An agent's place in its crew; the lead recalls for the crew."""
+
+    AGENT = "AGENT"
+    LEAD = "LEAD"
+
+
+class KeyScope(StrEnum):
+    """What a key may be limited to; a key without scopes has both."""
+
+    READ = "read"
+    WRITE = "write"
+
+
+PERSON_ROLES: Final = (Role.VIEWER, Role.OPERATOR, Role.COMPLIANCE, Role.ADMIN)
+_EVERYONE: Final = frozenset({*PERSON_ROLES, Role.AGENT})
+_PEOPLE: Final = frozenset(PERSON_ROLES)
+_OPERATORS: Final = frozenset({Role.OPERATOR, Role.ADMIN})
+_ADMINS: Final = frozenset({Role.ADMIN})
+_AGENTS: Final = frozenset({Role.AGENT})
+
+
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """Which roles may act, and which key scope the act needs."""
+
+    roles: frozenset[Role]
+    scope: KeyScope
+
+
+def _read(roles: frozenset[Role]) -> Permission:
+    return Permission(roles, KeyScope.READ)
+
+
+def _write(roles: frozenset[Role]) -> Permission:
+    return Permission(roles, KeyScope.WRITE)
+
+
+PERMISSIONS: Final[dict[str, Permission]] = {
+    "journal.read": _read(_EVERYONE),
+    "journal.append": _write(_AGENTS),
+    "journal.import": _write(_ADMINS),
+    "journal.prioritise": _write(_OPERATORS),
+    "journal.verify": _read(_OPERATORS),
+    "recall.ask": _read(_EVERYONE),
+    "recall.ask_as_agent": _read(_PEOPLE),
+    "index.read": _read(_EVERYONE),
+    "index.run": _write(_OPERATORS),
+    "agents.read": _read(_PEOPLE),
+    "agents.manage": _write(_ADMINS),
+    "keys.read": _read(_ADMINS),
+    "keys.manage": _write(_ADMINS),
+    "members.read": _read(_PEOPLE),
+    "members.manage": _write(_ADMINS),
+    "workspace.manage": _write(_ADMINS),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who acts, in which workspace.
+
+    ``id`` is the agent's, the user's or ``system``; ``label`` is what people read.
+    ``scopes`` limits a key further; empty means everything the role may do.
+    """
+
+    role: Role
+    workspace_id: str
+    id: str
+    label: str
+    crew_id: str | None = None
+    agent_role: AgentRole | None = None
+    walk_depth: int = 0
+    key_id: str | None = None
+    scopes: frozenset[KeyScope] = frozenset()
+
+    @property
+    def is_agent(self) -> bool:
+        """An agent key, not a person or the clock."""
+        return self.role is Role.AGENT
+
+    @property
+    def type(self) -> str:
+        """The journal's actor type for this actor."""
+        if self.role in (Role.AGENT, Role.SYSTEM):
+            return self.role.value
+        return "user"
+
+    def can(self, action: str) -> bool:
+        """Whether the table allows ``action``; an unknown action is a bug, KeyError."""
+        permission = PERMISSIONS[action]
+        if self.role is Role.SYSTEM:
+            return True
+        if self.role not in permission.roles:
+            return False
+        return not self.scopes or permission.scope in self.scopes
+
+    def require(self, action: str, workspace_id: str | None = None) -> None:
+        """Raise NotFound for another workspace, Forbidden for a role too small."""
+        if workspace_id is not None and workspace_id != self.workspace_id:
+            raise errors.NotFound
+        if not self.can(action):
+            raise errors.Forbidden(role=self.role.value, action=action)
+
+
+def system(workspace_id: str, name: str = "system") -> Actor:
+    """Return the house itself as an actor: the clock, a command, an import."""
+    return Actor(role=Role.SYSTEM, workspace_id=workspace_id, id=name, label=name)

@@ -1,0 +1,71 @@
+"""The hash chain of the journal, as functions of bytes.
+
+``commitment = SHA-256(salt ‖ canonical content)`` and
+``entry_hash = HMAC-SHA-256(key, previous hash ‖ commitment)``. Erasing an entry destroys
+its content *and* its salt and leaves the commitment: the chain still verifies, and
+nobody can guess the content back by hashing candidates.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Iterable, Sequence  # noqa: TC003
+from typing import Final
+
+SALT_BYTES: Final = 16
+GENESIS: Final = ""
+_HEAD: Final = b"crewship journal head v1"
+_CHECKPOINT: Final = b"crewship journal checkpoint v1"
+_DIGEST: Final = b"crewship journal digest v1"
+
+
+def new_salt() -> bytes:
+    """Return 16 random bytes."""
+    return secrets.token_bytes(SALT_BYTES)
+
+
+def frame(fields: Iterable[str | None]) -> bytes:
+    """Return the canonical bytes of a list of fields.
+
+    Each field is its UTF-8 length as eight big-endian bytes, then its bytes; None and
+    the empty string are the same, so that a NULL survives every database.
+    """
+    parts: list[bytes] = []
+    for value in fields:
+        data = (value or "").encode()
+        parts.append(len(data).to_bytes(8, "big"))
+        parts.append(data)
+    return b"".join(parts)
+
+
+def commitment(salt: bytes, content: bytes) -> str:
+    """Return the hex commitment to an entry's content."""
+    return hashlib.sha256(salt + content).hexdigest()
+
+
+def link(key: bytes, prev_hash: str, committed: str) -> str:
+    """Return the hex hash that chains one commitment to the entry before it."""
+    message = bytes.fromhex(prev_hash) + bytes.fromhex(committed)
+    return hmac.new(key, message, hashlib.sha256).hexdigest()
+
+
+def head_mac(key: bytes, workspace_id: str, seq: int, entry_hash: str) -> str:
+    """Return the signature of the chain's end."""
+    message = frame([workspace_id, str(seq), entry_hash])
+    return hmac.new(key, _HEAD + message, hashlib.sha256).hexdigest()
+
+
+def checkpoint_mac(
+    key: bytes, workspace_id: str, removed: Sequence[tuple[int, str]]
+) -> str:
+    """Return the signature of a set of removed (seq, hash) pairs, sorted by seq."""
+    pairs = [f"{seq}:{digest}" for seq, digest in sorted(removed)]
+    message = frame([workspace_id, str(len(pairs)), *pairs])
+    return hmac.new(key, _CHECKPOINT + message, hashlib.sha256).hexdigest()
+
+
+def keyed_digest(key: bytes, text: str) -> str:
+    """Return a digest that only this installation can recompute."""
+    return hmac.new(key, _DIGEST + text.encode(), hashlib.sha256).hexdigest()

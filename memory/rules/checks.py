@@ -1,0 +1,99 @@
+"""Whether an entry may enter the journal; every door and every import asks here."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from memory.rules import entries, errors
+from memory.rules.entries import NewEntry  # noqa: TC001
+
+
+def _fault(field: str, code: str, message: str) -> errors.Invalid:
+    return errors.Invalid(
+        message, code=code, errors=[{"field": field, "code": code, "message": message}]
+    )
+
+
+def _check_type(new: NewEntry) -> None:
+    if not entries.is_type(new.entry_type):
+        raise _fault(
+            "entry_type",
+            "bad_entry_type",
+            "entry_type is lower-case words joined by dots, such as peer.escalation.",
+        )
+
+
+def _check_summary(new: NewEntry) -> None:
+    if not new.summary.strip():
+        raise _fault("summary", "empty_summary", "summary must not be empty.")
+    if not entries.is_storable(new.summary):
+        raise _fault(
+            "summary", "bad_text", "summary holds a NUL or half a surrogate pair."
+        )
+    size = len(new.summary.encode())
+    if size > entries.SUMMARY_BYTES:
+        raise errors.TooLarge(what="summary", limit=entries.SUMMARY_BYTES, size=size)
+
+
+def _check_json(name: str, value: dict[str, Any], limit: int) -> None:
+    if entries.depth(value) > entries.JSON_DEPTH:
+        raise _fault(
+            name, "too_deep", f"{name} may nest {entries.JSON_DEPTH} levels deep."
+        )
+    try:
+        size = len(entries.canonical(value).encode())
+    except UnicodeEncodeError:
+        raise _fault(name, "bad_text", f"{name} holds half a surrogate pair.") from None
+    except (ValueError, TypeError):
+        raise _fault(name, "bad_json", f"{name} is not valid JSON.") from None
+    if size > limit:
+        raise errors.TooLarge(what=name, limit=limit, size=size)
+
+
+def _check_ids(new: NewEntry) -> None:
+    for name in ("mission_id", "trace_id", "span_id"):
+        value = getattr(new, name)
+        if value is None:
+            continue
+        if not value or len(value) > entries.ID_CHARS or not entries.is_storable(value):
+            raise _fault(name, "bad_id", f"{name} is 1 to {entries.ID_CHARS} characters.")
+
+
+def _check_ts(new: NewEntry, now: datetime) -> None:
+    if new.ts is None:
+        return
+    if new.ts.tzinfo is None:
+        raise _fault("ts", "naive_ts", "ts needs a time zone, such as a final Z.")
+    if new.ts > now + timedelta(seconds=entries.FUTURE_SECONDS):
+        raise _fault("ts", "ts_in_future", "ts lies in the future.")
+    if new.ts < datetime(entries.EARLIEST_YEAR, 1, 1, tzinfo=UTC):
+        raise _fault(
+            "ts", "ts_too_early", f"ts lies before the year {entries.EARLIEST_YEAR}."
+        )
+
+
+def _check_subjects(new: NewEntry) -> None:
+    if len(new.subjects) > entries.SUBJECTS:
+        raise _fault(
+            "subjects", "too_many", f"An entry names {entries.SUBJECTS} people at most."
+        )
+    for alias in new.subjects:
+        short = 0 < len(alias.strip()) and len(alias) <= entries.SUBJECT_CHARS
+        if not short or not entries.is_storable(alias):
+            raise _fault(
+                "subjects",
+                "bad_subject",
+                f"A subject is 1 to {entries.SUBJECT_CHARS} characters.",
+            )
+
+
+def check(new: NewEntry, now: datetime) -> None:
+    """Raise Invalid or TooLarge with the field at fault; return when all is well."""
+    _check_type(new)
+    _check_summary(new)
+    _check_json("payload", new.payload, entries.JSON_BYTES)
+    _check_json("refs", new.refs, entries.REFS_BYTES)
+    _check_ids(new)
+    _check_ts(new, now)
+    _check_subjects(new)

@@ -1,0 +1,154 @@
+"""What a journal entry may be: its enums, its limits, its text, its canonical form."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from datetime import datetime  # noqa: TC003  (pydantic and dataclasses read it)
+from enum import StrEnum
+from typing import Any, Final
+
+SUMMARY_BYTES: Final = 4_096
+JSON_BYTES: Final = 262_144
+REFS_BYTES: Final = 65_536
+JSON_DEPTH: Final = 32
+BODY_CHARS: Final = 65_536
+ID_CHARS: Final = 128
+SUBJECTS: Final = 50
+SUBJECT_CHARS: Final = 320
+TYPE_PATTERN: Final = r"^[a-z][a-z0-9_]*(\.[a-z0-9_]+)+$"
+TYPE_CHARS: Final = 80
+FUTURE_SECONDS: Final = 300
+# An entry's row number in the word index: workspace number, then 40 bits of seq.
+SEQ_BITS: Final = 40
+EARLIEST_YEAR: Final = 2000
+
+
+class Severity(StrEnum):
+    """How loud an entry is."""
+
+    INFO = "info"
+    NOTICE = "notice"
+    WARN = "warn"
+    ERROR = "error"
+
+
+class Priority(StrEnum):
+    """What operators mark; agents never mark their own entries."""
+
+    NORMAL = "normal"
+    HIGH = "high"
+    PIN = "pin"
+    PERMANENT = "permanent"
+
+
+class ActorType(StrEnum):
+    """Who wrote an entry."""
+
+    AGENT = "agent"
+    USER = "user"
+    SYSTEM = "system"
+    KEEPER = "keeper"
+    SIDECAR = "sidecar"
+    ORCHESTRATOR = "orchestrator"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewEntry:
+    """One entry as a caller hands it in; everything unset is filled by the journal."""
+
+    entry_type: str
+    summary: str
+    severity: Severity = Severity.INFO
+    payload: dict[str, Any] = field(default_factory=dict)
+    refs: dict[str, Any] = field(default_factory=dict)
+    crew_id: str | None = None
+    agent_id: str | None = None
+    mission_id: str | None = None
+    trace_id: str | None = None
+    span_id: str | None = None
+    ts: datetime | None = None
+    subjects: tuple[str, ...] = ()
+
+
+def canonical(value: object) -> str:
+    """Return the one JSON text of a value: sorted keys, no spaces, no NaN.
+
+    The journal stores and hashes this text itself, because a database that normalises
+    JSON would change the bytes under the hash.
+    """
+    return json.dumps(
+        value,
+        sort_keys=True,
+        separators=(",", ":"),
+        ensure_ascii=False,
+        allow_nan=False,
+    )
+
+
+def depth(value: object, limit: int = JSON_DEPTH) -> int:
+    """Return how deep a JSON value nests, giving up one past ``limit``."""
+    level, layer = 0, [value]
+    while layer and level <= limit:
+        below: list[object] = []
+        for item in layer:
+            if isinstance(item, dict):
+                below.extend(item.values())
+            elif isinstance(item, list):
+                below.extend(item)
+        if not any(isinstance(item, (dict, list)) for item in layer):
+            return level
+        level, layer = level + 1, below
+    return level
+
+
+def leaves(value: object) -> list[str]:
+    """Return the text of every string and number in a JSON value, in order."""
+    found: list[str] = []
+    stack: list[object] = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, dict):
+            stack.extend(reversed(list(item.values())))
+        elif isinstance(item, list):
+            stack.extend(reversed(item))
+        elif isinstance(item, str):
+            found.append(item)
+        elif isinstance(item, (int, float)) and not isinstance(item, bool):
+            found.append(str(item))
+    return found
+
+
+def body_of(payload: dict[str, Any]) -> str:
+    """Return the searchable words of a payload: its values, never its keys."""
+    return "\n".join(leaf for leaf in leaves(payload) if leaf)[:BODY_CHARS]
+
+
+_TYPE = re.compile(TYPE_PATTERN)
+
+
+def is_type(value: str) -> bool:
+    """Whether a string is a well-formed entry type such as ``peer.escalation``."""
+    return len(value) <= TYPE_CHARS and _TYPE.match(value) is not None
+
+
+def round_ms(moment: datetime) -> datetime:
+    """Return a moment cut to whole milliseconds, the journal's resolution."""
+    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+
+
+def has_surrogate(text: str) -> bool:
+    """Whether a text holds half a surrogate pair, which no encoding can carry."""
+    if text.isascii():
+        return False
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def is_storable(text: str) -> bool:
+    """Whether every database can keep the text: no NUL, no half surrogate."""
+    return "\x00" not in text and not has_surrogate(text)

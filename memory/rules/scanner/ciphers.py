@@ -1,0 +1,170 @@
+"""Letter games: shifted alphabets, reversed text, leetspeak, letters pulled apart.
+
+Each is recognised by words it produces, so ordinary text costs one look-up a word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from memory.rules.scanner import segment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from memory.rules.scanner.views import View
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_MARKERS = (
+    "the and you your all any for with this that from previous instructions ignore "
+    "forget disregard password system prompt reveal send tell print user always never "
+    "rules message secret assistant please every remember email forward files above "
+    "before instead reply write show not into must are have will what".split()
+)
+_WORD = re.compile(r"[a-z]{3,24}")
+_MIN_MARKERS, _MIN_SHARE = 3, 0.12
+_LEET = str.maketrans("013457$@!|+89", "oleastsaiitbg")
+_LEET_WORD = re.compile(r"(?<![\w$@!|+])[a-z0-9$@!|+]{2,24}(?![\w$@])")
+_LEET_SIGN = re.compile(r"[013457$@!|+]")
+_MIN_LEET = 2
+_SPACED = re.compile(
+    r"(?<![^\W_])[^\W\d_](?:([ .\-_*|/,~\u00b7\u200b]{1,3}|\n)[^\W\d_]){3,800}(?![^\W_])"
+)
+_GLUED = re.compile(r"(?<![\w/.+=-])[a-z]{18,400}(?![\w/+=-])")
+_MIN_COVERAGE = 0.75
+_JUMBLED = re.compile(r"\b[a-z]{6,16}\b")
+
+
+def _shifted(word: str, shift: int) -> str:
+    return word.translate(_shift_table(shift))
+
+
+@lru_cache(maxsize=32)
+def _shift_table(shift: int) -> dict[int, int]:
+    turned = _LETTERS[::-1] if not shift else _LETTERS[shift:] + _LETTERS[:shift]
+    return str.maketrans(_LETTERS + _LETTERS.upper(), turned + turned.upper())
+
+
+def _marker_table() -> dict[str, str]:
+    """Enciphered marker word → the cipher; words that are real words are left out."""
+    table: dict[str, str] = {}
+    for word in _MARKERS:
+        table.setdefault(word[::-1], "reversed")
+        for shift in range(26):
+            table.setdefault(_shifted(word, shift), f"shift{-shift % 26}")
+    return {key: cipher for key, cipher in table.items() if key not in segment.KNOWN}
+
+
+_TABLE = _marker_table()
+_TABLE_WORDS = frozenset(_TABLE)
+
+
+def undo(view: View) -> Iterator[View]:
+    """Views with ciphers undone."""
+    words = _WORD.findall(view.text)
+    if not _TABLE_WORDS.isdisjoint(words):
+        yield from _substitution(view, words)
+    yield from _leet(view)
+    yield from _spaced(view)
+    yield from _glued(view)
+
+
+def _substitution(view: View, words: list[str]) -> Iterator[View]:
+    counts = Counter(_TABLE[word] for word in words if word in _TABLE)
+    for cipher, count in counts.most_common(2):
+        if count < _MIN_MARKERS:
+            continue
+        pieces: list[tuple[str, int, int]] = []
+        for start, end in _enciphered(view.text, cipher):
+            said = view.text[start:end]
+            said = said[::-1] if cipher == "reversed" else _shifted(said, int(cipher[5:]))
+            pieces.append((said, start, end))
+            pieces.append(("\n\n", end, end))
+        kind = {"shift13": "rot13", "reversed": "reversed"}.get(cipher, "cipher")
+        if pieces:
+            yield view.derive(pieces, kind=kind)
+
+
+def _enciphered(text: str, cipher: str) -> Iterator[tuple[int, int]]:
+    """Paragraphs in which this cipher explains enough words."""
+    start = 0
+    for part in re.split(r"(\n+)", text):
+        words = _WORD.findall(part)
+        hits = sum(_TABLE.get(word) == cipher for word in words)
+        if hits >= 2 and hits >= _MIN_SHARE * len(words):
+            yield start, start + len(part)
+        start += len(part)
+
+
+@lru_cache(maxsize=8192)
+def unleet(word: str) -> str:
+    """The known word behind digits and signs, or an empty string."""
+    if word.isdigit() or not any(char.isalpha() for char in word):
+        return ""
+    bare = word.rstrip("!|+") or word
+    for ones in ("l", "i"):
+        for source in (word, bare):
+            plain = source.replace("1", ones).translate(_LEET)
+            for said in (plain, plain.replace("ph", "f")):
+                if said != word and said.isalpha() and segment.is_known(said):
+                    return said
+    return ""
+
+
+def _leet(view: View) -> Iterator[View]:
+    if not _LEET_SIGN.search(view.text):
+        return
+    pieces: list[tuple[str, int, int]] = []
+    position = found = 0
+    for match in _LEET_WORD.finditer(view.text):
+        word = match.group()
+        if word.isalpha() or not _LEET_SIGN.search(word.rstrip("!|")):
+            continue
+        plain = unleet(word)
+        if plain:
+            start, end = match.span()
+            pieces.append((view.text[position:start], position, start))
+            pieces.append((plain, start, end))
+            position, found = end, found + 1
+    if found >= _MIN_LEET:
+        pieces.append((view.text[position:], position, len(view.text)))
+        yield view.derive(pieces, kind="leetspeak")
+
+
+def _spaced(view: View) -> Iterator[View]:
+    pieces: list[tuple[str, int, int]] = []
+    position = 0
+    for match in _SPACED.finditer(view.text):
+        start, end = match.span()
+        said = _joined(match.group())
+        if said:
+            pieces.append((view.text[position:start], position, start))
+            pieces.append((said, start, end))
+            position = end
+    if pieces:
+        pieces.append((view.text[position:], position, len(view.text)))
+        yield view.derive(pieces, kind="spaced")
+
+
+def _joined(run: str) -> str:
+    """Words from pulled-apart letters; wider gaps separate words when there are any."""
+    wide = re.split(r"[^\w]{2,}|_{2,}|\n", run)
+    letters = [re.sub(r"[\W_]", "", part) for part in wide]
+    words = tuple(word for part in letters if part for word in segment.segment(part))
+    if segment.coverage(words) < _MIN_COVERAGE or len("".join(letters)) < 4:
+        return ""
+    return " ".join(words)
+
+
+def _glued(view: View) -> Iterator[View]:
+    pieces: list[tuple[str, int, int]] = []
+    for match in _GLUED.finditer(view.text):
+        words = segment.segment(match.group())
+        if len(words) >= 4 and segment.coverage(words) >= 0.9:
+            pieces.append((" ".join(words), match.start(), match.end()))
+            pieces.append(("\n\n", match.end(), match.end()))
+    if pieces:
+        yield view.derive(pieces, kind="glued")

@@ -1,0 +1,175 @@
+"""Undo encodings that hide text, within bounds.
+
+Each decoder looks at one view and returns further views whose spans still lead to
+the original. Only readable results count; depth and total size are limited by the
+caller's budget.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import html
+import re
+import urllib.parse
+from typing import TYPE_CHECKING
+
+from memory.rules.scanner import segment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from memory.rules.scanner.views import View
+
+MAX_DEPTH = 2
+MAX_GROWTH = 4
+_MIN_LETTERS, _MIN_PRINTABLE, _MIN_READABLE = 0.6, 0.97, 0.3
+
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
+_WRAPPED = re.compile(r"(?:[A-Za-z0-9+/]{40,100}\r?\n){1,400}[A-Za-z0-9+/]{1,100}={0,2}")
+_BASE32 = re.compile(r"\b[A-Z2-7]{24,}={0,6}")
+_HEX = re.compile(r"(?:(?:0x|\\x)?[0-9a-fA-F]{2}[ ,:]{0,2}){8,}")
+_PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2}|[\w.~+-]){0,8}(?:%[0-9a-fA-F]{2}[\w.~+-]{0,24}){3,}")
+_ENTITY = re.compile(r"&(?:#[0-9]{2,7}|#[xX][0-9a-fA-F]{2,6}|[a-zA-Z]{2,8});")
+_ESCAPE = re.compile(
+    r"\\(?:u\{[0-9a-fA-F]{2,6}\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8})"
+)
+_BINARY = re.compile(r"(?:[01]{8}[ ,]{0,2}){6,}")
+_DECIMAL = re.compile(r"(?:\b(?:3[2-9]|[4-9]\d|1[01]\d|12[0-6])\b[ ,;]{1,2}){8,}\d{2,3}")
+_MORSE = re.compile(r"[.\-/ \u2022\u2013\u2014\u00b7_|]{24,}")
+_MORSE_TABLE = dict(
+    zip(
+        ".- -... -.-. -.. . ..-. --. .... .. .--- -.- .-.. -- -. --- .--. --.- .-. ... "
+        "- ..- ...- .-- -..- -.-- --.. .---- ..--- ...-- ....- ..... -.... --... ---.. "
+        "----. ----- .-.-.- --..-- ..--.. .--.-. -....- ..--.- ---... .----. -..-.".split(),
+        "abcdefghijklmnopqrstuvwxyz1234567890.,?@-_:'/",
+        strict=True,
+    )
+)
+
+
+def readable(text: str) -> bool:
+    """Printable, mostly letters and spaces, and not one long blob."""
+    if len(text) < 4:
+        return False
+    printable = sum(char.isprintable() or char in "\n\r\t" for char in text)
+    letters = sum(char.isalpha() or char in " \n" for char in text)
+    return (
+        printable / len(text) >= _MIN_PRINTABLE and letters / len(text) >= _MIN_LETTERS
+    )
+
+
+def _runs(
+    view: View,
+    pattern: re.Pattern[str],
+    decode: Callable[[str], str],
+    kind: str,
+) -> Iterator[View]:
+    """One view in which every run that decodes to something readable is replaced."""
+    pieces: list[tuple[str, int, int]] = []
+    for match in pattern.finditer(view.text):
+        said = decode(match.group())
+        if said and readable(said):
+            pieces.append((said, match.start(), match.end()))
+            pieces.append(("\n\n", match.end(), match.end()))
+    if pieces:
+        yield view.derive(pieces, kind=kind)
+
+
+def _inline(
+    view: View, pattern: re.Pattern[str], decode: Callable[[str], str], kind: str
+) -> Iterator[View]:
+    """One view with escapes replaced in place, the text between them kept."""
+    pieces: list[tuple[str, int, int]] = []
+    position = 0
+    for match in pattern.finditer(view.text):
+        start, end = match.span()
+        pieces.append((view.text[position:start], position, start))
+        pieces.append((decode(match.group()), start, end))
+        position = end
+    if pieces:
+        pieces.append((view.text[position:], position, len(view.text)))
+        yield view.derive(pieces, kind=kind)
+
+
+def _utf8(values: bytes) -> str:
+    try:
+        return values.decode("utf-8")
+    except UnicodeDecodeError:
+        return _utf16(values)
+
+
+def _utf16(values: bytes) -> str:
+    # PowerShell's encoded commands are UTF-16.
+    if len(values) % 2 or values[1:2] != b"\0":
+        return ""
+    return values.decode("utf-16-le", errors="ignore")
+
+
+def _from_base64(run: str) -> str:
+    body = re.sub(r"\s", "", run).rstrip("=").replace("-", "+").replace("_", "/")
+    if len(body) % 4 == 1:
+        body = body[:-1]
+    try:
+        return _utf8(base64.b64decode(body + "=" * (-len(body) % 4), validate=True))
+    except (binascii.Error, ValueError):
+        return ""
+
+
+def _from_base32(run: str) -> str:
+    body = run.rstrip("=")
+    try:
+        return _utf8(base64.b32decode(body + "=" * (-len(body) % 8)))
+    except (binascii.Error, ValueError):
+        return ""
+
+
+def _from_hex(run: str) -> str:
+    digits = re.sub(r"0x|\\x|[^0-9a-fA-F]", "", run)
+    return _utf8(bytes.fromhex(digits[: len(digits) // 2 * 2]))
+
+
+def _from_binary(run: str) -> str:
+    bits = re.sub(r"[^01]", "", run)
+    return _utf8(bytes(int(bits[i : i + 8], 2) for i in range(0, len(bits) - 7, 8)))
+
+
+def _from_decimal(run: str) -> str:
+    return "".join(chr(int(number)) for number in re.findall(r"\d+", run)[:4096])
+
+
+def _from_morse(run: str) -> str:
+    plain = re.sub("[\u2022\u00b7]", ".", re.sub("[\u2013\u2014_]", "-", run))
+    words = re.split(r" {0,3}[/|] {0,3}| {3,}", plain.strip())
+    table = _MORSE_TABLE
+    return " ".join("".join(table.get(c, "\0") for c in word.split()) for word in words)
+
+
+def _from_escape(run: str) -> str:
+    code = int(run[2:].strip("{}"), 16)
+    return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "?"
+
+
+def decode(view: View) -> Iterator[View]:
+    """Every decoding of one view that yields something readable."""
+    text = view.text
+    yield from _runs(view, _BASE64, _from_base64, "base64")
+    if "\n" in text:
+        yield from _runs(view, _WRAPPED, _from_base64, "base64")
+    yield from _runs(view, _BASE32, _from_base32, "base32")
+    yield from _runs(view, _HEX, _from_hex, "hex")
+    if "%" in text:
+        yield from _inline(view, _PERCENT, urllib.parse.unquote, "url")
+    if "&" in text:
+        yield from _inline(view, _ENTITY, html.unescape, "html")
+    if "\\" in text:
+        yield from _inline(view, _ESCAPE, _from_escape, "escape")
+    if "0" in text:
+        yield from _runs(view, _BINARY, _from_binary, "binary")
+        yield from _runs(view, _DECIMAL, _from_decimal, "decimal")
+    yield from _runs(view, _MORSE, _from_morse, "morse")
+
+
+def is_prose(text: str) -> bool:
+    """Does a decoded text read as sentences, not as data?"""
+    return len(text.split()) >= 3 and segment.readability(text) >= _MIN_READABLE

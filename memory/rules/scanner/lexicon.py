@@ -1,0 +1,163 @@
+"""The word list: which words and phrases carry which concept.
+
+Every distinct set of concepts gets one character, so that a sentence becomes a short
+string and a rule becomes a small regular expression over it. That keeps rules
+independent of language and their cost proportional to the number of words.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+UNKNOWN = "."
+# Nouns keep their concept at the end of a phrase: "new instructions" are instructions.
+_INHERITED = frozenset({"INSTR", "TASK", "RULE", "SECRET", "ACCOUNT", "USER"})
+_TOKENS = {
+    "@mail": {"MAIL"},
+    "@url": {"URL"},
+    "@number": {"ACCTNO"},
+    "@path": {"KEYFILE"},
+}
+_CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
+_ELISION = re.compile(r"(?:l|d|qu|dell|all|nell|dall|sull|un|c|n|s|j|m|t)'(?=\w)")
+_MIN_PREFIX = 2
+
+
+def fold(text: str) -> str:
+    """Lower case without accents for alphabets where accents are optional."""
+    folded = unicodedata.normalize("NFKC", text).lower()
+    if folded.isascii():
+        return folded
+    return "".join(_fold_char(char) for char in folded)
+
+
+@lru_cache(maxsize=8192)
+def _fold_char(char: str) -> str:
+    base = unicodedata.normalize("NFD", char)[0]
+    if base == "\u0131":
+        return "i"
+    return base if ord(base) < 0x530 else char
+
+
+class Lexicon(NamedTuple):
+    """Look-up tables made once from the word list."""
+
+    words: dict[str, str]
+    prefixes: dict[str, str]
+    heads: frozenset[str]
+    phrases: dict[str, dict[str, tuple[tuple[tuple[str, ...], bool, str], ...]]]
+    classes: dict[str, str]
+    cjk: re.Pattern[str]
+
+
+def _entries() -> dict[str, set[str]]:
+    """Phrase → concepts, as written in the word list."""
+    table: dict[str, set[str]] = {key: set(value) for key, value in _TOKENS.items()}
+    source = Path(__file__).with_name("lexicon.txt").read_text(encoding="utf-8")
+    for line in source.splitlines():
+        head, _, phrases = line.partition(": ")
+        if not phrases or line.startswith("#"):
+            continue
+        concept, _, language = head.partition(" ")
+        names = {concept}
+        if concept == "TELL" and language != "en":
+            names.add("REVEAL")
+        for phrase in phrases.split(", "):
+            table.setdefault(fold(phrase.strip()), set()).update(names)
+    return table
+
+
+def _characters(table: dict[str, set[str]]) -> dict[frozenset[str], str]:
+    distinct = sorted({frozenset(names) for names in table.values()}, key=sorted)
+    return {names: chr(0x100 + index) for index, names in enumerate(distinct)}
+
+
+def _inherit(table: dict[str, set[str]]) -> None:
+    for phrase, names in table.items():
+        last = phrase.rstrip("*").rpartition(" ")[2]
+        if " " in phrase:
+            names |= table.get(last, set()) & _INHERITED
+
+
+def _phrase_table(
+    items: list[tuple[str, str]],
+) -> dict[str, dict[str, tuple[tuple[tuple[str, ...], bool, str], ...]]]:
+    found: dict[str, dict[str, list[tuple[tuple[str, ...], bool, str]]]] = {}
+    for phrase, char in items:
+        parts = tuple(phrase.rstrip("*").split())
+        entry = (parts, phrase.endswith("*"), char)
+        seconds = found.setdefault(parts[0], {})
+        key = "" if entry[1] and len(parts) == 2 else parts[1]
+        seconds.setdefault(key, []).append(entry)
+    return {
+        first: {
+            second: tuple(sorted(rows, key=lambda row: -len(row[0])))
+            for second, rows in seconds.items()
+        }
+        for first, seconds in found.items()
+    }
+
+
+def _build() -> Lexicon:
+    table = _entries()
+    _inherit(table)
+    chars = _characters(table)
+    coded = {phrase: chars[frozenset(names)] for phrase, names in table.items()}
+    cjk = [phrase.rstrip("*") for phrase in coded if _CJK.search(phrase)]
+    prefixes = {
+        phrase[:-1]: char
+        for phrase, char in coded.items()
+        if phrase.endswith("*") and " " not in phrase
+    }
+    classes: dict[str, str] = {}
+    for names, char in chars.items():
+        for name in names:
+            classes[name] = classes.get(name, "") + char
+    spaced = [(phrase, char) for phrase, char in coded.items() if " " in phrase]
+    return Lexicon(
+        words={key: char for key, char in coded.items() if " " not in key},
+        prefixes=prefixes,
+        heads=frozenset(key[:_MIN_PREFIX] for key in prefixes),
+        phrases=_phrase_table(spaced),
+        classes=classes,
+        cjk=re.compile("|".join(sorted(map(re.escape, cjk), key=len, reverse=True))),
+    )
+
+
+LEXICON = _build()
+
+
+@lru_cache(maxsize=32768)
+def concept_char(word: str) -> str:
+    """The character of a folded word; UNKNOWN when no rule cares about it."""
+    char = LEXICON.words.get(word)
+    if char is None and word[:_MIN_PREFIX] in LEXICON.heads:
+        char = _by_prefix(word)
+    if char is None and "'" in word:
+        rest = _ELISION.sub("", word, count=1)
+        return concept_char(rest) if rest != word else UNKNOWN
+    return char or UNKNOWN
+
+
+def _by_prefix(word: str) -> str | None:
+    for length in range(min(len(word), 24), _MIN_PREFIX - 1, -1):
+        char = LEXICON.prefixes.get(word[:length])
+        if char is not None:
+            return char
+    return None
+
+
+def compile_pattern(pattern: str) -> re.Pattern[str]:
+    """Compile `<A|B> ~3 <C>`: classes of concepts and bounded gaps of words."""
+
+    def expand(match: re.Match[str]) -> str:
+        names = match.group(1).split("|")
+        return "[" + re.escape("".join(LEXICON.classes[name] for name in names)) + "]"
+
+    spaced = re.sub(r"\s+", "", pattern)
+    gaps = re.sub(r"~(\d+)", r".{0,\1}?", spaced)
+    return re.compile(re.sub(r"<([A-Z|]+)>", expand, gaps))

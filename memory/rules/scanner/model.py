@@ -1,0 +1,118 @@
+"""The scanner's vocabulary: families, severities, findings, verdicts, rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Family(StrEnum):
+    """What an attacker wants; the queue groups held texts by it."""
+
+    OVERRIDE = "override"
+    EXFILTRATION = "exfiltration"
+    PERSISTENCE = "persistence"
+    TOOL_ABUSE = "tool_abuse"
+    ROLE_PLAY = "role_play"
+    HIDDEN_TEXT = "hidden_text"
+    SECRETS = "secrets"
+
+
+class Severity(StrEnum):
+    """How bad it is when the finding is true."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
+class Level(StrEnum):
+    """What happens to the text."""
+
+    CLEAN = "clean"
+    SUSPICIOUS = "suspicious"
+    HELD = "held"
+
+
+class Mode(StrEnum):
+    """What a workspace lets a rule do."""
+
+    OFF = "off"
+    OBSERVE = "observe"
+    HOLD = "hold"
+    BLOCK = "block"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One reason, with its place in the original text."""
+
+    rule: str
+    family: str
+    severity: str
+    weight: float
+    start: int
+    end: int
+    decoded: str | None
+    why: str
+    mode: str = Mode.HOLD.value
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The scanner's answer about one text.
+
+    `score` comes from rules alone and decides; `risk` orders the review queue and
+    may include the learned head.
+    """
+
+    verdict: str
+    score: float
+    risk: float
+    findings: tuple[Finding, ...]
+    rules_version: str
+
+    @property
+    def is_held(self) -> bool:
+        """Does the text wait for a person?"""
+        return self.verdict == Level.HELD
+
+    @property
+    def is_blocked(self) -> bool:
+        """Did a rule that the workspace set to *block* fire?"""
+        return self.is_held and any(one.mode == Mode.BLOCK for one in self.findings)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule that can explain itself, with one text that fires and one that does not.
+
+    `pattern` is either a concept pattern (`anchor` names its rarest concept), a
+    regular expression over the lower-cased text (`needs` are literals of which one
+    must occur before it is tried), or empty when code decides.
+    """
+
+    id: str
+    family: Family
+    severity: Severity
+    weight: float
+    why: str
+    fires: str
+    quiet: str
+    pattern: str = ""
+    anchor: str = ""
+    needs: tuple[str, ...] = ()
+    negatable: bool = True
+    quotable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A rule that matched a view of the text, before context and weights."""
+
+    rule: Rule
+    start: int
+    end: int
+    factor: float = 1.0
+    decoded: str | None = None
+    boost: float = 0.0

@@ -1,0 +1,55 @@
+"""A second text with a way back: every span of a view maps to the original."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Text derived from the original.
+
+    `marks` are (position here, start there, end there) of pieces in order. A piece
+    whose two sides are equally long maps character by character, any other maps as a
+    whole. No marks at all means the view has the original's own offsets.
+    """
+
+    text: str
+    marks: tuple[tuple[int, int, int], ...] = ()
+    kind: str = "plain"
+    depth: int = 0
+    _starts: list[int] = field(default_factory=list, compare=False)
+
+    def __post_init__(self) -> None:
+        self._starts.extend(mark[0] for mark in self.marks)
+
+    def _piece(self, position: int) -> tuple[int, int, int, int]:
+        index = max(bisect_right(self._starts, position) - 1, 0)
+        here, start, end = self.marks[index]
+        last = index + 1 == len(self.marks)
+        after = len(self.text) if last else self.marks[index + 1][0]
+        return here, after, start, end
+
+    def origin(self, start: int, end: int) -> tuple[int, int]:
+        """The span of the original text that produced this span."""
+        if not self.marks:
+            return start, end
+        here, after, there, stop = self._piece(start)
+        first = there + start - here if after - here == stop - there else there
+        here, after, there, stop = self._piece(max(end - 1, start))
+        final = there + end - here if after - here == stop - there else stop
+        return first, max(final, first)
+
+    def derive(
+        self, pieces: list[tuple[str, int, int]], *, kind: str, hidden: bool = True
+    ) -> View:
+        """A view made of (text, start here, end here), mapped through this one."""
+        marks: list[tuple[int, int, int]] = []
+        position = 0
+        for text, start, end in pieces:
+            if text:
+                marks.append((position, *self.origin(start, end)))
+                position += len(text)
+        text = "".join(piece[0] for piece in pieces)
+        return View(text, tuple(marks), kind, self.depth + int(hidden))

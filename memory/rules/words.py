@@ -1,0 +1,44 @@
+"""Words: how text is cut, which words carry nothing, how an alias is folded."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Final
+
+_WORD: Final = re.compile(r"[^\W_]+")
+_PHRASE: Final = re.compile(r'"([^"]+)"')
+
+STOP_WORDS: Final = frozenset(
+    """a about above after again all am an and any are as at be because been before being
+    below between both but by can cannot could did do does doing down during each few for
+    from further had has have having he her here hers him his how i if in into is it its
+    itself just me more most my no nor not of off on once only or other our ours out over
+    own same she should so some such than that the their theirs them then there these
+    they this those through to too under until up very was we were what when where which
+    while who whom why will with would you your yours""".split()
+)
+
+
+def split(text: str) -> list[str]:
+    """Return the lower-case words of a text, the way the index cuts it."""
+    return _WORD.findall(text.lower())
+
+
+def telling(words: list[str]) -> list[str]:
+    """Return the words without stop words, or all of them when nothing else is left."""
+    kept = [word for word in words if word not in STOP_WORDS]
+    return list(dict.fromkeys(kept or words))
+
+
+def phrases(text: str) -> tuple[list[list[str]], list[str]]:
+    """Return the quoted phrases of a search, each as its words, and the other words."""
+    quoted = [split(part) for part in _PHRASE.findall(text)]
+    return [words for words in quoted if words], split(_PHRASE.sub(" ", text))
+
+
+def fold(text: str) -> str:
+    """Return text without case, accents and doubled spaces, for comparing names."""
+    plain = unicodedata.normalize("NFKD", text.casefold())
+    bare = "".join(c for c in plain if not unicodedata.combining(c))
+    return " ".join(unicodedata.normalize("NFKC", bare).split())

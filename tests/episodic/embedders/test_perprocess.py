@@ -1,0 +1,62 @@
+"""Things made once in each process."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+from concurrent.futures import ProcessPoolExecutor
+
+import pytest
+
+from episodic.embedders import perprocess
+
+MAKER = perprocess.PerProcess(os.getpid)
+
+
+def test_a_value_is_made_at_the_first_use_and_kept() -> None:
+    made: list[object] = []
+    value = perprocess.PerProcess(lambda: made.append(object()) or made[-1])
+    assert made == []
+    assert value.get() is value.get()
+    assert len(made) == 1
+
+
+def test_an_error_is_not_remembered() -> None:
+    answers = iter([ValueError("not yet"), "made"])
+
+    def make() -> object:
+        answer = next(answers)
+        if isinstance(answer, ValueError):
+            raise answer
+        return answer
+
+    value = perprocess.PerProcess(make)
+    with pytest.raises(ValueError, match="not yet"):
+        value.get()
+    assert value.get() == "made"
+
+
+def test_of_many_callers_one_makes_it() -> None:
+    made: list[int] = []
+    together = threading.Barrier(4)
+    value = perprocess.PerProcess(lambda: made.append(1))
+
+    def work() -> None:
+        together.wait()
+        value.get()
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert made == [1]
+
+
+def test_a_forked_child_makes_its_own() -> None:
+    mine = MAKER.get()
+    fork = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(1, mp_context=fork) as child:
+        theirs = child.submit(MAKER.get).result(timeout=60)
+    assert theirs != mine == os.getpid()
