@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from allauth.account.decorators import secure_admin_login
 from django.contrib import admin
-from django.urls import URLPattern, URLResolver, path
+from django.urls import URLPattern, URLResolver, include, path
 
-from crewship_memory.api import api
+from crewship_memory import home, login, metrics, probes
+from crewship_memory.api import api, open_to_programs
+
+admin.site.login = secure_admin_login(admin.site.login)
 
 urlpatterns: list[URLPattern | URLResolver] = [
-    path("api/v1/", api.urls),
+    path("", home.home, name="home"),
+    path("find/", home.find, name="find"),
+    path("workspace/choose/", home.choose_workspace, name="choose_workspace"),
+    path("journal/", include("memory.doors.urls")),
+    path("recall/", include("episodic.doors.urls")),
+    path("workspace/", include("memory.doors.workspace_urls")),
+    path("login/<str:name>/<str:token>/", login.link, name="login_link"),
+    path("accounts/", include("allauth.urls")),
     path("admin/", admin.site.urls),
+    path("api/v1/", open_to_programs(api.urls)),
+    path("livez", probes.livez, name="livez"),
+    path("readyz", probes.readyz, name="readyz"),
+    path("metrics", metrics.metrics, name="metrics"),
 ]

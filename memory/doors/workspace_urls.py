@@ -1,0 +1,8 @@
+"""Addresses of this door's pages."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern
+
+app_name = "workspace"
+urlpatterns: list[URLPattern] = []
