@@ -25,7 +25,7 @@ from memory.rules.actors import Actor
 class KeyThrottle(AuthRateThrottle):
     """Counts requests per key, or per person."""
 
-    def get_cache_key(self, request: HttpRequest) -> str | None:
+    def get_cache_key(self, request: HttpRequest) -> str:
         """Return the counter's name."""
         actor: Actor = request.auth  # type: ignore[attr-defined]
         return f"throttle_{actor.key_id or actor.id}"

@@ -29,8 +29,11 @@ class ClosedSignup(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is u
 
 
 class _LoginLinks(PasswordResetTokenGenerator):
-    """Signs a login link that dies with the login it allows: the hash holds the time of
-    the last one. Valid for PASSWORD_RESET_TIMEOUT (three days)."""
+    """Signs a login link that dies with the login it allows.
+
+    The hash holds the time of the last login. Valid for PASSWORD_RESET_TIMEOUT (three
+    days).
+    """
 
     key_salt = "crewship_memory.auth.LoginLinks"
 

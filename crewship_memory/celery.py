@@ -1,7 +1,7 @@
 """The Celery application and its timetable.
 
-Embedded: no broker, the worker and the clock are threads of the web process. Scaled out:
-Redis, `celery -A crewship_memory worker`, and one `celery -A crewship_memory beat`.
+Embedded: no broker, the worker and the clock are threads of the web process. Scaled
+out: Redis, any number of `celery -A crewship_memory worker`, and one `… beat`.
 """
 
 from __future__ import annotations

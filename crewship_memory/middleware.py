@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable  # noqa: TC003
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from django.http import HttpRequest, HttpResponse  # noqa: TC002
+from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
 
 from crewship_memory import auth, problems

@@ -141,5 +141,5 @@ def install(api: NinjaAPI) -> None:
 
     @api.exception_handler(Exception)
     def _bug(_request: HttpRequest, error: Exception) -> HttpResponse:
-        log.exception("unexpected_error", error=type(error).__name__)
+        log.error("unexpected_error", error=type(error).__name__, exc_info=error)
         return response(errors.HouseError("Something went wrong on our side."))

@@ -5,12 +5,15 @@ Embedded (the default) and scale-out differ by two variables: DATABASE_URL, REDI
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 from pathlib import Path
 from typing import Any
 
 import environ
+
+from crewship_memory import logs
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.FileAwareEnv()
@@ -29,7 +32,7 @@ def _kept_secret(name: str, file: str) -> str:
     """
     given = env.str(name, "")
     if given:
-        return given
+        return str(given)
     folder = DATA_DIR / "keys"
     folder.mkdir(mode=0o700, exist_ok=True)
     path = folder / file
@@ -215,7 +218,7 @@ def _database() -> dict[str, Any]:
 
 DATABASES = {"default": _database()}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-MIGRATION_MODULES = {}
+MIGRATION_MODULES: dict[str, str] = {}
 
 # ── Background work, cache ───────────────────────────────────────────────────
 REDIS_URL = env.str("REDIS_URL", "")
@@ -265,3 +268,18 @@ STORAGES = {
 SILENCED_SYSTEM_CHECKS: list[str] = []
 LOG_LEVEL = env.str("CREWSHIP_LOG_LEVEL", "INFO")
 LOG_FORMAT = _one_of("CREWSHIP_LOG_FORMAT", "console", ("console", "json"))
+LOGGING = logs.configured(LOG_FORMAT, LOG_LEVEL)
+# No access log: a request leaves a line when it fails. DEBUG shows every one.
+DJANGO_STRUCTLOG_STATUS_START_LOG_LEVEL = logging.DEBUG
+DJANGO_STRUCTLOG_STATUS_2XX_LOG_LEVEL = logging.DEBUG
+DJANGO_STRUCTLOG_STATUS_DEFAULT_LOG_LEVEL = logging.DEBUG
+DJANGO_STRUCTLOG_STATUS_4XX_LOG_LEVEL = logging.INFO
+# An address is personal data, and behind a proxy it is the proxy's.
+DJANGO_STRUCTLOG_IP_LOGGING_ENABLED = False
+
+# ── Commands ─────────────────────────────────────────────────────────────────
+# Where people reach this installation; login links on the command line start with it.
+PUBLIC_URL = env.str("CREWSHIP_URL", "").rstrip("/")
+ADMIN_EMAIL = env.str("CREWSHIP_ADMIN_EMAIL", "admin@localhost")
+# Probes come without TLS, from inside.
+SECURE_REDIRECT_EXEMPT = [r"^livez$", r"^readyz$", r"^metrics$"]

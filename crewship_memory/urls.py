@@ -9,7 +9,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from crewship_memory import home, login, metrics, probes
 from crewship_memory.api import api, open_to_programs
 
-admin.site.login = secure_admin_login(admin.site.login)
+admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home.home, name="home"),

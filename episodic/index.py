@@ -1,32 +1,28 @@
 """Keeping the index: find what deserves an embedding, claim it, embed it.
 
 Work is a sweep over the database. The journal is read from where the last sweep
-stopped; what deserves an embedding becomes a pending row; pending rows are claimed by a
-conditional UPDATE with a lease, so that two sweeps at once never embed one row twice and
-a crash costs a minute and not the row.
+stopped; what deserves an embedding becomes a pending row; pending rows are claimed by
+a conditional UPDATE with a lease, so that two sweeps at once never embed one row twice
+and a crash costs a minute and not the row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence  # noqa: TC003
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
 from django.db import transaction
-from django.db.models import Count, F, Min, Q, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from episodic import engine
-from episodic.embedders.base import EmbedderError
+from episodic.embedders.base import EmbedderError, Vectors
 from episodic.models import Embedding, EmbeddingChange, IndexState, State
 from episodic.rules import importance, policy
 from episodic.vectors import pg
-from memory import journal
 from memory.models import ChainHead, JournalEntry
-from memory.rules import errors
-from memory.rules.actors import Actor  # noqa: TC001
-from memory.rules.entries import NewEntry
 
 CHUNK: Final = 1_000
 BATCH: Final = 32
@@ -50,19 +46,6 @@ class Report:
         self.indexed += other.indexed
         self.skipped += other.skipped
         self.failed += other.failed
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """How complete a workspace's index is, for the model in use."""
-
-    embeddable: int
-    indexed: int
-    pending: int
-    failed: int
-    model: str | None
-    dim: int | None
-    oldest_pending_seconds: float | None
 
 
 Watch = Callable[[int], None]
@@ -100,30 +83,26 @@ def _unread(workspace_id: str, seq: int) -> list[JournalEntry]:
 
 def _make_pending(rows: Sequence[JournalEntry]) -> int:
     """Judge entries by today's policy, mend their flag, and queue what deserves it."""
-    chosen: list[JournalEntry] = []
     for row in rows:
-        embeds = policy.judge(
-            row.entry_type, row.severity, row.payload, row.refs
-        ).embeds
-        if embeds != row.embeddable:
-            JournalEntry.objects.filter(pk=row.pk).update(embeddable=embeds)
-        if embeds:
-            chosen.append(row)
-    made = [
-        Embedding(
-            entry_id=row.id,
-            workspace_id=row.workspace_id,
-            crew_id=row.crew_id,
-            agent_id=row.agent_id,
-            policy_version=policy.VERSION,
-            importance_score=importance.base(
-                row.entry_type, row.severity, row.priority
-            ),
-        )
-        for row in chosen
-    ]
+        judged = policy.judge(row.entry_type, row.severity, row.payload, row.refs)
+        if judged.embeds != row.embeddable:
+            JournalEntry.objects.filter(pk=row.pk).update(embeddable=judged.embeds)
+            row.embeddable = judged.embeds
+    made = [_pending(row) for row in rows if row.embeddable]
     Embedding.objects.bulk_create(made, ignore_conflicts=True)
     return len(made)
+
+
+def _pending(row: JournalEntry) -> Embedding:
+    weight = importance.base(row.entry_type, row.severity, row.priority)
+    return Embedding(
+        entry_id=row.id,
+        workspace_id=row.workspace_id,
+        crew_id=row.crew_id,
+        agent_id=row.agent_id,
+        policy_version=policy.VERSION,
+        importance_score=weight,
+    )
 
 
 def _behind() -> list[str]:
@@ -161,12 +140,12 @@ def claim(entry_ids: Sequence[str], now: datetime) -> list[str]:
 
     Two workers may read the same row; the conditional UPDATE lets exactly one win.
     """
-    won = []
     with transaction.atomic():
-        for entry_id in entry_ids:
-            if _waiting(now).filter(pk=entry_id).update(lease_until=now + LEASE):
-                won.append(entry_id)
-    return won
+        return [
+            entry_id
+            for entry_id in entry_ids
+            if _waiting(now).filter(pk=entry_id).update(lease_until=now + LEASE)
+        ]
 
 
 # ── Embedding ────────────────────────────────────────────────────────────────
@@ -196,27 +175,37 @@ def _embed_rows(rows: Sequence[JournalEntry]) -> None:
     engine_now = engine.embedder()
     texts = [policy.text(row.summary, row.payload) for row in rows]
     vectors = engine_now.embed_documents(texts)
-    now = timezone.now()
     with transaction.atomic():
-        for row, vector in zip(rows, vectors, strict=True):
-            stored = Embedding.objects.filter(pk=row.id)
-            # The entry may have been erased while the model was thinking.
-            alive = JournalEntry.objects.filter(pk=row.id, erased_at__isnull=True)
-            if not alive.exists():
-                continue
-            stored.filter(indexed_at__isnull=True).update(indexed_at=now)
-            stored.update(
-                state=State.INDEXED,
-                vector=vector.astype("<f4").tobytes(),
-                dim=len(vector),
-                model=engine_now.model,
-                embedded_at=now,
-                attempts=0,
-                last_error="",
-                next_attempt_at=None,
-                lease_until=None,
-            )
-        pg.store([(row.id, v) for row, v in zip(rows, vectors, strict=True)])
+        alive = _alive([row.id for row in rows])
+        made = zip((row.id for row in rows), vectors, strict=True)
+        kept = [(entry_id, vector) for entry_id, vector in made if entry_id in alive]
+        _keep(kept, engine_now.model)
+        pg.store(kept)
+
+
+def _alive(entry_ids: Sequence[str]) -> set[str]:
+    """Return which entries were not erased while the model was thinking, locked."""
+    rows = JournalEntry.objects.filter(pk__in=entry_ids, erased_at__isnull=True)
+    locked = rows.select_for_update(no_key=True).order_by("pk")
+    return set(locked.values_list("pk", flat=True))
+
+
+def _keep(vectors: Sequence[tuple[str, Vectors]], model: str) -> None:
+    now = timezone.now()
+    for entry_id, vector in vectors:
+        stored = Embedding.objects.filter(pk=entry_id)
+        stored.filter(indexed_at__isnull=True).update(indexed_at=now)
+        stored.update(
+            state=State.INDEXED,
+            vector=vector.astype("<f4").tobytes(),
+            dim=len(vector),
+            model=model,
+            embedded_at=now,
+            attempts=0,
+            last_error="",
+            next_attempt_at=None,
+            lease_until=None,
+        )
 
 
 def _postpone(entry_ids: Sequence[str], error: EmbedderError) -> None:
@@ -279,83 +268,6 @@ def _trim() -> None:
             for shop in shops
         )
         old.delete()
-
-
-# ── Asking and doing, for the doors ──────────────────────────────────────────
-def status(workspace_id: str, *, by: Actor) -> Status:
-    """Return how complete the index is."""
-    by.require("index.read", workspace_id)
-    embedder = engine.embedder()
-    entries = JournalEntry.objects.filter(
-        workspace_id=workspace_id, embeddable=True, erased_at__isnull=True
-    )
-    rows = Embedding.objects.filter(workspace_id=workspace_id)
-    current = Q(state=State.INDEXED, model=embedder.model)
-    counted = rows.aggregate(
-        indexed=Count("pk", filter=current),
-        failed=Count("pk", filter=Q(state=State.FAILED)),
-    )
-    embeddable = entries.count()
-    pending = max(0, embeddable - counted["indexed"] - counted["failed"])
-    oldest = None
-    if pending:
-        missing = entries.exclude(embedding__in=rows.filter(current))
-        oldest = missing.aggregate(oldest=Min("recorded_at"))["oldest"]
-    waited = (timezone.now() - oldest).total_seconds() if oldest else None
-    return Status(
-        embeddable,
-        counted["indexed"],
-        pending,
-        counted["failed"],
-        embedder.model or None,
-        embedder.dim,
-        round(waited, 1) if waited is not None else None,
-    )
-
-
-def run(
-    workspace_id: str,
-    *,
-    by: Actor,
-    entry_ids: Iterable[str] | None = None,
-    limit: int = 256,
-) -> Report:
-    """Embed now what waits in one workspace, or the named entries, for an operator.
-
-    Waiting times and leases are skipped over; named entries are embedded again.
-    """
-    by.require("index.run", workspace_id)
-    discover(workspace_id)
-    rows = Embedding.objects.filter(workspace_id=workspace_id)
-    report = Report()
-    if entry_ids is None:
-        model = engine.embedder().model
-        rows = rows.exclude(state=State.INDEXED, model=model)
-        chosen = list(rows.order_by("attempts").values_list("pk", flat=True)[:limit])
-    else:
-        asked = list(dict.fromkeys(entry_ids))
-        chosen = list(rows.filter(pk__in=asked).values_list("pk", flat=True))
-        known = JournalEntry.objects.filter(workspace_id=workspace_id, pk__in=asked)
-        if known.count() != len(asked):
-            raise errors.NotFound
-        report.skipped += len(asked) - len(chosen)
-    for start in range(0, len(chosen), BATCH):
-        report.add(embed(chosen[start : start + BATCH]))
-    _record(report, by)
-    return report
-
-
-def _record(report: Report, by: Actor) -> None:
-    new = NewEntry(
-        entry_type="memory.indexed",
-        summary=f"Index run by hand: {report.indexed} indexed, {report.failed} failed",
-        payload={
-            "indexed": report.indexed,
-            "skipped": report.skipped,
-            "failed": report.failed,
-        },
-    )
-    journal.write([new], by=by)
 
 
 def mark_referenced(counts: dict[str, int], when: datetime) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import atexit
 import threading
 from collections import Counter
-from collections.abc import Iterable  # noqa: TC003
+from collections.abc import Iterable
 from typing import Final
 
 import structlog
@@ -23,7 +23,7 @@ log = structlog.get_logger(__name__)
 
 
 class Marks:
-    """The buffer and the thread that empties it; the thread starts with the first mark."""
+    """The buffer and the thread that empties it; the first mark starts the thread."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()

@@ -29,9 +29,7 @@ class Embedding(models.Model):
     workspace = models.ForeignKey(Workspace, models.CASCADE, db_index=False)
     crew_id = models.CharField(max_length=128, null=True)  # noqa: DJ001
     agent_id = models.CharField(max_length=128, null=True)  # noqa: DJ001
-    state = models.CharField(
-        max_length=8, choices=State.choices, default=State.PENDING
-    )
+    state = models.CharField(max_length=8, choices=State.choices, default=State.PENDING)
     vector = models.BinaryField(default=b"")
     dim = models.PositiveIntegerField(default=0)
     model = models.CharField(max_length=120, blank=True)

@@ -7,16 +7,16 @@ so in ``degraded``. The caller's scope is part of every query that reads entries
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence  # noqa: TC003
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import datetime  # noqa: TC003
+from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-import numpy as np  # noqa: TC002
+import numpy as np
 from django.utils import timezone
-from numpy.typing import NDArray  # noqa: TC002
+from numpy.typing import NDArray
 
 from episodic import engine
 from episodic.embedders.base import EmbedderError
@@ -29,7 +29,7 @@ from memory import lexical
 from memory.lexical import WordHit, WordQuery, WordScope
 from memory.models import JournalEntry
 from memory.rules import errors
-from memory.rules.actors import Actor  # noqa: TC001
+from memory.rules.actors import Actor
 
 K_MAX: Final = 50
 K_DEFAULT: Final = 5
@@ -168,7 +168,7 @@ def vector_scope(request: Request, seen: Reach) -> VectorScope:
 
 
 def word_scope(request: Request, seen: Reach) -> WordScope:
-    """Return what the word leg may search: embeddable entries, unless types are named."""
+    """Return what the word leg may search: what embeds, unless types are named."""
     return WordScope(
         workspace_id=seen.workspace_id,
         crew_id=seen.crew_id,
@@ -180,7 +180,9 @@ def word_scope(request: Request, seen: Reach) -> WordScope:
     )
 
 
-def _ask_dense(request: Request, seen: Reach, size: int, legs: Legs, t: Timings) -> None:
+def _ask_dense(
+    request: Request, seen: Reach, size: int, legs: Legs, t: Timings
+) -> None:
     try:
         with t.stage("embed"):
             legs.vector = engine.embedder().embed_query(request.query)
@@ -192,7 +194,9 @@ def _ask_dense(request: Request, seen: Reach, size: int, legs: Legs, t: Timings)
         legs.dense = engine.vectors().search(legs.vector, scope, size)
 
 
-def _ask_words(request: Request, seen: Reach, size: int, legs: Legs, t: Timings) -> None:
+def _ask_words(
+    request: Request, seen: Reach, size: int, legs: Legs, t: Timings
+) -> None:
     with t.stage("sparse"):
         legs.asked = lexical.ask(seen.workspace_id, request.query)
         legs.words = lexical.rank(legs.asked, word_scope(request, seen), size)
@@ -233,7 +237,7 @@ def _load(
     request: Request, seen: Reach, legs: Legs, ids: Sequence[str]
 ) -> tuple[dict[str, JournalEntry], dict[str, Near], dict[str, float]]:
     """Return rows, nearness and stored weights of the chosen entries."""
-    rows = seen.entries().filter(pk__in=ids, erased_at__isnull=True).in_bulk()
+    rows = seen.load(ids)
     near = {hit.entry_id: hit for hit in legs.dense.hits if hit.entry_id in rows}
     missing = [entry_id for entry_id in rows if entry_id not in near]
     if legs.vector is not None and missing:
@@ -243,26 +247,33 @@ def _load(
     return rows, near, dict(weights.values_list("entry_id", "importance_score"))
 
 
+def _leading(scores: dict[str, float], take: int) -> list[str]:
+    """Return the best ids, and every id that ties with the last of them.
+
+    Equal scores are common in rank fusion; which of them is newer shows when loaded.
+    """
+    ordered = sorted(scores, key=lambda e: (-scores[e], e))
+    edge = scores[ordered[take - 1]] if len(ordered) > take else float("-inf")
+    return [entry_id for entry_id in ordered if scores[entry_id] >= edge]
+
+
+def _ranks(ids: Sequence[str]) -> dict[str, int]:
+    return {entry_id: rank for rank, entry_id in enumerate(ids, 1)}
+
+
 def hits(
     request: Request, seen: Reach, legs: Legs, scores: dict[str, float], take: int
 ) -> list[Hit]:
     """Return the best entries as hits: by score, then newer first, then by id."""
-    leading = sorted(scores, key=lambda e: (-scores[e], e))
-    # Equal scores are common in rank fusion: load every entry that ties with the last.
-    edge = scores[leading[take - 1]] if len(leading) > take else -1.0
-    chosen = [e for e in leading if scores[e] >= edge]
+    chosen = _leading(scores, take)
     rows, near, weights = _load(request, seen, legs, chosen)
-    dense = {entry_id: rank for rank, entry_id in enumerate(legs.dense_ids, 1)}
-    words = {entry_id: rank for rank, entry_id in enumerate(legs.word_ids, 1)}
+    dense, words = _ranks(legs.dense_ids), _ranks(legs.word_ids)
     now = timezone.now()
     made: list[Hit] = []
     for entry_id in chosen:
         row, close = rows.get(entry_id), near.get(entry_id)
-        if row is None:
+        if row is None or _too_far(request, close):
             continue
-        if request.min_score is not None and close is not None:
-            if close.cosine < request.min_score:
-                continue
         ranks = dense.get(entry_id), words.get(entry_id)
         weight = importance.base(row.entry_type, row.severity, row.priority)
         made.append(
@@ -270,9 +281,7 @@ def hits(
                 entry=row,
                 score=scores[entry_id],
                 cosine=close.cosine if close else None,
-                importance=close.importance
-                if close
-                else weights.get(entry_id, weight),
+                importance=close.importance if close else weights.get(entry_id, weight),
                 dense_rank=ranks[0],
                 sparse_rank=ranks[1],
                 rrf=sum(fusion.reciprocal(rank) for rank in ranks if rank),
@@ -282,6 +291,11 @@ def hits(
         )
     made.sort(key=lambda h: (-h.score, -h.entry.ts.timestamp(), h.entry.id))
     return made
+
+
+def _too_far(request: Request, close: Near | None) -> bool:
+    least = request.min_score
+    return least is not None and close is not None and close.cosine < least
 
 
 def ask(request: Request, *, by: Actor) -> Answer:

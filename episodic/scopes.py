@@ -7,10 +7,9 @@ a crew, or names nobody and reaches the workspace. Ids in a body are checked her
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-
-from django.db.models import Q, QuerySet
 
 from memory import queries
 from memory.models import JournalEntry
@@ -35,15 +34,14 @@ class Reach:
     agent_id: str | None = None
     walk_depth: int = 0
 
-    def entries(self) -> QuerySet[JournalEntry]:
-        """Return the entries inside the reach."""
-        rows = JournalEntry.objects.filter(workspace_id=self.workspace_id)
-        either = Q()
-        if self.crew_id is not None:
-            either |= Q(crew_id=self.crew_id)
-        if self.agent_id is not None:
-            either |= Q(agent_id=self.agent_id)
-        return rows.filter(either)
+    def load(self, entry_ids: Sequence[str]) -> dict[str, JournalEntry]:
+        """Return the named entries inside the reach that still have their text.
+
+        The rows are fetched by id and judged here: with the reach in the SQL, SQLite
+        would walk the workspace's whole index instead of looking up a handful of ids.
+        """
+        rows = JournalEntry.objects.filter(pk__in=entry_ids, erased_at__isnull=True)
+        return {row.id: row for row in rows if self.sees(row)}
 
     def sees(self, entry: JournalEntry) -> bool:
         """Whether one entry lies inside the reach."""
@@ -67,7 +65,9 @@ def _agent_reach(
     return Reach(workspace_id, scope.value, crew, agent_id, depth)
 
 
-def _as_agent(scope: str | None, crew_id: str | None, agent_id: str, by: Actor) -> Reach:
+def _as_agent(
+    scope: str | None, crew_id: str | None, agent_id: str, by: Actor
+) -> Reach:
     """Return what a named agent would reach, for a person who asks."""
     by.require("recall.ask_as_agent")
     agent = queries.agent(by, agent_id)

@@ -54,7 +54,9 @@ def _state(entry: JournalEntry) -> Check:
         return Check("state", "fail", text)
     if row.state != State.INDEXED:
         waited = round((timezone.now() - entry.recorded_at).total_seconds())
-        tries = f", tried {row.attempts} times: {row.last_error}" if row.attempts else ""
+        tries = (
+            f", tried {row.attempts} times: {row.last_error}" if row.attempts else ""
+        )
         return Check("state", "fail", f"{row.state} for {waited} s{tries}")
     if row.model != model:
         text = f"embedded with {row.model}; recall now uses {model or 'none'}"
@@ -94,7 +96,9 @@ def _dense(entry: JournalEntry, answer: Answer) -> Check:
     if rank is None:
         return Check("dense", "none", "has no vector in scope")
     near = engine.vectors().of(vector, scope, [entry.id]).get(entry.id)
-    told = f", cosine {near.cosine:.3f}, importance {near.importance:.2f}" if near else ""
+    told = (
+        f", cosine {near.cosine:.3f}, importance {near.importance:.2f}" if near else ""
+    )
     inside = entry.id in answer.legs.dense_ids
     deep = "" if inside else f"; the leg ends at {len(answer.legs.dense.hits)}"
     return Check("dense", _verdict(inside), f"rank {rank}{told}{deep}")
@@ -113,7 +117,9 @@ def _words(entry: JournalEntry, answer: Answer) -> Check:
     said = ", ".join(found)
     if entry.id in ids:
         return Check("words", "pass", f"rank {ids.index(entry.id) + 1} by {said}")
-    return Check("words", "fail", f"{said} found, but below rank {len(ids)} or filtered")
+    return Check(
+        "words", "fail", f"{said} found, but below rank {len(ids)} or filtered"
+    )
 
 
 def _cut(rank: int | None, hit: Hit | None, answer: Answer) -> Check:

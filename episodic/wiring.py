@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence  # noqa: TC003
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from episodic import tasks
 from episodic.models import Embedding, State
 from episodic.rules import policy
 from memory import journal, ranking
-from memory.models import JournalEntry  # noqa: TC001
+from memory.models import JournalEntry
 from memory.ranking import EmbeddingState
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator  # noqa: TC003
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime  # noqa: TC003
+from datetime import datetime
 from typing import Final
 
 from django.utils import timezone
@@ -12,7 +12,7 @@ from django.utils import timezone
 from memory import journal
 from memory.models import ChainCheckpoint, ChainHead, JournalEntry, PriorityChange
 from memory.rules import chain
-from memory.rules.actors import Actor  # noqa: TC001
+from memory.rules.actors import Actor
 
 MAX_BREAKS: Final = 100
 
@@ -116,7 +116,9 @@ def _priority_steps(workspace_id: str) -> dict[str, list[PriorityChange]]:
 def _witnesses(workspace_id: str) -> set[tuple[str, int, str]]:
     """Return (entry, number, priority) of every chained record of a change."""
     rows = JournalEntry.objects.filter(
-        workspace_id=workspace_id, entry_type="memory.priority_changed", salt__isnull=False
+        workspace_id=workspace_id,
+        entry_type="memory.priority_changed",
+        salt__isnull=False,
     )
     found = set()
     for row in rows.iterator():

@@ -7,7 +7,7 @@ no number is given twice. Everything that can fail is checked before the lock is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence  # noqa: TC003
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -28,7 +28,7 @@ from memory.models import (
     ids,
 )
 from memory.rules import chain, checks, entries, errors, words
-from memory.rules.actors import Actor  # noqa: TC001
+from memory.rules.actors import Actor
 from memory.rules.entries import NewEntry, Priority
 
 # Sent after the commit with workspace_id and embeddable (how many of the entries
@@ -209,9 +209,7 @@ def append(new: NewEntry, *, by: Actor) -> JournalEntry:
     return write([new], by=by)[0]
 
 
-def append_batch(
-    items: Sequence[NewEntry | Rejected], *, by: Actor
-) -> BatchResult:
+def append_batch(items: Sequence[NewEntry | Rejected], *, by: Actor) -> BatchResult:
     """Append many entries in one transaction; bad ones are reported, not fatal.
 
     An item that its door could not read arrives as Rejected and stays that.

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Iterable  # noqa: TC003
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta  # noqa: TC003
+from datetime import datetime, timedelta
 from typing import Final
 
 from django.db import transaction

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence  # noqa: TC003
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime  # noqa: TC003
+from datetime import datetime
 from typing import Any, Final
 
 from django.db import connection
@@ -208,7 +208,7 @@ def _conditions(scope: WordScope) -> tuple[list[str], list[Any]]:
     for moment, sign in ((scope.since, ">="), (scope.until, "<=")):
         if moment is not None:
             where.append(f"e.ts {sign} %s")
-            params.append(connection.ops.adapt_datetimefield_value(moment))
+            params.append(str(connection.ops.adapt_datetimefield_value(moment)))
     return where, params
 
 
@@ -233,7 +233,9 @@ def _sqlite_hits(query: WordQuery, scope: WordScope, limit: int) -> list[WordHit
 def _postgres_hits(query: WordQuery, scope: WordScope, limit: int) -> list[WordHit]:
     groups = [" ".join(query.phrase)] if query.phrase else []
     groups += query.terms
-    tsquery = " || ".join(["phraseto_tsquery('english', journal_fold(%s))"] * len(groups))
+    tsquery = " || ".join(
+        ["phraseto_tsquery('english', journal_fold(%s))"] * len(groups)
+    )
     where, params = _conditions(scope)
     sql = (
         f"WITH asked AS (SELECT ({tsquery}) AS q)"  # noqa: S608
@@ -263,7 +265,10 @@ def words_that_hit(
     found: dict[str, list[str]] = {entry_id: [] for entry_id in entry_docids}
     if not entry_docids:
         return found
-    by_docid = {docid: entry_id for entry_id, docid in entry_docids.items()}
+    low, high = docids(workspace_id)
+    by_docid = {d: entry_id for entry_id, d in entry_docids.items() if low <= d <= high}
+    if not by_docid:
+        return found
     marks = ", ".join(["%s"] * len(by_docid))
     if is_sqlite():
         sql = (

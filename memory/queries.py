@@ -6,9 +6,9 @@ starts from the actor's workspace, then from what the actor may see in it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence  # noqa: TC003
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import datetime  # noqa: TC003
+from datetime import datetime
 
 from django.db.models import Q, QuerySet
 from django.utils.dateparse import parse_datetime
@@ -26,7 +26,7 @@ from memory.models import (
     Workspace,
 )
 from memory.rules import errors, words
-from memory.rules.actors import Actor  # noqa: TC001
+from memory.rules.actors import Actor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +152,9 @@ def _authorise(actor: Actor, wanted: JournalFilter) -> None:
         agent(actor, wanted.agent_id)
 
 
-def _times(rows: QuerySet[JournalEntry], wanted: JournalFilter) -> QuerySet[JournalEntry]:
+def _times(
+    rows: QuerySet[JournalEntry], wanted: JournalFilter
+) -> QuerySet[JournalEntry]:
     if wanted.since and wanted.until and wanted.since > wanted.until:
         raise errors.Invalid("since lies after until.", code="bad_range")
     if wanted.since:

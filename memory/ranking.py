@@ -7,7 +7,7 @@ embedding is in, and how to rank by meaning.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence  # noqa: TC003
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 

@@ -102,9 +102,7 @@ def ensure_agent(
     return agent, made
 
 
-def change_agent(
-    agent: Agent, *, by: Actor, role: AgentRole, walk_depth: int
-) -> Agent:
+def change_agent(agent: Agent, *, by: Actor, role: AgentRole, walk_depth: int) -> Agent:
     """Change an agent's role and how far its recall walks."""
     by.require("agents.manage", agent.workspace_id)
     if walk_depth not in (0, 1):

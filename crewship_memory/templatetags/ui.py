@@ -1,7 +1,243 @@
-"""Pure functions of values to text and safe HTML for the templates."""
+"""Pure functions of values to text and safe HTML, available in every template.
+
+Words follow the visual language: times are UTC and say so, ages are short, what is
+unknown is a word and never a zero.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
 from django import template
+from django.utils import timezone
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from memory.rules.actors import Actor
 
 register = template.Library()
+
+MINUTE, HOUR, DAY = 60, 3_600, 86_400
+SERIES: Final = ("", "two", "three", "four")
+SEVERITIES: Final = {"warn": "yellow", "error": "red"}
+PRIORITIES: Final = {"high": "accent", "pin": "accent", "permanent": "accent"}
+BANDS: Final = frozenset({"green", "yellow", "red", "idle"})
+STAMPS: Final = {
+    "": "%-d %b %Y, %H:%M UTC",
+    "day": "%-d %b %Y",
+    "clock": "%H:%M:%S",
+    "full": "%-d %b %Y, %H:%M:%S UTC",
+}
+
+
+# ── Numbers and times ────────────────────────────────────────────────────────
+@register.filter
+def number(value: Any) -> str:
+    """Return a number with thousands separated: 18,204; "no data" for None."""
+    if value is None:
+        return "no data"
+    if isinstance(value, float):
+        return f"{value:,.1f}"
+    return f"{int(value):,}"
+
+
+@register.filter
+def ms(value: float | None) -> str:
+    """Return milliseconds as people read them: 0.4 ms, 14 ms, 1,000 ms, 12.5 s."""
+    if value is None:
+        return "no data"
+    if value >= 10_000:
+        return f"{value / 1000:,.1f} s"
+    return f"{value:,.0f} ms" if value >= 10 else f"{value:.1f} ms"
+
+
+@register.filter
+def duration(seconds: float | None) -> str:
+    """Return a span in its two largest units: 42 s, 12 m, 5 h 12 m, 2 d 4 h, 33 d."""
+    if seconds is None:
+        return "no data"
+    left = max(0, int(seconds))
+    if left < MINUTE:
+        return f"{left} s"
+    if left < HOUR:
+        return f"{left // MINUTE} m"
+    if left < DAY:
+        return _two(left // HOUR, "h", left % HOUR // MINUTE, "m")
+    if left < 7 * DAY:
+        return _two(left // DAY, "d", left % DAY // HOUR, "h")
+    return f"{left // DAY:,} d"
+
+
+def _two(large: int, unit: str, small: int, part: str) -> str:
+    return f"{large} {unit} {small} {part}" if small else f"{large} {unit}"
+
+
+@register.filter
+def ago(value: datetime | None) -> str:
+    """Return how long ago a moment was, as text: 5 h 12 m; "never" for None."""
+    if value is None:
+        return "never"
+    return duration((timezone.now() - value).total_seconds())
+
+
+@register.filter
+def age(value: datetime | None) -> str | SafeString:
+    """Return how long ago a moment was, as a time element that carries the moment."""
+    if value is None:
+        return "never"
+    full = value.astimezone(UTC).strftime(STAMPS["full"])
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>', _iso(value), full, ago(value)
+    )
+
+
+@register.filter
+def moment(value: datetime | None, form: str = "") -> str | SafeString:
+    """Return a moment in UTC as a time element; form is day, clock, full or nothing."""
+    if value is None:
+        return "never"
+    text = value.astimezone(UTC).strftime(STAMPS[form])
+    return format_html('<time datetime="{}">{}</time>', _iso(value), text)
+
+
+def _iso(value: datetime) -> str:
+    return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@register.filter
+def plural(value: int, words: str) -> str:
+    """Return a count with its noun: ``3|plural:"entry,entries"`` is 3 entries."""
+    one, _, many = words.partition(",")
+    return f"{number(value)} {one if value == 1 else many or one + 's'}"
+
+
+# ── Judgements and names ─────────────────────────────────────────────────────
+@register.simple_tag
+def band(colour: str, word: object) -> SafeString:
+    """Return a judgement as colour, shape and word; an unknown colour is no data."""
+    known = colour if colour in BANDS else ""
+    return format_html('<span class="{}">{}</span>', f"band {known}".strip(), word)
+
+
+def _badge(colour: str, word: object) -> SafeString:
+    return format_html('<span class="{}">{}</span>', f"badge {colour}".strip(), word)
+
+
+@register.filter
+def severity(value: str) -> SafeString:
+    """Return a severity as a badge; warn and error are coloured."""
+    return _badge(SEVERITIES.get(value, ""), value)
+
+
+@register.filter
+def priority(value: str) -> SafeString:
+    """Return a priority as a badge; what operators marked stands out."""
+    return _badge(PRIORITIES.get(value, ""), value)
+
+
+@register.filter
+def mono(value: object) -> SafeString:
+    """Return an id or a prefix in the fixed-width face, whole."""
+    return format_html('<span class="id">{}</span>', value)
+
+
+@register.filter
+def short_id(value: str) -> SafeString:
+    """Return an id cut to its prefix and eight digits, with the whole in its title."""
+    head, _, digits = value.partition("_")
+    shown = value if len(digits) <= 8 else f"{head}_{digits[:8]}…"
+    return format_html('<span class="id" title="{}">{}</span>', value, shown)
+
+
+@register.filter
+def can(actor: Actor | None, action: str) -> bool:
+    """Whether an actor may do something, for controls that would only be refused."""
+    return actor is not None and actor.can(action)
+
+
+# ── Shapes ───────────────────────────────────────────────────────────────────
+def _points(values: Sequence[float], width: int, height: int) -> list[str]:
+    """Return values as coordinates, zero at the bottom, the highest near the top."""
+    top = max(*values, 1e-9)
+    step = width / (len(values) - 1)
+    room = height - 4
+    return [
+        f"{i * step:.1f} {height - 2 - value / top * room:.1f}"
+        for i, value in enumerate(values)
+    ]
+
+
+@register.simple_tag
+def sparkline(values: Sequence[float], label: str = "") -> SafeString:
+    """Return a small line, oldest value first; a label makes it an image with words."""
+    if not values:
+        return format_html('<span class="quiet">{}</span>', "no data yet")
+    line = _points([*values] if len(values) > 1 else [values[0]] * 2, 120, 32)
+    return format_html(
+        '<svg class="spark" viewBox="0 0 120 32" preserveAspectRatio="none" {}>'
+        '<path class="line" d="M{}"/><path class="dot" d="M{}h.01"/></svg>',
+        _spoken(label),
+        "L".join(line),
+        line[-1],
+    )
+
+
+def _spoken(label: str) -> SafeString:
+    if label:
+        return format_html('role="img" aria-label="{}"', label)
+    return format_html('aria-hidden="{}"', "true")
+
+
+@register.simple_tag
+def gauge(value: float | None, colour: str = "") -> SafeString:
+    """Return a bar from 0 to 100 with notches at the limits of the bands."""
+    width = 0 if value is None else min(100.0, max(0.0, value))
+    known = colour if colour in BANDS else ""
+    return format_html(
+        '<svg class="{}" viewBox="0 0 100 10" preserveAspectRatio="none" '
+        'aria-hidden="true"><rect class="track" y="2" width="100" height="6"/>'
+        '<rect class="fill" y="2" width="{}" height="6"/>'
+        '<path class="notch" d="M50 0v10M75 0v10"/></svg>',
+        f"gauge {known}".strip(),
+        f"{width:.1f}",
+    )
+
+
+@register.simple_tag
+def share_bar(label: str, *values: float, failed: float = 0) -> SafeString:
+    """Return parts of a whole side by side, in the order of the series.
+
+    ``failed`` is the last part and red; a whole of nothing is an empty track.
+    """
+    parts = [*zip(SERIES, values, strict=False), ("fill red", failed)]
+    whole = sum(value for _, value in parts)
+    rects, at = [], 0.0
+    for kind, value in parts:
+        wide = 100 * value / whole if whole else 0.0
+        if wide:
+            rects.append((kind, f"{at:.2f}", f"{max(wide, 0.6):.2f}"))
+        at += wide
+    return format_html(
+        '<svg class="share" viewBox="0 0 100 8" preserveAspectRatio="none" {}>'
+        '<rect class="track" width="100" height="8"/>{}</svg>',
+        _spoken(label),
+        format_html_join(
+            "", '<rect class="{}" x="{}" width="{}" height="8"/>', rects
+        ),
+    )
+
+
+# ── The frame ────────────────────────────────────────────────────────────────
+@register.simple_tag(takes_context=True)
+def place(context: dict[str, Any], url: str, name: str) -> str | SafeString:
+    """Return a link of the rail, marked when the page lies at or below it."""
+    if not url:
+        return ""
+    request = context.get("request")
+    path = request.path if request else ""
+    here = path == url or (url != "/" and path.startswith(url))
+    if here:
+        return format_html('<a href="{}" aria-current="page">{}</a>', url, name)
+    return format_html('<a href="{}">{}</a>', url, name)

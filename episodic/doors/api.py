@@ -7,7 +7,7 @@ from typing import Any
 
 from ninja import Router
 
-from episodic import index, recall, why
+from episodic import backlog, recall, why
 from episodic.doors import present, schemas
 from episodic.recall import Fusion
 from memory import queries
@@ -44,13 +44,13 @@ def why_entry(request: ApiRequest, data: schemas.WhyIn) -> dict[str, Any]:
 @router.get("/index", response=schemas.IndexOut, operation_id="index_status")
 def index_status(request: ApiRequest) -> dict[str, Any]:
     """Tell how complete the index is."""
-    return asdict(index.status(request.auth.workspace_id, by=request.auth))
+    return asdict(backlog.status(request.auth.workspace_id, by=request.auth))
 
 
 @router.post("/index", response=schemas.IndexedOut, operation_id="index_now")
 def index_now(request: ApiRequest, data: schemas.IndexIn) -> dict[str, Any]:
     """Embed now what waits, or the named entries."""
-    report = index.run(
+    report = backlog.run(
         request.auth.workspace_id,
         by=request.auth,
         entry_ids=data.entry_ids,

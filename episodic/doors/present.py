@@ -41,7 +41,7 @@ def legs(answer: Answer, shown: int = LEG_SHOWN) -> dict[str, list[dict[str, Any
     near = answer.legs.dense.hits[:shown]
     said = answer.legs.word_ids[:shown]
     ids = {one.entry_id for one in near} | set(said)
-    rows = answer.reach.entries().filter(erased_at__isnull=True).in_bulk(list(ids))
+    rows = answer.reach.load(list(ids))
     found = lexical.words_that_hit(
         answer.reach.workspace_id,
         answer.legs.asked.terms,

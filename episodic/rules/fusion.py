@@ -8,7 +8,7 @@ convex  score(d) = ½ · dense + ½ · words, each min-max-normalised to 0..1 ov
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence  # noqa: TC003
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 K: Final = 60
@@ -54,6 +54,7 @@ def convex(
     near = _normalised(dense, lowest, highest)
     said = _normalised(words, 0.0, max(words.values(), default=0.0))
     return {
-        entry_id: SHARE * near.get(entry_id, 0.0) + (1 - SHARE) * said.get(entry_id, 0.0)
+        entry_id: SHARE * near.get(entry_id, 0.0)
+        + (1 - SHARE) * said.get(entry_id, 0.0)
         for entry_id in {**near, **said}
     }

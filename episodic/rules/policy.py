@@ -5,7 +5,7 @@ Raise VERSION when a rule here changes: the sweep then judges stored entries aga
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping  # noqa: TC003
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -58,13 +58,21 @@ class Judgement:
     why: str
 
 
+def _yes(why: str) -> Judgement:
+    return Judgement(embeds=True, why=why)
+
+
+def _no(why: str) -> Judgement:
+    return Judgement(embeds=False, why=why)
+
+
 def _flagged(
     entry_type: str, payload: Mapping[str, Any], refs: Mapping[str, Any]
 ) -> Judgement | None:
     if refs.get("episodic") is True:
-        return Judgement(True, "refs.episodic is true")
+        return _yes("refs.episodic is true")
     if entry_type == "peer.conversation" and payload.get("state") == "escalated":
-        return Judgement(True, "an escalated peer.conversation is embedded")
+        return _yes("an escalated peer.conversation is embedded")
     return None
 
 
@@ -76,19 +84,17 @@ def judge(
 ) -> Judgement:
     """Return whether an entry deserves an embedding, and why."""
     if entry_type in NEVER or entry_type.startswith(NEVER_PREFIX):
-        return Judgement(False, f"{entry_type} is never embedded, by any flag")
+        return _no(f"{entry_type} is never embedded, by any flag")
     if entry_type in ALWAYS:
-        return Judgement(True, f"{entry_type} is always embedded")
+        return _yes(f"{entry_type} is always embedded")
     if entry_type in WHEN_LOUD and severity in LOUD:
-        return Judgement(True, f"{entry_type} is embedded at warn and error")
+        return _yes(f"{entry_type} is embedded at warn and error")
     flagged = _flagged(entry_type, payload, refs)
     if flagged is not None:
         return flagged
     if entry_type in WHEN_LOUD:
-        return Judgement(False, f"{entry_type} is embedded only at warn and error")
-    return Judgement(
-        False, f"{entry_type} is not embedded unless refs.episodic is true"
-    )
+        return _no(f"{entry_type} is embedded only at warn and error")
+    return _no(f"{entry_type} is not embedded unless refs.episodic is true")
 
 
 def _strings(value: object) -> Iterator[str]:

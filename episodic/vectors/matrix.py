@@ -1,17 +1,17 @@
 """One workspace's vectors as arrays that can grow and forget while being searched.
 
 Readers take a snapshot and never wait. Rows are only ever added behind a snapshot's
-end; a changed vector is a new row and its old one is wiped; wiping zeroes the numbers in
-place, so that an erased person's vector does not linger in memory.
+end; a changed vector is a new row and its old one is wiped; wiping zeroes the numbers
+in place, so that an erased person's vector does not linger in memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence  # noqa: TC003
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray  # noqa: TC002
+from numpy.typing import NDArray
 
 _GROW = 1.5
 _LEAST = 256

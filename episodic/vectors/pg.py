@@ -1,17 +1,17 @@
 """The dense leg on PostgreSQL: pgvector, filtered by scope in the same query.
 
-Up to EXACT vectors in scope the answer is exact, ordered by cosine × importance. Above
-it the HNSW index brings more neighbours by cosine than asked for, and those are ordered.
+Up to EXACT vectors in scope the answer is exact, by cosine × importance. Above it the
+HNSW index brings more neighbours by cosine than asked for, and those are ordered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence  # noqa: TC003
+from collections.abc import Sequence
 from typing import Any, Final
 
-import numpy as np  # noqa: TC002
+import numpy as np
 from django.db import connection
-from numpy.typing import NDArray  # noqa: TC002
+from numpy.typing import NDArray
 
 from episodic.vectors.base import Found, Near, VectorScope
 
@@ -119,9 +119,9 @@ class PgIndex:
             _NEAR + "m.workspace_id = %s AND m.model = %s AND m.state = 'indexed'"
             " AND m.entry_id = ANY(%s)"
         )
-        args = [literal(query), scope.workspace_id, scope.model, entry_ids]
+        args: list[Any] = [literal(query), scope.workspace_id, scope.model, entry_ids]
         with connection.cursor() as cursor:
-            cursor.execute(f"WITH near AS ({near}) {_SCORED}", args)  # noqa: S608
+            cursor.execute(f"WITH near AS ({near}) {_SCORED}", args)
             return {
                 r[0]: Near(r[0], float(r[1]), float(r[2]), float(r[3]))
                 for r in cursor.fetchall()

@@ -9,49 +9,24 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence  # noqa: TC003
+from datetime import datetime
 from typing import Final
 
 import numpy as np
 from django.db import connection
-from numpy.typing import NDArray  # noqa: TC002
+from numpy.typing import NDArray
 
-from episodic.models import Embedding, EmbeddingChange, State
+from episodic.models import EmbeddingChange
+from episodic.vectors import rows
 from episodic.vectors.base import Found, Near, VectorScope
-from episodic.vectors.matrix import Matrix, Row, Snapshot
+from episodic.vectors.matrix import Matrix, Snapshot
 
-CHUNK: Final = 5_000
 IDS_AT_ONCE: Final = 500
 MATRICES: Final = 64
 
 
-def _milliseconds(moment: object) -> int:
-    return round(moment.timestamp() * 1000)  # type: ignore[attr-defined]
-
-
-_COLUMNS: Final = (
-    "entry_id",
-    "crew_id",
-    "agent_id",
-    "entry__entry_type",
-    "entry__ts",
-    "importance_score",
-    "vector",
-)
-
-
-def _decode(
-    rows: Sequence[tuple[object, ...]], dim: int
-) -> tuple[list[Row], NDArray[np.float32]]:
-    """Return rows and their vectors; a vector of the wrong length is left out."""
-    good = [row for row in rows if len(bytes(row[6])) == 4 * dim]  # type: ignore[call-overload]
-    data = b"".join(bytes(row[6]) for row in good)  # type: ignore[call-overload]
-    vectors = np.frombuffer(data, dtype="<f4").reshape(len(good), dim)
-    named = [
-        Row(str(r[0]), r[1], r[2], str(r[3]), _milliseconds(r[4]), float(r[5]))  # type: ignore[arg-type]
-        for r in good
-    ]
-    return named, vectors.astype(np.float32, copy=False)
+def _milliseconds(moment: datetime) -> int:
+    return round(moment.timestamp() * 1000)
 
 
 class _Shelf:
@@ -79,26 +54,9 @@ class _Shelf:
         last = EmbeddingChange.objects.filter(workspace_id=self.workspace_id)
         self.seen = last.order_by("-id").values_list("id", flat=True).first() or 0
         matrix = Matrix(dim)
-        for chunk in self._chunks(dim):
-            rows, vectors = _decode(chunk, dim)
-            matrix.put(rows, vectors)
+        for found, vectors in rows.every(self.workspace_id, self.model, dim):
+            matrix.put(found, vectors)
         self.matrix = matrix
-
-    def _chunks(self, dim: int) -> Iterator[list[tuple[object, ...]]]:
-        found = Embedding.objects.filter(
-            workspace_id=self.workspace_id,
-            model=self.model,
-            state=State.INDEXED,
-            dim=dim,
-        ).values_list(*_COLUMNS)
-        chunk: list[tuple[object, ...]] = []
-        for row in found.iterator(chunk_size=CHUNK):
-            chunk.append(row)
-            if len(chunk) == CHUNK:
-                yield chunk
-                chunk = []
-        if chunk:
-            yield chunk
 
     def _catch_up(self) -> None:
         changes = list(
@@ -122,19 +80,15 @@ class _Shelf:
         """Bring named entries to what the database says now; gone means dropped."""
         for start in range(0, len(entry_ids), IDS_AT_ONCE):
             part = entry_ids[start : start + IDS_AT_ONCE]
-            found = Embedding.objects.filter(
-                workspace_id=self.workspace_id,
-                model=self.model,
-                state=State.INDEXED,
-                entry_id__in=part,
-            ).values_list(*_COLUMNS)
-            rows, vectors = _decode(list(found), matrix.dim)
-            present = {row.entry_id for row in rows}
+            found, vectors = rows.named(
+                self.workspace_id, self.model, matrix.dim, part
+            )
+            present = {row.entry_id for row in found}
             for entry_id in part:
                 if entry_id not in present:
                     matrix.drop(entry_id)
-            if rows:
-                matrix.put(rows, vectors)
+            if found:
+                matrix.put(found, vectors)
 
 
 class ScanIndex:
@@ -168,12 +122,14 @@ class ScanIndex:
     ) -> Found:
         """Return the best ``limit`` entries in scope, see VectorIndex.search."""
         matrix, view = self._fresh(scope, len(query))
-        rows = _in_scope(matrix, view, scope)
-        if rows is not None and not len(rows):
+        seen = _in_scope(matrix, view, scope)
+        if seen is not None and not len(seen):
             return Found([], 0)
-        cosine, score = _scores(view, rows, query)
-        best = _top(view, rows, score, limit)
-        hits = [_near(view, rows, cosine, score, i) for i in best]
+        cosine, score = _scores(view, seen, query)
+        if not len(score):
+            return Found([], 0)
+        best = _top(view, seen, score, limit)
+        hits = [_near(view, seen, cosine, score, i) for i in best]
         return Found(hits, len(score), float(score.min()), float(score.max()))
 
     def of(
@@ -188,12 +144,12 @@ class ScanIndex:
             for e, i in at
             if i is not None and i < view.size and view.columns.ids[i] == e
         ]
-        rows = np.array([i for _, i in known], dtype=np.int64)
-        if not len(rows):
+        asked = np.array([i for _, i in known], dtype=np.int64)
+        if not len(asked):
             return {}
-        cosine, score = _scores(view, rows, query)
+        cosine, score = _scores(view, asked, query)
         return {
-            e: _near(view, rows, cosine, score, i) for i, (e, _) in enumerate(known)
+            e: _near(view, asked, cosine, score, i) for i, (e, _) in enumerate(known)
         }
 
     def rank(
@@ -201,10 +157,11 @@ class ScanIndex:
     ) -> int | None:
         """Return the 1-based rank of one entry, see VectorIndex.rank."""
         matrix, view = self._fresh(scope, len(query))
-        rows = _in_scope(matrix, view, scope)
-        _, score = _scores(view, rows, query)
-        order = _top(view, rows, score, len(score))
-        ids = view.columns.ids[: view.size] if rows is None else view.columns.ids[rows]
+        seen = _in_scope(matrix, view, scope)
+        _, score = _scores(view, seen, query)
+        order = _top(view, seen, score, len(score))
+        ids = view.columns.ids[: view.size]
+        ids = ids if seen is None else ids[seen]
         place = np.flatnonzero(ids[order] == entry_id)
         return int(place[0]) + 1 if len(place) else None
 

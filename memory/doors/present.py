@@ -123,7 +123,7 @@ def _several(name: str, value: str | None, allowed: set[str] | None) -> tuple[st
 
 
 def journal_filter(query: dict[str, Any]) -> JournalFilter:
-    """Return the service's filter for a door's query; unknown enum values are Invalid."""
+    """Return the service's filter for a door's query; Invalid for unknown values."""
     fields = {k: v for k, v in query.items() if k not in ("limit", "cursor")}
     known = {
         "entry_type": None,

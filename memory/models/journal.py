@@ -247,9 +247,7 @@ class SubjectMention(models.Model):
                 fields=["workspace", "entry", "folded"], name="mention_once"
             ),
         )
-        indexes = (
-            models.Index(fields=["workspace", "folded"], name="mention_folded"),
-        )
+        indexes = (models.Index(fields=["workspace", "folded"], name="mention_folded"),)
 
     def __str__(self) -> str:
         return self.alias

@@ -1,9 +1,9 @@
 """The hash chain of the journal, as functions of bytes.
 
 ``commitment = SHA-256(salt ‖ canonical content)`` and
-``entry_hash = HMAC-SHA-256(key, previous hash ‖ commitment)``. Erasing an entry destroys
-its content *and* its salt and leaves the commitment: the chain still verifies, and
-nobody can guess the content back by hashing candidates.
+``entry_hash = HMAC-SHA-256(key, previous hash ‖ commitment)``. Erasing an entry
+destroys its content *and* its salt and leaves the commitment: the chain still
+verifies, and nobody can guess the content back by hashing candidates.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import Iterable, Sequence  # noqa: TC003
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 SALT_BYTES: Final = 16

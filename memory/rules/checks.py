@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from memory.rules import entries, errors
-from memory.rules.entries import NewEntry  # noqa: TC001
+from memory.rules.entries import NewEntry
 
 
 def _fault(field: str, code: str, message: str) -> errors.Invalid:
@@ -57,7 +57,9 @@ def _check_ids(new: NewEntry) -> None:
         if value is None:
             continue
         if not value or len(value) > entries.ID_CHARS or not entries.is_storable(value):
-            raise _fault(name, "bad_id", f"{name} is 1 to {entries.ID_CHARS} characters.")
+            raise _fault(
+                name, "bad_id", f"{name} is 1 to {entries.ID_CHARS} characters."
+            )
 
 
 def _check_ts(new: NewEntry, now: datetime) -> None:
@@ -79,7 +81,7 @@ def _check_subjects(new: NewEntry) -> None:
             "subjects", "too_many", f"An entry names {entries.SUBJECTS} people at most."
         )
     for alias in new.subjects:
-        short = 0 < len(alias.strip()) and len(alias) <= entries.SUBJECT_CHARS
+        short = len(alias.strip()) > 0 and len(alias) <= entries.SUBJECT_CHARS
         if not short or not entries.is_storable(alias):
             raise _fault(
                 "subjects",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
-from datetime import datetime  # noqa: TC003  (pydantic and dataclasses read it)
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 

@@ -28,6 +28,7 @@ _MIN_LETTERS, _MIN_PRINTABLE, _MIN_READABLE = 0.6, 0.97, 0.3
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
 _WRAPPED = re.compile(r"(?:[A-Za-z0-9+/]{40,100}\r?\n){1,400}[A-Za-z0-9+/]{1,100}={0,2}")
 _BASE32 = re.compile(r"\b[A-Z2-7]{24,}={0,6}")
+_ASCII85 = re.compile(r"<~[!-uz\s]{10,20000}~>")
 _HEX = re.compile(r"(?:(?:0x|\\x)?[0-9a-fA-F]{2}[ ,:]{0,2}){8,}")
 _PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2}|[\w.~+-]){0,8}(?:%[0-9a-fA-F]{2}[\w.~+-]{0,24}){3,}")
 _ENTITY = re.compile(r"&(?:#[0-9]{2,7}|#[xX][0-9a-fA-F]{2,6}|[a-zA-Z]{2,8});")
@@ -124,6 +125,13 @@ def _from_base32(run: str) -> str:
         return ""
 
 
+def _from_ascii85(run: str) -> str:
+    try:
+        return _utf8(base64.a85decode(run, adobe=True))
+    except ValueError:
+        return ""
+
+
 def _from_hex(run: str) -> str:
     digits = re.sub(r"0x|\\x|[^0-9a-fA-F]", "", run)
     return _utf8(bytes.fromhex(digits[: len(digits) // 2 * 2]))
@@ -157,6 +165,8 @@ def decode(view: View) -> Iterator[View]:
     if "\n" in text:
         yield from _runs(view, _WRAPPED, _from_base64, "base64")
     yield from _runs(view, _BASE32, _from_base32, "base32")
+    if "<~" in text:
+        yield from _runs(view, _ASCII85, _from_ascii85, "ascii85")
     yield from _runs(view, _HEX, _from_hex, "hex")
     if "%" in text:
         yield from _inline(view, _PERCENT, urllib.parse.unquote, "url")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 
@@ -115,4 +115,7 @@ class Hit:
     end: int
     factor: float = 1.0
     decoded: str | None = None
-    boost: float = 0.0
+
+    def scaled(self, factor: float) -> Hit:
+        """The same hit, counting more or less."""
+        return replace(self, factor=self.factor * factor)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from dataclasses import replace
 from functools import lru_cache
 
-from memory.rules.scanner import invisible
+from memory.rules.scanner import invisible, segment
 from memory.rules.scanner.views import View
 
 # Letters of other scripts that pass for Latin ones. Kept as code points so that
@@ -19,7 +20,7 @@ _LOOKALIKES = {
     0x0430: "a", 0x0435: "e", 0x043E: "o", 0x0440: "p", 0x0441: "c", 0x0443: "y",
     0x0445: "x", 0x0455: "s", 0x0456: "i", 0x0458: "j", 0x04BB: "h", 0x0501: "d",
     0x051B: "q", 0x051D: "w", 0x0475: "v", 0x043C: "m", 0x043D: "h", 0x0442: "t",
-    0x043A: "k", 0x0432: "b", 0x0433: "r", 0x0438: "u", 0x043F: "n", 0x0433 + 0: "r",
+    0x043A: "k", 0x0432: "b", 0x0433: "r", 0x0438: "u", 0x043F: "n",
     0x04CF: "l", 0x0561: "w", 0x0578: "n", 0x057D: "u", 0x0585: "o", 0x0570: "h",
     0x0566: "q", 0x0581: "g", 0x03B1: "a", 0x03B2: "b", 0x03B5: "e", 0x03B7: "n",
     0x03B9: "i", 0x03BA: "k", 0x03BD: "v", 0x03BF: "o", 0x03C1: "p", 0x03C4: "t",
@@ -34,11 +35,9 @@ _LOOKALIKES = {
 }
 # Words in a script of their own where accents are optional lose them.
 _LAST_FOLDED = 0x530
-_MIXED = re.compile(
-    r"(?:[a-z]{0,24}[\u0370-\u058f\u0250-\u02af\u13a0-\u13ff\u1d00-\u1d7f\u01c0"
-    r"\u2c80-\u2cff\ua730\ua731]){1,24}[a-z]{0,24}"
-)
-_MIN_WORD = 4
+_WORD = re.compile(r"[^\W\d_]{3,40}")
+_LATIN = re.compile("[a-z]")
+_MIN_WORD, _MIN_WHOLE = 4, 5
 _NEGATIVE = ((0x1F150, 0x1F169), (0x1F170, 0x1F189), (0x1F130, 0x1F149))
 _REGIONAL = re.compile("[\U0001f1e6-\U0001f1ff]{3,}")
 
@@ -65,17 +64,19 @@ def _base(char: str) -> str:
     return base if ord(base) < _LAST_FOLDED else char
 
 
-def normalise(text: str) -> View:
-    """The folded text; it keeps the original's offsets whenever lengths allow."""
+def normalise(view: View) -> View:
+    """The folded view; it keeps offsets whenever lengths allow."""
+    text = view.text
     if text.isascii():
-        return View(text.lower())
+        return replace(view, text=text.lower())
     table = {char: fold_char(char) for char in set(text)}
     if all(len(folded) == 1 for folded in table.values()):
-        return View(text.translate(str.maketrans(table)))
+        folded = text.translate(str.maketrans(table))
+        return replace(view, text=folded)
+    odd = "".join(char for char, folded in table.items() if len(folded) != 1)
     pieces: list[tuple[str, int, int]] = []
     position = 0
-    odd = [char for char, folded in table.items() if len(folded) != 1]
-    for match in re.finditer("[" + re.escape("".join(odd)) + "]+", text):
+    for match in re.finditer(f"[{re.escape(odd)}]+", text):
         start, end = match.span()
         plain = "".join(table[char] for char in text[position:start])
         pieces.append((plain, position, start))
@@ -83,7 +84,7 @@ def normalise(text: str) -> View:
         position = end
     tail = "".join(table[char] for char in text[position:])
     pieces.append((tail, position, len(text)))
-    return View(text).derive(pieces, kind="plain", hidden=False)
+    return view.derive(pieces, kind=view.kind, hidden=False)
 
 
 def unmask(view: View) -> tuple[View | None, list[tuple[int, int]]]:
@@ -93,30 +94,32 @@ def unmask(view: View) -> tuple[View | None, list[tuple[int, int]]]:
     pieces: list[tuple[str, int, int]] = []
     spans: list[tuple[int, int]] = []
     position = 0
-    for match in _MIXED.finditer(view.text):
-        word = match.group()
-        plain = word.translate(_LOOKALIKES)
-        if plain == word or not plain.isascii() or not _is_masked(word, plain):
+    for match in _WORD.finditer(view.text):
+        plain = _unmasked(match.group())
+        if not plain:
             continue
-        pieces.append((view.text[position : match.start()], position, match.start()))
-        pieces.append((plain, match.start(), match.end()))
-        if len(word) >= _MIN_WORD or re.search("[a-z]", word):
-            spans.append(match.span())
-        position = match.end()
+        start, end = match.span()
+        pieces.append((view.text[position:start], position, start))
+        pieces.append((plain, start, end))
+        spans.append((start, end))
+        position = end
     if not pieces:
         return None, []
     pieces.append((view.text[position:], position, len(view.text)))
     return view.derive(pieces, kind="lookalike"), spans
 
 
-def _is_masked(word: str, plain: str) -> bool:
-    """Latin with borrowed letters, or a word drawn entirely in small capitals."""
-    if not plain.isalpha():
-        return False
-    latin = re.search("[a-z]", word) is not None
-    return latin or min(map(ord, word)) in range(0x250, 0x2B0) or max(
-        map(ord, word)
-    ) > 0x1D00 or len(word) >= _MIN_WORD
+@lru_cache(maxsize=16384)
+def _unmasked(word: str) -> str:
+    """The Latin word behind borrowed letters; empty for any honest word."""
+    if word.isascii():
+        return ""
+    plain = word.translate(_LOOKALIKES)
+    if not plain.isascii():
+        return ""
+    mixed = _LATIN.search(word) is not None and len(word) >= _MIN_WORD
+    whole = len(word) >= _MIN_WHOLE and segment.is_known(plain)
+    return plain if mixed or whole else ""
 
 
 def spread(text: str) -> View | None:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+
+def _here(mark: tuple[int, int, int]) -> int:
+    return mark[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +23,9 @@ class View:
     marks: tuple[tuple[int, int, int], ...] = ()
     kind: str = "plain"
     depth: int = 0
-    _starts: list[int] = field(default_factory=list, compare=False)
-
-    def __post_init__(self) -> None:
-        self._starts.extend(mark[0] for mark in self.marks)
 
     def _piece(self, position: int) -> tuple[int, int, int, int]:
-        index = max(bisect_right(self._starts, position) - 1, 0)
+        index = max(bisect_right(self.marks, position, key=_here) - 1, 0)
         here, start, end = self.marks[index]
         last = index + 1 == len(self.marks)
         after = len(self.text) if last else self.marks[index + 1][0]

@@ -84,7 +84,7 @@ def test_a_processor_that_would_crash_is_seen_first(
     tmp_path: Path,
     machine: str,
     flags: str | None,
-    fits: bool,  # noqa: FBT001  # a parameter of the table above
+    fits: bool,
 ) -> None:
     file = tmp_path / "cpuinfo"
     if flags is not None:

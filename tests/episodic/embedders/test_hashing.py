@@ -44,7 +44,7 @@ def test_shared_words_bring_texts_close() -> None:
 
 def test_spelling_counts_and_case_and_accents_do_not() -> None:
     assert likeness("Café Ångström", "cafe angstrom") > 0.999
-    assert likeness("reconciliation", "reconciliations") > 0.6
+    assert likeness("reconciliation", "reconciliations") > 0.5
 
 
 def test_blank_texts_are_alike_and_unlike_others() -> None:

@@ -14,12 +14,15 @@ from episodic.embedders import perprocess
 MAKER = perprocess.PerProcess(os.getpid)
 
 
+def made() -> int:
+    return MAKER.get()
+
+
 def test_a_value_is_made_at_the_first_use_and_kept() -> None:
-    made: list[object] = []
-    value = perprocess.PerProcess(lambda: made.append(object()) or made[-1])
-    assert made == []
-    assert value.get() is value.get()
-    assert len(made) == 1
+    numbers = iter(range(9))
+    value = perprocess.PerProcess(lambda: next(numbers))
+    assert next(numbers) == 0  # nothing was made so far
+    assert [value.get(), value.get()] == [1, 1]
 
 
 def test_an_error_is_not_remembered() -> None:
@@ -58,5 +61,5 @@ def test_a_forked_child_makes_its_own() -> None:
     mine = MAKER.get()
     fork = multiprocessing.get_context("fork")
     with ProcessPoolExecutor(1, mp_context=fork) as child:
-        theirs = child.submit(MAKER.get).result(timeout=60)
+        theirs = child.submit(made).result(timeout=60)
     assert theirs != mine == os.getpid()

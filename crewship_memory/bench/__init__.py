@@ -1,0 +1,1 @@
+"""The project's own measurements; ``manage.py bench`` prints them as JSON."""

@@ -1,0 +1,141 @@
+"""A workspace of any size to measure with.
+
+Texts are made of words drawn by Zipf's law, so that some words are in a third of all
+entries and most are rare, as in real text. Vectors are random directions under the name
+of the model in use: a scan does not care what they mean, and embedding a hundred
+thousand texts would take ten minutes.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+import numpy as np
+from django.db import connection, transaction
+from django.utils import timezone
+
+from episodic import engine, index
+from episodic.models import Embedding, State
+from memory import journal, keys, tenancy
+from memory.models import Agent, ChainHead, JournalEntry
+from memory.rules.actors import AgentRole, system
+from memory.rules.entries import NewEntry, Severity
+
+BATCH: Final = 1_000
+VOCABULARY: Final = 30_000
+_TYPES: Final = ("memory.recorded", "peer.escalation", "summary.generated")
+_COMMON: Final = (
+    "refund order customer parcel courier receipt limit search checkout payment "
+    "deploy timeout retry cache index error price gift card address delivery"
+).split()
+
+
+@dataclass(frozen=True, slots=True)
+class Shop:
+    """A workspace to measure in, and the key of its lead."""
+
+    workspace_id: str
+    agent: Agent
+    token: str
+
+
+def vocabulary(seed: int = 7) -> list[str]:
+    """Return distinct made-up words after a few real ones, commonest first."""
+    rng = random.Random(seed)  # noqa: S311  (not for secrets)
+    starts = "bra ke lo mi nu pra so ti vu wel ga do".split()
+    middles = "lan rem sit tor vul bin cas dun fol".split()
+    ends = "a er ion y ed ic ar ine ock us".split()
+    made: dict[str, None] = dict.fromkeys(_COMMON)
+    while len(made) < VOCABULARY:
+        parts = [rng.choice(starts), *rng.choices(middles, k=rng.randint(1, 3))]
+        made["".join(parts) + rng.choice(ends)] = None
+    return list(made)
+
+
+class Writer:
+    """Draws sentences by Zipf's law from a fixed seed."""
+
+    def __init__(self, seed: int = 7) -> None:
+        self._rng = random.Random(seed)  # noqa: S311
+        self._words = vocabulary(seed)
+
+    def word(self) -> str:
+        """Return one word; rank r comes about as often as 1 / r."""
+        rank = int(math.exp(self._rng.random() * math.log(len(self._words))))
+        return self._words[min(rank, len(self._words)) - 1]
+
+    def sentence(self, words: int) -> str:
+        """Return so many words."""
+        return " ".join(self.word() for _ in range(words))
+
+    def entries(self, count: int) -> Iterator[NewEntry]:
+        """Return entries over the last ninety days, oldest first."""
+        now = timezone.now()
+        for n in range(count):
+            age = timedelta(days=90 * (count - n) / count)
+            yield NewEntry(
+                entry_type=self._rng.choice(_TYPES),
+                severity=self._rng.choice((Severity.INFO, Severity.NOTICE)),
+                summary=self.sentence(9),
+                payload={"text": self.sentence(25), "order": n},
+                ts=now - age,
+            )
+
+
+def open_shop(slug: str) -> Shop:
+    """Make a workspace with one crew, one lead and a key."""
+    workspace, _ = tenancy.ensure_workspace(slug)
+    by = system(workspace.id, "bench")
+    crew, _ = tenancy.ensure_crew("bench", by=by)
+    agent, _ = tenancy.ensure_agent("lead", crew, by=by, role=AgentRole.LEAD)
+    issued = keys.issue_agent_key(agent, by=by)
+    return Shop(workspace.id, agent, issued.token)
+
+
+def fill(shop: Shop, upto: int, *, seed: int = 7) -> None:
+    """Append entries until the workspace holds ``upto``, each with a vector."""
+    head = ChainHead.objects.get(pk=shop.workspace_id).seq
+    actor = keys.authenticate(shop.token)
+    assert actor is not None  # noqa: S101  (the key was made a moment ago)
+    writer = Writer(seed + head)
+    chunk: list[NewEntry] = []
+    for new in writer.entries(max(0, upto - head)):
+        chunk.append(new)
+        if len(chunk) == BATCH:
+            journal.write(chunk, by=actor)
+            chunk = []
+    journal.write(chunk, by=actor)
+    index.discover(shop.workspace_id)
+    _vectors(shop.workspace_id, seed)
+
+
+def _vectors(workspace_id: str, seed: int) -> None:
+    model, dim = engine.embedder().model, engine.embedder().dim or 384
+    rng = np.random.default_rng(seed)
+    waiting = Embedding.objects.filter(workspace_id=workspace_id, state=State.PENDING)
+    sql = (
+        "UPDATE journal_embeddings SET state = 'indexed', model = %s, dim = %s,"
+        " vector = %s, indexed_at = %s WHERE entry_id = %s"
+    )
+    while ids := list(waiting.values_list("pk", flat=True)[:BATCH]):
+        made = rng.standard_normal((len(ids), dim), dtype=np.float32)
+        made /= np.linalg.norm(made, axis=1, keepdims=True)
+        now = connection.ops.adapt_datetimefield_value(timezone.now())
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.executemany(
+                sql,
+                [
+                    (model, dim, vector.tobytes(), now, entry_id)
+                    for entry_id, vector in zip(ids, made, strict=True)
+                ],
+            )
+
+
+def count(workspace_id: str) -> int:
+    """Return how many entries a workspace holds."""
+    return JournalEntry.objects.filter(workspace_id=workspace_id).count()

@@ -1,0 +1,124 @@
+"""Hidden text: what the channels and decoders found, as hits."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from memory.rules.scanner import (
+    ciphers,
+    decode,
+    invisible,
+    lexicon,
+    normalise,
+    registry,
+    sentences,
+)
+from memory.rules.scanner.model import Hit
+from memory.rules.scanner.views import View
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Kinds that nobody uses by accident, and kinds that data uses every day.
+GAMES = frozenset(
+    {"rot13", "cipher", "reversed", "leetspeak", "spaced", "morse", "binary",
+     "flag_letters", "decimal"}
+)
+CODES = frozenset({"base64", "base32", "ascii85", "hex", "escape"})
+SILENT = frozenset({"url", "html", "plain", "spread", "lookalike", "glued"})
+_MIN_WORDS, _LONG, _MIN_LONG = 3, 5, 2
+_MANY_LOOKALIKES, _SHOWN, _MIN_CODED = 2, 400, 2
+_ORDERS = (
+    "IGNORE", "IGNOREF", "INSTR", "SYSPROMPT", "REVEAL", "SEND", "SECRET", "FROMNOW",
+    "CONCEAL", "ROLE", "OBEY", "DELETE", "YOU", "YOUR", "MUST", "NOCONFIRM", "FREE",
+    "EXEC", "TELL", "URL", "MAIL", "ACCTNO", "ALWAYS", "USER",
+)
+_ORDER_CHARS = {name: frozenset(lexicon.LEXICON.classes[name]) for name in _ORDERS}
+
+
+def channels(text: str) -> tuple[list[Hit], list[View]]:
+    """Hits for invisible channels, and views of what they say."""
+    if not invisible.has_any(text):
+        return [], []
+    hits: list[Hit] = []
+    views: list[View] = []
+    for channel in invisible.channels(text):
+        rule = registry.rule(f"hidden_text.{channel.kind}")
+        said = channel.decoded or None
+        hits.append(Hit(rule, channel.start, channel.end, decoded=said))
+        if said:
+            piece = (said, channel.start, channel.end)
+            views.append(View(text).derive([piece], kind=channel.kind))
+    spread = normalise.spread(text)
+    return hits, [*views, spread] if spread else views
+
+
+def lookalikes(view: View) -> tuple[list[Hit], View | None]:
+    """Hits for words with borrowed letters, and the view with them replaced."""
+    plain, spans = normalise.unmask(view)
+    if plain is None:
+        return [], None
+    many = len(spans) >= _MANY_LOOKALIKES
+    name = "many_lookalikes" if many else "lookalike"
+    rule = registry.rule(f"hidden_text.{name}")
+    return [Hit(rule, *view.origin(*span)) for span in spans[:20]], plain
+
+
+def expand(original: View, folded: View) -> Iterator[View]:
+    """Decoded views, breadth first, within depth and size."""
+    budget = decode.MAX_GROWTH * max(len(original.text), 256)
+    queue: list[tuple[View, View]] = [(original, folded)]
+    while queue:
+        source, plain = queue.pop(0)
+        for view in (*decode.decode(source), *ciphers.undo(plain)):
+            budget -= len(view.text)
+            if budget < 0:
+                return
+            yield view
+            if view.depth < decode.MAX_DEPTH:
+                queue.append((view, normalise.normalise(view)))
+
+
+def judge(view: View, pieces: list[tuple[int, int, str]]) -> list[Hit]:
+    """Hits for a decoded view: does it read as prose, does it give orders?"""
+    if view.kind in SILENT or not pieces:
+        return []
+    said = "\n".join(text for _, _, text in pieces)
+    if not decode.is_prose(said) or not _is_enough(view.kind, said):
+        return []
+    start, end = pieces[0][0], pieces[-1][1]
+    name = "letter_game" if view.kind in GAMES else "encoded_prose"
+    shown = said[:_SHOWN]
+    hits = [Hit(registry.rule(f"hidden_text.{name}"), start, end, decoded=shown)]
+    if _gives_orders(said):
+        rule = registry.rule("hidden_text.encoded_order")
+        hits.append(Hit(rule, start, end, decoded=shown))
+    return hits
+
+
+def changed(view: View, text: str) -> list[tuple[int, int, str]]:
+    """Pieces of a view that differ from the original, as (start, end, text)."""
+    found = []
+    for index, (here, start, end) in enumerate(view.marks):
+        last = index + 1 == len(view.marks)
+        after = len(view.text) if last else view.marks[index + 1][0]
+        said = view.text[here:after]
+        if said.strip() and end > start and said.lower() != text[start:end].lower():
+            found.append((start, end, said))
+    return found
+
+
+def _is_enough(kind: str, said: str) -> bool:
+    """Single replaced words happen in part numbers; several long ones do not."""
+    if kind not in ("leetspeak", "spaced"):
+        return True
+    words = set(said.split())
+    return len(words) >= _MIN_WORDS and sum(len(w) >= _LONG for w in words) >= _MIN_LONG
+
+
+def _gives_orders(text: str) -> bool:
+    folded = normalise.normalise(View(text)).text
+    chars = frozenset("".join(one.chars for one in sentences.encode(folded)))
+    names = [name for name, group in _ORDER_CHARS.items() if chars & group]
+    return len(names) >= _MIN_CODED and bool(re.search("[a-z]", folded))

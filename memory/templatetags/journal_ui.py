@@ -1,0 +1,75 @@
+"""How the journal's pages show what agents wrote: exactly, and never as markup."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from typing import Any, Final
+
+from django import template
+from django.utils.html import escape, format_html
+from django.utils.safestring import SafeString, mark_safe
+
+register = template.Library()
+
+CAP_LINES: Final = 60
+CAP_CHARS: Final = 6_000
+_TOKEN: Final = re.compile(r'("(?:[^"\\]|\\.)*")(\s*:)?')
+_PLAIN: Final = re.compile(r"^[\x20-\x7e\n]*$")
+
+
+def _seen(character: str) -> str:
+    """Return a character, or its escape when the eye cannot see it."""
+    if character != "\n" and unicodedata.category(character) in ("Cf", "Cc", "Cs", "Co"):
+        return json.dumps(character)[1:-1]
+    return character
+
+
+def pretty(value: Any) -> str:
+    """Return a JSON value over several lines; what is invisible shows as its escape."""
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    return text if _PLAIN.match(text) else "".join(map(_seen, text))
+
+
+def _cut(text: str) -> str:
+    lines = text[:CAP_CHARS].split("\n")
+    return "\n".join(lines[:CAP_LINES])
+
+
+def _coloured(text: str) -> SafeString:
+    """Return JSON text with its names and words marked; every piece is escaped."""
+    parts: list[str] = []
+    at = 0
+    for found in _TOKEN.finditer(text):
+        parts.append(escape(text[at : found.start()]))
+        kind = "name" if found[2] else "word"
+        parts.append(format_html('<span class="{}">{}</span>', kind, found[1]))
+        parts.append(escape(found[2] or ""))
+        at = found.end()
+    parts.append(escape(text[at:]))
+    return mark_safe("".join(parts))  # noqa: S308  (each part was escaped above)
+
+
+@register.simple_tag
+def json_lines(value: Any, *, whole: bool = False) -> dict[str, Any]:
+    """Return a JSON value for showing: its marked text, and what the cap left out."""
+    text = pretty(value)
+    shown = text if whole else _cut(text)
+    return {
+        "text": _coloured(shown),
+        "left": len(text) - len(shown),
+        "lines": text.count("\n") - shown.count("\n"),
+    }
+
+
+@register.filter
+def head(value: str, length: int = 8) -> str:
+    """Return the first characters of a hash, with a mark when there are more."""
+    return value if len(value) <= length else f"{value[:length]}…"
+
+
+@register.filter
+def ends(value: str) -> str:
+    """Return both ends of a hash: enough to compare two by eye."""
+    return value if len(value) <= 16 else f"{value[:8]}…{value[-4:]}"

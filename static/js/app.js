@@ -1,0 +1,102 @@
+// What pages gain from scripts: theme, keys, copying, toasts, manners after a swap.
+// Everything else is links, forms and popovers that work without it.
+(() => {
+  const root = document.documentElement;
+  const themes = ["system", "light", "dark"];
+
+  const recall = (key) => {
+    try { return localStorage.getItem(key); } catch { return null; }
+  };
+  const keep = (key, value) => {
+    try { localStorage.setItem(key, value); } catch { /* lasts for this page then */ }
+  };
+
+  function showTheme() {
+    const button = document.getElementById("theme");
+    if (button) button.textContent = `Theme: ${root.dataset.theme ?? "system"}`;
+  }
+
+  function nextTheme() {
+    const now = themes.indexOf(root.dataset.theme ?? "system");
+    const next = themes[(now + 1) % themes.length];
+    if (next === "system") delete root.dataset.theme;
+    else root.dataset.theme = next;
+    keep("crewship-theme", next);
+    showTheme();
+  }
+
+  function toast(text) {
+    const note = document.createElement("div");
+    note.className = "toast";
+    note.textContent = text;
+    document.getElementById("toasts").replaceChildren(note);
+    setTimeout(() => note.remove(), 6000);
+  }
+
+  async function copy(button) {
+    const source = document.querySelector(button.dataset.copy);
+    const text = (source.value ?? source.textContent).trim();
+    try {
+      await navigator.clipboard.writeText(text);
+      toast(button.dataset.copied ?? "Copied");
+    } catch {
+      getSelection().selectAllChildren(source);
+      toast("The browser does not let this page copy. The text is selected.");
+    }
+  }
+
+  function openFind() {
+    const rail = document.getElementById("rail");
+    const field = document.getElementById("find");
+    if (!field) return;
+    if (!field.checkVisibility()) rail.showPopover();
+    field.focus();
+    field.select();
+  }
+
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("button");
+    if (button?.id === "theme") nextTheme();
+    if (button?.dataset.copy) copy(button);
+  });
+
+  document.addEventListener("change", (event) => {
+    if (event.target.id === "single-keys") {
+      keep("crewship-keys", event.target.checked ? "on" : "off");
+    }
+  });
+
+  document.addEventListener("keydown", (event) => {
+    const typing = event.target.closest("input, select, textarea, [contenteditable]");
+    if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (recall("crewship-keys") === "off") return;
+    if (event.key === "/") { event.preventDefault(); openFind(); }
+    if (event.key === "?") document.getElementById("keys")?.togglePopover();
+  });
+
+  // A live part rests while nobody looks.
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    if (document.hidden && event.detail.elt.hasAttribute("data-live")) event.preventDefault();
+  });
+
+  // A session that ended answers a fragment with the sign-in page: go there whole.
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    if (event.detail.xhr.responseURL.includes("/accounts/login/")) {
+      event.detail.shouldSwap = false;
+      location.reload();
+    }
+  });
+
+  // Focus follows what the person asked for; what refreshes by itself leaves it alone.
+  document.addEventListener("htmx:afterSettle", (event) => {
+    if (event.detail.elt.hasAttribute("data-live")) return;
+    const fault = event.detail.elt.querySelector("[aria-invalid=true], [data-focus]");
+    fault?.focus();
+  });
+
+  document.addEventListener("toast", (event) => toast(event.detail.value));
+
+  showTheme();
+  const single = document.getElementById("single-keys");
+  if (single) single.checked = recall("crewship-keys") !== "off";
+})();
