@@ -10,6 +10,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, URLResolver
 from ninja import NinjaAPI
+from ninja.openapi.schema import OpenAPISchema
 from ninja.throttling import AuthRateThrottle
 
 from crewship_memory import problems
@@ -43,6 +44,12 @@ def known_queries(run: Callable[..., HttpResponse]) -> Callable[..., HttpRespons
 
     @wraps(run)
     def checked(request: HttpRequest, **kwargs: Any) -> HttpResponse:
+        if "\x00" in request.path:
+            # No id holds a NUL, and PostgreSQL cannot even be asked for one.
+            return problems.response(errors.NotFound())
+        if any("\x00" in text for texts in request.GET.lists() for text in texts[1]):
+            detail = "The query holds a NUL character."
+            return problems.response(errors.Invalid(detail, code="bad_text"))
         unknown = sorted(set(request.GET) - known)
         if unknown:
             faults = [
@@ -57,7 +64,15 @@ def known_queries(run: Callable[..., HttpResponse]) -> Callable[..., HttpRespons
     return checked
 
 
-api = NinjaAPI(
+class Api(NinjaAPI):
+    """Ninja's API with an OpenAPI document that tells of every refusal."""
+
+    def get_openapi_schema(self, **kwargs: Any) -> OpenAPISchema:
+        """Return the document with the problems each operation may answer with."""
+        return problems.declare(super().get_openapi_schema(**kwargs))
+
+
+api = Api(
     title="Crewship Memory",
     version="1",
     description="What AI agents remember: journal, recall, and what keeps them honest.",
@@ -77,6 +92,21 @@ for prefix, router in (
     api.add_router(prefix, router)
 
 
+def _in_one_shape(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Answer a method that an address does not know like every other refusal."""
+
+    @wraps(view)
+    def shaped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        answer = view(request, *args, **kwargs)
+        if answer.status_code != 405:
+            return answer
+        refusal = problems.response(problems.NoSuchMethod())
+        refusal["Allow"] = answer["Allow"]
+        return refusal
+
+    return shaped
+
+
 def open_to_programs(
     urls: tuple[list[URLResolver | URLPattern], str, str],
 ) -> tuple[list[URLResolver | URLPattern], str, str]:
@@ -86,5 +116,6 @@ def open_to_programs(
     """
     for pattern in urls[0]:
         if isinstance(pattern, URLPattern):
+            pattern.callback = _in_one_shape(pattern.callback)
             pattern.callback.login_required = False  # type: ignore[attr-defined]
     return urls

@@ -1,17 +1,84 @@
-"""The first page: what is true now."""
+"""The first page: what is true now. And the two ways from anywhere: find, switch."""
 
 from __future__ import annotations
 
+import re
+from datetime import timedelta
+from typing import Any, Final, cast
+from urllib.parse import urlencode
+
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
+
+from crewship_memory import auth
+from episodic import overview as recall_overview
+from memory import overview, queries
+from memory.doors import invitations, pages
+from memory.models import User
+from memory.rules import errors
+from memory.rules.actors import Actor
+
+ENTRY_ID: Final = re.compile(r"j_[0-9a-f]{4,32}")
+
+invitations.register(auth.login_path)
 
 
+@require_GET
 def home(request: HttpRequest) -> HttpResponse:
-    return HttpResponse("home")
+    """Show the finding and its evidence; htmx asks for the live part alone."""
+    if getattr(request, "actor", None) is None:
+        return render(request, "no_workspace.html")
+    actor = pages.actor(request)
+    part = pages.part(request, "pulse")
+    context: dict[str, Any] = {
+        "recall": recall_overview.card(actor),
+        "live": bool(part),
+        "now": timezone.now(),
+    }
+    if not part:
+        context |= _still(actor)
+    return render(request, f"home.html{part}", context)
 
 
+def _still(actor: Actor) -> dict[str, Any]:
+    """Return what the page shows beside the live part."""
+    day = timezone.now() - timedelta(days=1)
+    return {
+        "activity": overview.activity(actor),
+        "escalations": overview.escalations(actor),
+        "loud": overview.loud(actor, since=day),
+    }
+
+
+@require_GET
 def find(request: HttpRequest) -> HttpResponse:
-    return HttpResponse("find")
+    """Lead to an entry by its id, to an agent's entries, or to a search for words."""
+    actor = pages.actor(request)
+    wanted = request.GET.get("find", "").strip()[:500]
+    if ENTRY_ID.fullmatch(wanted):
+        return redirect("memory:entry", wanted)
+    journal = reverse("memory:journal")
+    if not wanted:
+        return redirect(journal)
+    folded = wanted.lower()
+    for agent in queries.agents(actor):
+        if folded in (agent.slug, agent.id):
+            return redirect(f"{journal}?{urlencode({'agent_id': agent.id})}")
+    return redirect(f"{journal}?{urlencode({'q': wanted})}")
 
 
+@require_POST
 def choose_workspace(request: HttpRequest) -> HttpResponse:
-    return HttpResponse("choose")
+    """Work in another workspace from now on; one that is not theirs is NotFound."""
+    wanted = request.POST.get("workspace", "")
+    for member in auth.memberships(cast("User", request.user)):
+        if member.workspace_id == wanted:
+            request.session[auth.SESSION_WORKSPACE] = wanted
+            text = f"You work in {member.workspace.slug} now, as {member.role}."
+            messages.info(request, text)
+            return redirect("home")
+    raise errors.NotFound

@@ -1,9 +1,126 @@
-"""Numbers for Prometheus."""
+"""Numbers for Prometheus: totals over the whole installation, never a tenant's name."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from ipaddress import ip_address
+from typing import Final
+
+from django.contrib.auth.decorators import login_not_required
+from django.db.models import Count, Min
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+from prometheus_client import CollectorRegistry, Counter, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client.process_collector import ProcessCollector
+from prometheus_client.registry import Collector
+
+from crewship_memory import auth, problems
+from episodic import engine
+from episodic.embedders.base import State as Answering
+from episodic.models import Embedding, State
+from memory import keys
+from memory.models import Agent, ChainHead, Workspace
+from memory.rules import errors
+from memory.rules.actors import Role
+
+REGISTRY: Final = CollectorRegistry()
+ProcessCollector(registry=REGISTRY)
+REQUESTS: Final = Counter(
+    "crewship_requests",
+    "Answers this process gave, by class of status.",
+    ["status"],
+    registry=REGISTRY,
+)
 
 
+def _gauge(name: str, text: str, value: float) -> Metric:
+    return GaugeMetricFamily(f"crewship_{name}", text, value=value)
+
+
+def _journal() -> Iterator[Metric]:
+    written = sum(ChainHead.objects.values_list("seq", flat=True))
+    yield _gauge("workspaces", "Workspaces.", Workspace.objects.count())
+    yield _gauge("agents", "Agents.", Agent.objects.count())
+    yield CounterMetricFamily(
+        "crewship_journal_entries", "Entries ever appended.", value=written
+    )
+
+
+def _index() -> Iterator[Metric]:
+    rows = Embedding.objects.order_by().values_list("state")
+    counted = dict(rows.annotate(number=Count("pk")))
+    for state in State.values:
+        text = f"Entries whose embedding is {state}."
+        yield _gauge(f"index_{state}", text, counted.get(state, 0))
+    pending = Embedding.objects.filter(state=State.PENDING)
+    oldest = pending.aggregate(oldest=Min("entry__recorded_at"))["oldest"]
+    waited = (timezone.now() - oldest).total_seconds() if oldest else 0
+    yield _gauge("index_oldest_pending_seconds", "The longest wait.", max(0.0, waited))
+
+
+def _embedder() -> Iterator[Metric]:
+    pulse, counts = engine.pulse(), engine.embedder().counts()
+    up = pulse.state is Answering.ANSWERING
+    yield _gauge("embedder_up", "Whether the last call was answered.", float(up))
+    yield _gauge("embedder_last_ms", "The last call's length.", pulse.last_ms or 0.0)
+    yield CounterMetricFamily(
+        "crewship_query_cache_hits", "Questions already embedded.", value=counts.hits
+    )
+    yield CounterMetricFamily(
+        "crewship_query_cache_misses", "Questions embedded anew.", value=counts.misses
+    )
+    yield _gauge("query_cache_size", "Questions kept.", counts.size)
+
+
+class House(Collector):
+    """Asks the database and the embedder at every scrape."""
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the numbers."""
+        yield from _journal()
+        yield from _index()
+        yield from _embedder()
+
+    def describe(self) -> Iterator[Metric]:
+        """Yield nothing: registering must not ask the database."""
+        return iter(())
+
+
+REGISTRY.register(House())
+
+
+def is_local(request: HttpRequest) -> bool:
+    """Whether the caller sits on this machine; through a proxy nobody does."""
+    if any(name in request.headers for name in ("X-Forwarded-For", "Forwarded")):
+        return False
+    try:
+        return ip_address(request.META.get("REMOTE_ADDR", "")).is_loopback
+    except ValueError:
+        return False
+
+
+def _refusal(request: HttpRequest) -> errors.HouseError | None:
+    if is_local(request):
+        return None
+    token = auth.token_of(request)
+    actor = keys.authenticate(token) if token else None
+    if actor is None:
+        return errors.Unauthenticated()
+    if actor.role not in (Role.OPERATOR, Role.ADMIN):
+        return errors.Forbidden(role=actor.role.value, action="metrics.read")
+    return None
+
+
+@login_not_required
+@never_cache
+@require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    return HttpResponse("")
+    """Answer a scrape from this machine, or with an operator's or admin's key."""
+    refused = _refusal(request)
+    if refused is not None:
+        return problems.response(refused)
+    return HttpResponse(generate_latest(REGISTRY), content_type=CONTENT_TYPE_LATEST)

@@ -15,6 +15,7 @@ from ninja.errors import (
     Throttled,
     ValidationError,
 )
+from ninja.openapi.schema import OpenAPISchema
 from pydantic import ConfigDict
 
 from memory.rules import errors
@@ -35,9 +36,23 @@ class Problem(Schema):
     code: str
 
 
-RESPONSES: Final[dict[int, Any]] = dict.fromkeys(
-    (400, 401, 403, 404, 409, 413, 415, 422, 429, 503), Problem
-)
+# What any operation may be refused with, what only one that reads a body, and what
+# only one whose request may repeat or find the state changed.
+ANY: Final = (401, 403, 404, 422, 429)
+WITH_BODY: Final = (400, 413, 415)
+WITH_KEY: Final = (409,)
+TITLES: Final = {
+    400: "Not readable",
+    401: "Not signed in",
+    403: "Not allowed",
+    404: "Missing, or not yours",
+    409: "The state of things forbids it",
+    413: "Too large",
+    415: "Not JSON",
+    422: "The request makes no sense",
+    429: "Slower, please",
+    503: "Not available now",
+}
 
 
 def body(error: errors.HouseError) -> dict[str, Any]:
@@ -77,7 +92,8 @@ def page(request: HttpRequest, error: errors.HouseError) -> HttpResponse:
 def _where(loc: tuple[Any, ...]) -> str:
     """Return where a field is, without the door's own names for its body."""
     hidden = ("body", "query", "path", "header", "payload_in", "data")
-    return ".".join(str(part) for part in loc if part not in hidden) or "body"
+    named = ".".join(str(part)[:80] for part in loc if part not in hidden)
+    return named[:200] or "body"
 
 
 def _invalid(error: ValidationError) -> errors.Invalid:
@@ -106,6 +122,44 @@ class Unsupported(errors.HouseError):
 
     code, status, title = "unsupported_media_type", 415, "Unsupported media type"
     sentence = "Send JSON: Content-Type application/json."
+
+
+class NoSuchMethod(errors.HouseError):
+    """The address is right and the method is not."""
+
+    code, status, title = "method_not_allowed", 405, "Method not allowed"
+    sentence = "This address does not know this method; Allow names those it does."
+
+
+def _statuses(operation: dict[str, Any]) -> list[int]:
+    """Return the refusals an operation of the OpenAPI document may answer with."""
+    named = {parameter["name"].lower() for parameter in operation["parameters"]}
+    found = list(ANY)
+    if "requestBody" in operation:
+        found += WITH_BODY
+    if "idempotency_key" in named or "idempotency-key" in named:
+        found += WITH_KEY
+    return sorted(found)
+
+
+def declare(document: OpenAPISchema) -> OpenAPISchema:
+    """Add to every operation the problems it may answer with.
+
+    An operation that declares one of them itself keeps its own words.
+    """
+    schema = Problem.model_json_schema()
+    document["components"].setdefault("schemas", {})["Problem"] = schema
+    shape = {"$ref": "#/components/schemas/Problem"}
+    for path in document["paths"].values():
+        for operation in path.values():
+            operation.setdefault("parameters", [])
+            for status in _statuses(operation):
+                refusal = {
+                    "description": TITLES[status],
+                    "content": {CONTENT_TYPE: {"schema": shape}},
+                }
+                operation["responses"].setdefault(status, refusal)
+    return document
 
 
 def _of_http(error: HttpError) -> errors.HouseError:

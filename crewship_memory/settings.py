@@ -281,5 +281,11 @@ DJANGO_STRUCTLOG_IP_LOGGING_ENABLED = False
 # Where people reach this installation; login links on the command line start with it.
 PUBLIC_URL = env.str("CREWSHIP_URL", "").rstrip("/")
 ADMIN_EMAIL = env.str("CREWSHIP_ADMIN_EMAIL", "admin@localhost")
+# Source maps are megabytes that only a developer's browser asks for: compressing them
+# would be most of what the first start does.
+WHITENOISE_SKIP_COMPRESS_EXTENSIONS = (
+    *("jpg", "jpeg", "png", "gif", "webp", "avif", "woff", "woff2"),
+    *("zip", "gz", "tgz", "br", "map"),
+)
 # Probes come without TLS, from inside.
 SECURE_REDIRECT_EXEMPT = [r"^livez$", r"^readyz$", r"^metrics$"]

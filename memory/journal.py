@@ -91,6 +91,11 @@ def content(entry: JournalEntry) -> bytes:
     )
 
 
+def searchable(payload: dict[str, Any]) -> str:
+    """Return the words of a payload that go into the word index."""
+    return entries.body_of(payload).replace("\x00", " ")
+
+
 def _row(new: NewEntry, by: Actor, now: datetime) -> JournalEntry:
     """Return an unsaved row; only its place in the chain is missing."""
     own = by.is_agent
@@ -103,8 +108,8 @@ def _row(new: NewEntry, by: Actor, now: datetime) -> JournalEntry:
         severity=new.severity.value,
         priority=Priority.NORMAL.value,
         priority_at_emit=Priority.NORMAL.value,
-        actor_type="agent" if new.agent_id and not own else by.type,
-        actor_id=new.agent_id if new.agent_id and not own else by.id,
+        actor_type="agent" if new.as_agent else by.type,
+        actor_id=new.agent_id if new.as_agent and new.agent_id else by.id,
         crew_id=by.crew_id if own else new.crew_id,
         agent_id=by.id if own else new.agent_id,
         mission_id=new.mission_id,
@@ -113,7 +118,7 @@ def _row(new: NewEntry, by: Actor, now: datetime) -> JournalEntry:
         summary=new.summary,
         payload_text=entries.canonical(new.payload),
         refs_text=entries.canonical(new.refs),
-        body=entries.body_of(new.payload).replace("\x00", " "),
+        body=searchable(new.payload),
         embeddable=ranking.ranker().is_embeddable(
             new.entry_type, new.severity.value, new.payload, new.refs
         ),
@@ -318,15 +323,3 @@ def _priority_entry(live: JournalEntry, change: PriorityChange) -> NewEntry:
         refs={"entry_id": live.id},
         crew_id=live.crew_id,
     )
-
-
-def verdict(row: JournalEntry, before: JournalEntry | None) -> str:
-    """Return holds, erased or broken for one entry and its link to the one before."""
-    follows = before is None or before.entry_hash == row.prev_hash
-    linked = chain.link(key(), row.prev_hash, row.commitment) == row.entry_hash
-    if not (follows and linked):
-        return "broken"
-    if row.salt is None:
-        return "erased" if row.erased_at is not None else "broken"
-    same = chain.commitment(bytes(row.salt), content(row)) == row.commitment
-    return "holds" if same else "broken"

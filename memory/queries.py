@@ -13,7 +13,7 @@ from datetime import datetime
 from django.db.models import Q, QuerySet
 from django.utils.dateparse import parse_datetime
 
-from memory import cursors, journal, lexical
+from memory import cursors, journal, lexical, verdicts
 from memory.models import (
     Agent,
     AgentKey,
@@ -213,7 +213,7 @@ def entry_place(row: JournalEntry) -> EntryPlace:
     rows = JournalEntry.objects.filter(workspace_id=row.workspace_id)
     before = rows.filter(seq__lt=row.seq).order_by("-seq").first()
     after = rows.filter(seq__gt=row.seq).order_by("seq").first()
-    return EntryPlace(before, after, journal.verdict(row, before))
+    return EntryPlace(before, after, verdicts.of(row, before))
 
 
 def priorities(row: JournalEntry) -> list[PriorityChange]:

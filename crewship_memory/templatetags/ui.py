@@ -6,7 +6,7 @@ unknown is a word and never a zero.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -155,6 +155,12 @@ def short_id(value: str) -> SafeString:
 def can(actor: Actor | None, action: str) -> bool:
     """Whether an actor may do something, for controls that would only be refused."""
     return actor is not None and actor.can(action)
+
+
+@register.filter(name="in")
+def is_in(value: object, group: Collection[object]) -> bool:
+    """Whether a value belongs to a group, where an include needs it as a value."""
+    return value in group
 
 
 # ── Shapes ───────────────────────────────────────────────────────────────────

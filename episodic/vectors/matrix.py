@@ -84,10 +84,10 @@ def _empty(capacity: int, dim: int) -> Columns:
 class Matrix:
     """The vectors of one workspace and one model. Mutations need the owner's lock."""
 
-    def __init__(self, dim: int) -> None:
+    def __init__(self, dim: int, capacity: int = _LEAST) -> None:
         self.dim = dim
         self.crews, self.agents, self.types = Codes(), Codes(), Codes()
-        self._columns = _empty(_LEAST, dim)
+        self._columns = _empty(max(_LEAST, capacity), dim)
         self._size = 0
         self._at: dict[str, int] = {}
 

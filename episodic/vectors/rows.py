@@ -35,6 +35,17 @@ def _decode(rows: Sequence[tuple[Any, ...]], dim: int) -> Batch:
     return named, vectors.reshape(len(good), dim).astype(np.float32, copy=False)
 
 
+def count(workspace_id: str, model: str) -> int:
+    """Return how many vectors a workspace has, to make room for them at once."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM journal_embeddings"
+            " WHERE workspace_id = %s AND model = %s AND state = 'indexed'",
+            [workspace_id, model],
+        )
+        return int(cursor.fetchone()[0])
+
+
 def every(workspace_id: str, model: str, dim: int) -> Iterator[Batch]:
     """Yield all vectors of a workspace and model, a few thousand at a time."""
     with connection.cursor() as cursor:

@@ -53,7 +53,8 @@ class _Shelf:
         # which does nothing, instead of not at all.
         last = EmbeddingChange.objects.filter(workspace_id=self.workspace_id)
         self.seen = last.order_by("-id").values_list("id", flat=True).first() or 0
-        matrix = Matrix(dim)
+        room = rows.count(self.workspace_id, self.model)
+        matrix = Matrix(dim, room + room // 8)
         for found, vectors in rows.every(self.workspace_id, self.model, dim):
             matrix.put(found, vectors)
         self.matrix = matrix
@@ -80,9 +81,7 @@ class _Shelf:
         """Bring named entries to what the database says now; gone means dropped."""
         for start in range(0, len(entry_ids), IDS_AT_ONCE):
             part = entry_ids[start : start + IDS_AT_ONCE]
-            found, vectors = rows.named(
-                self.workspace_id, self.model, matrix.dim, part
-            )
+            found, vectors = rows.named(self.workspace_id, self.model, matrix.dim, part)
             present = {row.entry_id for row in found}
             for entry_id in part:
                 if entry_id not in present:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from django.http import HttpRequest
 from django.utils import timezone
-from ninja import Header, Query, Router, Status
+from ninja import Query, Router, Status
+from ninja.params.functions import Header
 from pydantic import ValidationError
 
 from memory import chain, journal, queries
@@ -22,6 +23,10 @@ router = Router(tags=["journal"])
 workspace_router = Router(tags=["workspace"])
 
 
+# A repeat with the same key and body is answered like the first time.
+IdempotencyKey = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200)]
+
+
 class ApiRequest(HttpRequest):
     """A request whose credential became an actor."""
 
@@ -32,7 +37,7 @@ class ApiRequest(HttpRequest):
 def append(
     request: ApiRequest,
     data: schemas.EntryIn,
-    idempotency_key: str | None = Header(None, max_length=200),
+    idempotency_key: IdempotencyKey = None,
 ) -> Status[dict[str, Any]]:
     """Append one entry. The answer is sent after the commit."""
 
@@ -58,7 +63,7 @@ def _read(index: int, item: dict[str, Any]) -> NewEntry | Rejected:
 def append_batch(
     request: ApiRequest,
     data: schemas.BatchIn,
-    idempotency_key: str | None = Header(None, max_length=200),
+    idempotency_key: IdempotencyKey = None,
 ) -> dict[str, Any]:
     """Append up to 1,000 entries in one transaction; bad ones are reported."""
     items = [_read(index, item) for index, item in enumerate(data.entries)]

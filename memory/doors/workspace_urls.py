@@ -1,8 +1,21 @@
-"""Addresses of this door's pages."""
+"""Addresses of the workspace pages."""
 
 from __future__ import annotations
 
-from django.urls import URLPattern
+from django.urls import path
+
+from memory.doors import member_views, workspace_views
 
 app_name = "workspace"
-urlpatterns: list[URLPattern] = []
+urlpatterns = [
+    path("agents/", workspace_views.agents, name="agents"),
+    path("agents/crew/", workspace_views.crew, name="crew"),
+    path("agents/<str:agent_id>/", workspace_views.agent, name="agent"),
+    path("keys/", workspace_views.key_list, name="keys"),
+    path("keys/person/", workspace_views.operator_key, name="operator_key"),
+    path("keys/<str:key_id>/revoke/", workspace_views.revoke, name="revoke"),
+    path("members/", member_views.members, name="members"),
+    path("members/<str:member_id>/", member_views.member, name="member"),
+    path("members/<str:member_id>/link/", member_views.link, name="member_link"),
+    path("members/<str:member_id>/remove/", member_views.remove, name="remove"),
+]

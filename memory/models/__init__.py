@@ -1,5 +1,15 @@
 """The tables of the ground floor: who there is, and what was written down."""
 
+from memory.models.files import (
+    BlockedSource,
+    Clearance,
+    HeldFile,
+    HeldState,
+    KnownAttack,
+    MemoryChunk,
+    MemoryFile,
+    MemoryVersion,
+)
 from memory.models.journal import (
     ChainCheckpoint,
     ChainHead,
@@ -21,12 +31,20 @@ from memory.models.tenancy import (
 __all__ = [
     "Agent",
     "AgentKey",
+    "BlockedSource",
     "ChainCheckpoint",
     "ChainHead",
+    "Clearance",
     "Crew",
+    "HeldFile",
+    "HeldState",
     "IdempotencyRecord",
     "JournalEntry",
+    "KnownAttack",
     "Membership",
+    "MemoryChunk",
+    "MemoryFile",
+    "MemoryVersion",
     "OperatorKey",
     "PriorityChange",
     "SubjectMention",

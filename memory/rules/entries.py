@@ -70,6 +70,8 @@ class NewEntry:
     span_id: str | None = None
     ts: datetime | None = None
     subjects: tuple[str, ...] = ()
+    # The agent itself spoke, and somebody else (an import) brings its words.
+    as_agent: bool = False
 
 
 def canonical(value: object) -> str:
@@ -104,13 +106,16 @@ def depth(value: object, limit: int = JSON_DEPTH) -> int:
 
 
 def leaves(value: object) -> list[str]:
-    """Return the text of every string and number in a JSON value, in order."""
+    """Return the text of every string and number in a JSON value.
+
+    The order is that of the canonical text, by key, so that the stored text gives it.
+    """
     found: list[str] = []
     stack: list[object] = [value]
     while stack:
         item = stack.pop()
         if isinstance(item, dict):
-            stack.extend(reversed(list(item.values())))
+            stack.extend(item[key] for key in sorted(item, reverse=True))
         elif isinstance(item, list):
             stack.extend(reversed(item))
         elif isinstance(item, str):
@@ -130,7 +135,7 @@ _TYPE = re.compile(TYPE_PATTERN)
 
 def is_type(value: str) -> bool:
     """Whether a string is a well-formed entry type such as ``peer.escalation``."""
-    return len(value) <= TYPE_CHARS and _TYPE.match(value) is not None
+    return len(value) <= TYPE_CHARS and _TYPE.fullmatch(value) is not None
 
 
 def round_ms(moment: datetime) -> datetime:

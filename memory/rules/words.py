@@ -23,7 +23,7 @@ STOP_WORDS: Final = frozenset(_STOP.split())
 
 def split(text: str) -> list[str]:
     """Return the lower-case words of a text, the way the index cuts it."""
-    return _WORD.findall(text.lower())
+    return _WORD.findall(unicodedata.normalize("NFC", text).lower())
 
 
 def telling(words: list[str]) -> list[str]:

@@ -4,12 +4,8 @@
   const root = document.documentElement;
   const themes = ["system", "light", "dark"];
 
-  const recall = (key) => {
-    try { return localStorage.getItem(key); } catch { return null; }
-  };
-  const keep = (key, value) => {
-    try { localStorage.setItem(key, value); } catch { /* lasts for this page then */ }
-  };
+  const recall = (key) => { try { return localStorage.getItem(key); } catch { return null; } };
+  const keep = (key, value) => { try { localStorage.setItem(key, value); } catch { /* for this page only */ } };
 
   function showTheme() {
     const button = document.getElementById("theme");
@@ -61,9 +57,7 @@
   });
 
   document.addEventListener("change", (event) => {
-    if (event.target.id === "single-keys") {
-      keep("crewship-keys", event.target.checked ? "on" : "off");
-    }
+    if (event.target.id === "single-keys") keep("crewship-keys", event.target.checked ? "on" : "off");
   });
 
   document.addEventListener("keydown", (event) => {

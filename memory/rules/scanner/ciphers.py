@@ -24,17 +24,21 @@ _MARKERS = (
     "rules message secret assistant please every remember email forward files above "
     "before instead reply write show not into must are have will what".split()
 )
-_WORD = re.compile(r"[a-z]{3,24}")
+_WORD = re.compile(r"[a-z]{1,255}")
 _MIN_MARKERS, _MIN_SHARE = 3, 0.12
 _LEET = str.maketrans("013457$@!|+89", "oleastsaiitbg")
 _LEET_WORD = re.compile(r"(?<![\w$@!|+])[a-z0-9$@!|+]{3,24}(?![\w$@])")
 _LEET_SIGN = re.compile(r"[013457$@!|+]")
-_MIN_LEET = 2
+_MIN_LEET, _LONGEST = 2, 24
+_LETTER = re.compile("[a-z]")
+_LEET_INSIDE = re.compile(r"[013457@$!|](?<=[a-z].)[a-z]")
+_EDGES = ".,:;()[]{}<>'\"`?*"
 _SPACED = re.compile(
     r"(?<![^\W_])[^\W\d_](?:([ .\-_*|/,~\u00b7\u200b]{1,3}|\n)[^\W\d_]){3,800}(?![^\W_])"
 )
 _GLUED = re.compile(r"(?<![\w/.+=-])[a-z]{18,400}(?![\w/+=-])")
-_MIN_COVERAGE = 0.75
+_LONE_LETTERS = b"\x01\x01\x01\x01"
+_MIN_GLUED, _MIN_COVERAGE = 18, 0.75
 _JUMBLED = re.compile(r"\b[a-z]{6,16}\b")
 
 
@@ -65,11 +69,14 @@ _TABLE_WORDS = frozenset(_TABLE)
 def undo(view: View) -> Iterator[View]:
     """Views with ciphers undone."""
     words = _WORD.findall(view.text)
+    sizes = bytes(map(len, words))
     if not _TABLE_WORDS.isdisjoint(words):
         yield from _substitution(view, words)
     yield from _leet(view)
-    yield from _spaced(view)
-    yield from _glued(view)
+    if _LONE_LETTERS in sizes or not view.text.isascii():
+        yield from _spaced(view)
+    if max(sizes, default=0) >= _MIN_GLUED:
+        yield from _glued(view)
 
 
 def _substitution(view: View, words: list[str]) -> Iterator[View]:
@@ -80,7 +87,9 @@ def _substitution(view: View, words: list[str]) -> Iterator[View]:
         pieces: list[tuple[str, int, int]] = []
         for start, end in _enciphered(view.text, cipher):
             said = view.text[start:end]
-            said = said[::-1] if cipher == "reversed" else _shifted(said, int(cipher[5:]))
+            said = (
+                said[::-1] if cipher == "reversed" else _shifted(said, int(cipher[5:]))
+            )
             pieces.append((said, start, end))
             pieces.append(("\n\n", end, end))
         kind = {"shift13": "rot13", "reversed": "reversed"}.get(cipher, "cipher")
@@ -102,7 +111,7 @@ def _enciphered(text: str, cipher: str) -> Iterator[tuple[int, int]]:
 @lru_cache(maxsize=8192)
 def unleet(word: str) -> str:
     """The known word behind digits and signs, or an empty string."""
-    if word.isdigit() or not any(char.isalpha() for char in word):
+    if len(word) > _LONGEST or word.isalpha() or not _LETTER.search(word):
         return ""
     bare = word.rstrip("!|+") or word
     for ones in ("l", "i"):
@@ -115,21 +124,23 @@ def unleet(word: str) -> str:
 
 
 def _leet(view: View) -> Iterator[View]:
-    if not _LEET_SIGN.search(view.text):
+    if not _LEET_INSIDE.search(view.text):
+        return
+    bent = {word.strip(_EDGES) for word in set(view.text.split()) if not word.isalpha()}
+    known = [word for word in bent if _LEET_SIGN.search(word) and unleet(word)]
+    if len(known) < _MIN_LEET:
         return
     pieces: list[tuple[str, int, int]] = []
-    position = found = 0
+    position = 0
     for match in _LEET_WORD.finditer(view.text):
         word = match.group()
-        if word.isalpha() or not _LEET_SIGN.search(word.rstrip("!|")):
-            continue
-        plain = unleet(word)
+        plain = "" if word.isalpha() else unleet(word)
         if plain:
             start, end = match.span()
             pieces.append((view.text[position:start], position, start))
             pieces.append((plain, start, end))
-            position, found = end, found + 1
-    if found >= _MIN_LEET:
+            position = end
+    if pieces:
         pieces.append((view.text[position:], position, len(view.text)))
         yield view.derive(pieces, kind="leetspeak")
 

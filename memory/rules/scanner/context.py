@@ -22,9 +22,11 @@ _CUES = re.compile(
     r"vulnerab|exploit|red.team|test case|owasp|social engineering|signature|regex"
 )
 _CUE_BEFORE, _CUE_AFTER, _WHOLE = 220, 120, 0.8
-_MANY_CUES = 2
+_MANY_CUES, _DENSE, _DENSE_PER = 2, 3, 1500
 # Words joined by brackets and quotes are code, not a sentence.
-_SYNTAX = re.compile(r"[a-z]\([a-z]|[a-z]\"\s?:|[a-z]\[[a-z]|[a-z_]\(\)|\"\s?,\s?\"|->|\s==?\s")
+_SYNTAX = re.compile(
+    r"[a-z]\([a-z]|[a-z]\"\s?:|[a-z]\[[a-z]|[a-z_]\(\)|\"\s?,\s?\"|->|\s==?\s"
+)
 _QUOTED, _CUED, _BOTH, _NEGATED, _ASKED, _REPORTED = 0.75, 0.75, 0.4, 0.2, 0.55, 0.5
 
 
@@ -32,6 +34,7 @@ class Ground(NamedTuple):
     """Where quotations lie in one view; computed once, used for every hit."""
 
     text: str
+    is_about_attacks: bool
     quotes: tuple[tuple[int, int], ...]
     fences: tuple[tuple[int, int], ...]
 
@@ -40,13 +43,16 @@ def survey(text: str) -> Ground:
     """Find quotations; none count in JSON or when one covers the whole text."""
     fences = _spans(_FENCE, text) if "```" in text else ()
     if _JSON_KEY.search(text) and text.lstrip()[:1] in ("{", "["):
-        return Ground(text, (), ())
+        return Ground(text, False, (), ())
     quotes = tuple(
         span for span in _spans(_QUOTES, text) if not _is_json_value(text, span)
     )
     size = len(text.strip())
     whole = [end - start >= _WHOLE * size for start, end in (*quotes, *fences)]
-    return Ground(text, () if any(whole) else quotes, () if any(whole) else fences)
+    about = len(_CUES.findall(text)) > _DENSE * (1 + size // _DENSE_PER)
+    return Ground(
+        text, about, () if any(whole) else quotes, () if any(whole) else fences
+    )
 
 
 def _spans(pattern: re.Pattern[str], text: str) -> tuple[tuple[int, int], ...]:
@@ -74,7 +80,7 @@ def weigh(ground: Ground, start: int, end: int, *, is_phrase: bool) -> float:
         return _BOTH
     if cues >= _MANY_CUES:
         return _BOTH
-    return _CUED if cues else 1.0
+    return _CUED if cues or ground.is_about_attacks else 1.0
 
 
 def negated() -> float:

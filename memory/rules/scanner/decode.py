@@ -23,20 +23,28 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 2
 MAX_GROWTH = 4
+_MIN_ESCAPES, _MIN_MARKED = 3, 4
 _MIN_LETTERS, _MIN_PRINTABLE, _MIN_READABLE = 0.6, 0.97, 0.3
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
-_WRAPPED = re.compile(r"(?:[A-Za-z0-9+/]{40,100}\r?\n){1,400}[A-Za-z0-9+/]{1,100}={0,2}")
-_BASE32 = re.compile(r"\b[A-Z2-7]{24,}={0,6}")
+_WRAPPED = re.compile(
+    r"(?:[A-Za-z0-9+/]{40,100}\r?\n){1,400}[A-Za-z0-9+/]{1,100}={0,2}"
+)
+_BASE32 = re.compile(r"[A-Z2-7]{24,}")
 _ASCII85 = re.compile(r"<~[!-uz\s]{10,20000}~>")
-_HEX = re.compile(r"(?:(?:0x|\\x)?[0-9a-fA-F]{2}[ ,:]{0,2}){8,}")
-_PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2}|[\w.~+-]){0,8}(?:%[0-9a-fA-F]{2}[\w.~+-]{0,24}){3,}")
+# Printable text begins every byte with 2..7, which keeps words out of the way.
+_HEX = re.compile(
+    r"[2-7][0-9a-fA-F][ ,:]{0,2}(?:(?:[2-7][0-9a-fA-F]|0[aAdD9])[ ,:]{0,2}){7,}"
+)
+_HEX_MARKED = re.compile(r"(?:(?:0x|\\x)[0-9a-fA-F]{2}[ ,:]{0,2}){4,}")
+_NUMBERS = re.compile(r"[0-9][0-9a-fA-F ,:;]{15}")
+_PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2})+")
 _ENTITY = re.compile(r"&(?:#[0-9]{2,7}|#[xX][0-9a-fA-F]{2,6}|[a-zA-Z]{2,8});")
 _ESCAPE = re.compile(
     r"\\(?:u\{[0-9a-fA-F]{2,6}\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8})"
 )
 _BINARY = re.compile(r"(?:[01]{8}[ ,]{0,2}){6,}")
-_DECIMAL = re.compile(r"(?:\b(?:3[2-9]|[4-9]\d|1[01]\d|12[0-6])\b[ ,;]{1,2}){8,}\d{2,3}")
+_DECIMAL = re.compile(r"(?:(?:3[2-9]|[4-9]\d|1[01]\d|12[0-6])[ ,;]{1,2}){8,}\d{2,3}")
 _MORSE = re.compile(r"[.\-/ \u2022\u2013\u2014\u00b7_|]{24,}")
 _MORSE_TABLE = dict(
     zip(
@@ -108,6 +116,10 @@ def _utf16(values: bytes) -> str:
 
 
 def _from_base64(run: str) -> str:
+    if run.islower() or (run[1:].isalpha() and run[1:].islower()):
+        return ""
+    if _BASE32.fullmatch(run.rstrip("=")):
+        return _from_base32(run)
     body = re.sub(r"\s", "", run).rstrip("=").replace("-", "+").replace("_", "/")
     if len(body) % 4 == 1:
         body = body[:-1]
@@ -164,20 +176,32 @@ def decode(view: View) -> Iterator[View]:
     yield from _runs(view, _BASE64, _from_base64, "base64")
     if "\n" in text:
         yield from _runs(view, _WRAPPED, _from_base64, "base64")
-    yield from _runs(view, _BASE32, _from_base32, "base32")
+    yield from _numbers(view)
+    yield from _marked(view)
+    if "-" in text or "\u2013" in text or "\u2014" in text:
+        yield from _runs(view, _MORSE, _from_morse, "morse")
+
+
+def _numbers(view: View) -> Iterator[View]:
+    if _NUMBERS.search(view.text):
+        yield from _runs(view, _HEX, _from_hex, "hex")
+        yield from _runs(view, _BINARY, _from_binary, "binary")
+        yield from _runs(view, _DECIMAL, _from_decimal, "decimal")
+
+
+def _marked(view: View) -> Iterator[View]:
+    """Encodings whose every character carries a mark."""
+    text = view.text
     if "<~" in text:
         yield from _runs(view, _ASCII85, _from_ascii85, "ascii85")
-    yield from _runs(view, _HEX, _from_hex, "hex")
-    if "%" in text:
+    if text.count("%") >= _MIN_ESCAPES:
         yield from _inline(view, _PERCENT, urllib.parse.unquote, "url")
     if "&" in text:
         yield from _inline(view, _ENTITY, html.unescape, "html")
-    if "\\" in text:
+    if text.count("\\") >= _MIN_ESCAPES:
         yield from _inline(view, _ESCAPE, _from_escape, "escape")
-    if "0" in text:
-        yield from _runs(view, _BINARY, _from_binary, "binary")
-        yield from _runs(view, _DECIMAL, _from_decimal, "decimal")
-    yield from _runs(view, _MORSE, _from_morse, "morse")
+    if text.count("0x") + text.count("\\x") >= _MIN_MARKED:
+        yield from _runs(view, _HEX_MARKED, _from_hex, "hex")
 
 
 def is_prose(text: str) -> bool:

@@ -22,17 +22,47 @@ if TYPE_CHECKING:
 
 # Kinds that nobody uses by accident, and kinds that data uses every day.
 GAMES = frozenset(
-    {"rot13", "cipher", "reversed", "leetspeak", "spaced", "morse", "binary",
-     "flag_letters", "decimal"}
+    {
+        "rot13",
+        "cipher",
+        "reversed",
+        "leetspeak",
+        "spaced",
+        "morse",
+        "binary",
+        "flag_letters",
+        "decimal",
+    }
 )
 CODES = frozenset({"base64", "base32", "ascii85", "hex", "escape"})
 SILENT = frozenset({"url", "html", "plain", "spread", "lookalike", "glued"})
 _MIN_WORDS, _LONG, _MIN_LONG = 3, 5, 2
 _MANY_LOOKALIKES, _SHOWN, _MIN_CODED = 2, 400, 2
 _ORDERS = (
-    "IGNORE", "IGNOREF", "INSTR", "SYSPROMPT", "REVEAL", "SEND", "SECRET", "FROMNOW",
-    "CONCEAL", "ROLE", "OBEY", "DELETE", "YOU", "YOUR", "MUST", "NOCONFIRM", "FREE",
-    "EXEC", "TELL", "URL", "MAIL", "ACCTNO", "ALWAYS", "USER",
+    "IGNORE",
+    "IGNOREF",
+    "INSTR",
+    "SYSPROMPT",
+    "REVEAL",
+    "SEND",
+    "SECRET",
+    "FROMNOW",
+    "CONCEAL",
+    "ROLE",
+    "OBEY",
+    "DELETE",
+    "YOU",
+    "YOUR",
+    "MUST",
+    "NOCONFIRM",
+    "FREE",
+    "EXEC",
+    "TELL",
+    "URL",
+    "MAIL",
+    "ACCTNO",
+    "ALWAYS",
+    "USER",
 )
 _ORDER_CHARS = {name: frozenset(lexicon.LEXICON.classes[name]) for name in _ORDERS}
 
@@ -104,9 +134,13 @@ def changed(view: View, text: str) -> list[tuple[int, int, str]]:
         last = index + 1 == len(view.marks)
         after = len(view.text) if last else view.marks[index + 1][0]
         said = view.text[here:after]
-        if said.strip() and end > start and said.lower() != text[start:end].lower():
+        if said.strip() and end > start and _differs(said, text[start:end]):
             found.append((start, end, said))
     return found
+
+
+def _differs(said: str, source: str) -> bool:
+    return said != source and normalise.folded(said) != normalise.folded(source)
 
 
 def _is_enough(kind: str, said: str) -> bool:
@@ -119,6 +153,8 @@ def _is_enough(kind: str, said: str) -> bool:
 
 def _gives_orders(text: str) -> bool:
     folded = normalise.normalise(View(text)).text
-    chars = frozenset("".join(one.chars for one in sentences.encode(folded)))
+    chars = frozenset(
+        "".join(sentences.encode(one.words).chars for one in sentences.read(folded))
+    )
     names = [name for name, group in _ORDER_CHARS.items() if chars & group]
     return len(names) >= _MIN_CODED and bool(re.search("[a-z]", folded))

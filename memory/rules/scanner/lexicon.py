@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import or_
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +23,74 @@ _TOKENS = {
     "@number": {"ACCTNO"},
     "@path": {"KEYFILE"},
 }
+# Concepts that ordinary text is full of, the commonest first; measured on manuals.
+_COMMON = (
+    "ABOUT",
+    "TO",
+    "YOU",
+    "NEG",
+    "ALL",
+    "WHEN",
+    "WHAT",
+    "USER",
+    "EXEC",
+    "MUST",
+    "NEW",
+    "CHANGE",
+    "TELL",
+    "PLACE",
+    "REPLICATE",
+    "SEND",
+    "TASK",
+    "YOUR",
+    "SAYS",
+    "FREE",
+    "NOW",
+    "BEFORE",
+    "PREV",
+    "DOING",
+    "DATA",
+    "OBEY",
+    "RULE",
+    "INSTR",
+    "VENDOR",
+    "DANGER",
+    "REVEAL",
+    "REVEALW",
+    "APPROVED",
+    "RECOMMEND",
+    "ACCOUNT",
+    "AI",
+    "PAY",
+    "DISABLE",
+    "IGNORE",
+    "IGNOREW",
+    "SUMMARY",
+    "AUTHORITY",
+    "SECRET",
+    "ME",
+    "URL",
+    "ACCTNO",
+    "MAIL",
+    "COPY",
+    "ALWAYS",
+    "VOID",
+    "SAFE",
+    "VERBATIM",
+    "GUARD",
+)
+_BENT = (
+    "ignore",
+    "disregard",
+    "instructions",
+    "instruction",
+    "previous",
+    "password",
+    "guidelines",
+    "directives",
+    "reveal",
+    "system prompt",
+)
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 _ELISION = re.compile(r"(?:l|d|qu|dell|all|nell|dall|sull|un|c|n|s|j|m|t)'(?=\w)")
 _MIN_PREFIX = 2
@@ -52,6 +121,9 @@ class Lexicon(NamedTuple):
     phrases: dict[str, dict[str, tuple[tuple[tuple[str, ...], bool, str], ...]]]
     classes: dict[str, str]
     cjk: re.Pattern[str]
+    bits: dict[str, int]
+    masks: dict[str, int]
+    keys: dict[str, tuple[tuple[frozenset[str], int], ...]]
 
 
 def _entries() -> dict[str, set[str]]:
@@ -65,7 +137,7 @@ def _entries() -> dict[str, set[str]]:
         concept, _, language = head.partition(" ")
         names = {concept}
         if concept == "TELL" and language != "en":
-            names.add("REVEAL")
+            names |= {"REVEAL", "REVEALF"}
         for phrase in phrases.split(", "):
             table.setdefault(fold(phrase.strip()), set()).update(names)
     return table
@@ -81,6 +153,18 @@ def _inherit(table: dict[str, set[str]]) -> None:
         last = phrase.rstrip("*").rpartition(" ")[2]
         if " " in phrase:
             names |= table.get(last, set()) & _INHERITED
+
+
+def _misspell(table: dict[str, set[str]]) -> None:
+    """Add one-letter slips and split spellings of the words attackers bend most."""
+    for word in _BENT:
+        for number in range(1, len(word)):
+            first, last = word[:number], word[number:]
+            slips = [first + last[1:], first[:-1] + last[0] + first[-1] + last[1:]]
+            if number > 1 and len(last) > 1:
+                slips.append(f"{first} {last}")
+            for slip in slips:
+                table.setdefault(slip, set(table[word]))
 
 
 def _phrase_table(
@@ -102,9 +186,28 @@ def _phrase_table(
     }
 
 
+def _masks(chars: dict[frozenset[str], str], bits: dict[str, int]) -> dict[str, int]:
+    """Concept character → the bits of its concepts."""
+    return {char: sum(bits[one] for one in names) for names, char in chars.items()}
+
+
+def _phrase_keys(
+    items: list[tuple[str, str]], masks: dict[str, int]
+) -> dict[str, tuple[tuple[frozenset[str], int], ...]]:
+    """A phrase's longest word → the other words it needs, and its concepts."""
+    keys: dict[str, list[tuple[frozenset[str], int]]] = {}
+    for phrase, char in items:
+        whole = [part for part in phrase.split() if not part.endswith("*")]
+        key = max(whole, key=len)
+        rest = frozenset(whole) - {key}
+        keys.setdefault(key, []).append((rest, masks[char]))
+    return {key: tuple(rows) for key, rows in keys.items()}
+
+
 def _build() -> Lexicon:
     table = _entries()
     _inherit(table)
+    _misspell(table)
     chars = _characters(table)
     coded = {phrase: chars[frozenset(names)] for phrase, names in table.items()}
     cjk = [phrase.rstrip("*") for phrase in coded if _CJK.search(phrase)]
@@ -118,6 +221,8 @@ def _build() -> Lexicon:
         for name in names:
             classes[name] = classes.get(name, "") + char
     spaced = [(phrase, char) for phrase, char in coded.items() if " " in phrase]
+    bits = {name: 1 << number for number, name in enumerate(sorted(classes))}
+    masks = _masks(chars, bits)
     return Lexicon(
         words={key: char for key, char in coded.items() if " " not in key},
         prefixes=prefixes,
@@ -125,13 +230,16 @@ def _build() -> Lexicon:
         phrases=_phrase_table(spaced),
         classes=classes,
         cjk=re.compile("|".join(sorted(map(re.escape, cjk), key=len, reverse=True))),
+        bits=bits,
+        masks=masks,
+        keys=_phrase_keys(spaced, masks),
     )
 
 
 LEXICON = _build()
 
 
-@lru_cache(maxsize=32768)
+@lru_cache(maxsize=1 << 16)
 def concept_char(word: str) -> str:
     """The character of a folded word; UNKNOWN when no rule cares about it."""
     char = LEXICON.words.get(word)
@@ -149,6 +257,52 @@ def _by_prefix(word: str) -> str | None:
         if char is not None:
             return char
     return None
+
+
+_KEYS = frozenset(LEXICON.keys)
+
+
+def phrases_in(words: set[str]) -> int:
+    """The concepts of every phrase whose words are all there."""
+    found = 0
+    for key in _KEYS.intersection(words):
+        for rest, concepts in LEXICON.keys[key]:
+            if rest <= words:
+                found |= concepts
+    return found
+
+
+def mask(words: set[str]) -> int:
+    """Every concept that these words can express, alone or as phrases."""
+    chars = map(concept_char, words)
+    return reduce(or_, map(_char_mask, chars), 0) | phrases_in(words)
+
+
+def _char_mask(char: str) -> int:
+    return LEXICON.masks.get(char, 0)
+
+
+def bits_of(mask: int) -> list[int]:
+    """The single bits of a mask."""
+    return [1 << place for place in range(mask.bit_length()) if mask >> place & 1]
+
+
+def needed(pattern: str) -> tuple[tuple[int, ...], ...]:
+    """Per alternative, the concepts it cannot match without, the rarest first."""
+    bare = re.sub(r"\([^()]*\)", "", pattern)
+    found = []
+    for alternative in re.split(r"\|(?![A-Z|]*>)", bare):
+        groups = [group.split("|") for group in re.findall(r"<([A-Z|]+)>", alternative)]
+        groups.sort(key=_commonness)
+        found.append(tuple(sum(map(LEXICON.bits.get, g)) for g in groups))  # type: ignore[arg-type]
+    return tuple(found)
+
+
+def _commonness(group: list[str]) -> int:
+    """How early a group's commonest concept stands in the list of common ones."""
+    return max(
+        len(_COMMON) - _COMMON.index(name) if name in _COMMON else 0 for name in group
+    )
 
 
 def compile_pattern(pattern: str) -> re.Pattern[str]:

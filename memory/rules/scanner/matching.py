@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.rules.scanner import context, lexicon, registry, sentences
+from memory.rules.scanner import context, gate, lexicon, registry, sentences
 from memory.rules.scanner.model import Family, Hit, Rule
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from memory.rules.scanner.views import View
 
 _NEGATION_REACH, _REPORT_REACH, _MAX_HITS = 6, 8, 120
-_BLOCK, _OVERLAP = 2000, 500
+_BLOCK, _OVERLAP = 700, 250
 
 
 class _Phrase(NamedTuple):
@@ -23,8 +23,15 @@ class _Phrase(NamedTuple):
     pattern: re.Pattern[str]
 
 
+class _Alternative(NamedTuple):
+    """One alternative of a phrase and the concepts it cannot do without."""
+
+    phrase: _Phrase
+    needed: tuple[int, ...]
+
+
 class _Expression(NamedTuple):
-    rule: Rule
+    needs: gate.Needs
     # (pattern, must it start a word?)
     patterns: tuple[tuple[re.Pattern[str], bool], ...]
 
@@ -56,26 +63,24 @@ def _expression(rule: Rule) -> _Expression:
         bounded = part.startswith(r"\b")
         body = part[2:] if bounded else part
         patterns.append((re.compile(body, re.MULTILINE), bounded))
-    return _Expression(rule, tuple(patterns))
+    return _Expression(gate.needs(rule), tuple(patterns))
 
 
-def _phrases() -> dict[str, tuple[_Phrase, ...]]:
-    """Concept character → the rules it may start."""
-    table: dict[str, list[_Phrase]] = {}
+def _index() -> dict[int, tuple[_Alternative, ...]]:
+    """Concept bit → the alternatives that need it most, by their rarest concept."""
+    table: dict[int, list[_Alternative]] = {}
     for rule in registry.RULES:
         if not rule.anchor:
             continue
         phrase = _Phrase(rule, lexicon.compile_pattern(rule.pattern))
-        for name in rule.anchor.split("|"):
-            for char in lexicon.LEXICON.classes[name]:
-                rows = table.setdefault(char, [])
-                if phrase not in rows:
-                    rows.append(phrase)
-    return {char: tuple(rows) for char, rows in table.items()}
+        for masks in lexicon.needed(rule.pattern):
+            for bit in lexicon.bits_of(masks[0]):
+                table.setdefault(bit, []).append(_Alternative(phrase, masks[1:]))
+    return {bit: tuple(rows) for bit, rows in table.items()}
 
 
-_PHRASES = _phrases()
-_ANCHORS = frozenset(_PHRASES)
+_PHRASES = _index()
+_KEYS = sum(_PHRASES)
 _EXPRESSIONS = tuple(
     _expression(rule)
     for rule in registry.RULES
@@ -103,33 +108,60 @@ def find(view: View, off: frozenset[str]) -> list[Hit]:
         hit
         if counts[hit.rule.id] > _MAX_HITS or not hit.rule.quotable
         else hit.scaled(
-            context.weigh(
-                ground, hit.start, hit.end, is_phrase=bool(hit.rule.anchor)
-            )
+            context.weigh(ground, hit.start, hit.end, is_phrase=bool(hit.rule.anchor))
         )
         for hit in kept
     ]
 
 
+def _possible(mask: int) -> list[_Phrase]:
+    """Rules of which at least one alternative has all its concepts."""
+    found: dict[str, _Phrase] = {}
+    keys = mask & _KEYS
+    while keys:
+        bit = keys & -keys
+        keys ^= bit
+        for phrase, needed in _PHRASES[bit]:
+            for one in needed:
+                if not one & mask:
+                    break
+            else:
+                found[phrase.rule.id] = phrase
+    return list(found.values())
+
+
 def _raw(text: str) -> Iterator[Hit]:
-    for sentence in sentences.encode(text):
-        present = _ANCHORS.intersection(sentence.chars)
-        if present:
-            yield from _in_sentence(text, sentence, present)
+    seen: set[tuple[str, int]] = set()
     for start, block in _blocks(text):
-        yield from _in_block(start, block)
+        for hit in _in_block(block):
+            key = hit.rule.id, start + hit.start
+            if key not in seen:
+                seen.add(key)
+                yield Hit(hit.rule, start + hit.start, start + hit.end, hit.factor)
 
 
-def _in_sentence(text: str, sentence: Sentence, present: Iterable[str]) -> Iterator[Hit]:
-    chars = sentence.chars
-    tried = {phrase.rule.id: phrase for char in present for phrase in _PHRASES[char]}
-    for phrase in tried.values():
-        for match in phrase.pattern.finditer(chars):
-            if match.end() == match.start():
-                continue
+def _in_block(block: str) -> Iterator[Hit]:
+    mask = gate.mask_of(block)
+    if mask & _KEYS and _possible(mask):
+        for sentence in sentences.read(block):
+            there = _possible(sentence.mask) if sentence.mask & _KEYS else ()
+            if there:
+                yield from _in_sentence(block, sentence, there)
+    for expression in _EXPRESSIONS:
+        if gate.is_open(expression.needs, mask):
+            yield from _search(expression, block)
+
+
+def _in_sentence(
+    text: str, sentence: Sentence, phrases: Iterable[_Phrase]
+) -> Iterator[Hit]:
+    encoded = sentences.encode(sentence.words)
+    for phrase in phrases:
+        for match in phrase.pattern.finditer(encoded.chars):
             first, last = match.start(), match.end() - 1
-            start, end = sentences.locate(text, sentence, first, last)
-            yield Hit(phrase.rule, start, end, _sentence_factor(phrase.rule, chars, first))
+            start, end = sentences.locate(text, sentence, encoded, first, last)
+            factor = _sentence_factor(phrase.rule, encoded.chars, first)
+            yield Hit(phrase.rule, start, end, factor)
 
 
 def _sentence_factor(rule: Rule, chars: str, first: int) -> float:
@@ -145,25 +177,27 @@ def _sentence_factor(rule: Rule, chars: str, first: int) -> float:
 
 
 def _blocks(text: str) -> Iterator[tuple[int, str]]:
-    """Overlapping windows cut at line ends where possible."""
+    """Overlapping stretches, cut between paragraphs or sentences where possible."""
     size, start = len(text), 0
     while start < size:
-        end = min(start + _BLOCK, size)
+        end = start + _BLOCK
         if end < size:
-            cut = text.rfind("\n", start + _BLOCK // 2, end)
-            end = cut + 1 if cut > 0 else end
-        yield start, text[start : min(end + _OVERLAP, size)]
+            end = _cut(text, start + _BLOCK // 3, end)
+        yield start, text[start : end + _OVERLAP]
         start = end
 
 
-def _in_block(offset: int, block: str) -> Iterator[Hit]:
-    for expression in _EXPRESSIONS:
-        rule = expression.rule
-        if not any(need in block for need in rule.needs):
-            continue
-        for pattern, bounded in expression.patterns:
-            for match in pattern.finditer(block):
-                start = match.start()
-                if bounded and start and block[start - 1].isalnum():
-                    continue
-                yield Hit(rule, offset + start, offset + match.end())
+def _cut(text: str, low: int, high: int) -> int:
+    for mark in ("\n\n", ". ", "\n", " "):
+        place = text.rfind(mark, low, high)
+        if place > 0:
+            return place + len(mark)
+    return high
+
+
+def _search(expression: _Expression, block: str) -> Iterator[Hit]:
+    for pattern, bounded in expression.patterns:
+        for match in pattern.finditer(block):
+            start = match.start()
+            if not (bounded and start and block[start - 1].isalnum()):
+                yield Hit(expression.needs.rule, start, match.end())

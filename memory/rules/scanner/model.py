@@ -88,8 +88,8 @@ class Rule:
     """A rule that can explain itself, with one text that fires and one that does not.
 
     `pattern` is either a concept pattern (`anchor` names its rarest concept), a
-    regular expression over the lower-cased text (`needs` are literals of which one
-    must occur before it is tried), or empty when code decides.
+    regular expression over the lower-cased text (one literal of `needs` and one of
+    `also` must occur before it is tried), or empty when code decides.
     """
 
     id: str
@@ -102,6 +102,7 @@ class Rule:
     pattern: str = ""
     anchor: str = ""
     needs: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
     negatable: bool = True
     quotable: bool = True
 

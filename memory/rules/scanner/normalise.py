@@ -17,25 +17,100 @@ from memory.rules.scanner.views import View
 # Letters of other scripts that pass for Latin ones. Kept as code points so that
 # this file itself stays free of look-alikes.
 _LOOKALIKES = {
-    0x0430: "a", 0x0435: "e", 0x043E: "o", 0x0440: "p", 0x0441: "c", 0x0443: "y",
-    0x0445: "x", 0x0455: "s", 0x0456: "i", 0x0458: "j", 0x04BB: "h", 0x0501: "d",
-    0x051B: "q", 0x051D: "w", 0x0475: "v", 0x043C: "m", 0x043D: "h", 0x0442: "t",
-    0x043A: "k", 0x0432: "b", 0x0433: "r", 0x0438: "u", 0x043F: "n",
-    0x04CF: "l", 0x0561: "w", 0x0578: "n", 0x057D: "u", 0x0585: "o", 0x0570: "h",
-    0x0566: "q", 0x0581: "g", 0x03B1: "a", 0x03B2: "b", 0x03B5: "e", 0x03B7: "n",
-    0x03B9: "i", 0x03BA: "k", 0x03BD: "v", 0x03BF: "o", 0x03C1: "p", 0x03C4: "t",
-    0x03C5: "u", 0x03C7: "x", 0x03C9: "w", 0x03B3: "y", 0x03C3: "o", 0x03F2: "c",
-    0x0261: "g", 0x026A: "i", 0x0274: "n", 0x0280: "r", 0x1D00: "a", 0x0299: "b",
-    0x1D04: "c", 0x1D05: "d", 0x1D07: "e", 0xA730: "f", 0x0262: "g", 0x029C: "h",
-    0x1D0A: "j", 0x1D0B: "k", 0x029F: "l", 0x1D0D: "m", 0x1D0F: "o", 0x1D18: "p",
-    0xA731: "s", 0x1D1B: "t", 0x1D1C: "u", 0x1D20: "v", 0x1D21: "w", 0x028F: "y",
-    0x1D22: "z", 0x0131: "i", 0x0269: "i", 0x0251: "a", 0x0250: "a", 0x025B: "e",
-    0x13A5: "i", 0x13D2: "r", 0x13AA: "g", 0x13E2: "p", 0x13DA: "s", 0x1E9F: "d",
-    0x01C0: "l", 0x2C81: "a", 0x2C89: "e", 0x2C9F: "o", 0x2CA3: "p", 0x2CA5: "c",
+    0x0430: "a",
+    0x0435: "e",
+    0x043E: "o",
+    0x0440: "p",
+    0x0441: "c",
+    0x0443: "y",
+    0x0445: "x",
+    0x0455: "s",
+    0x0456: "i",
+    0x0458: "j",
+    0x04BB: "h",
+    0x0501: "d",
+    0x051B: "q",
+    0x051D: "w",
+    0x0475: "v",
+    0x043C: "m",
+    0x043D: "h",
+    0x0442: "t",
+    0x043A: "k",
+    0x0432: "b",
+    0x0433: "r",
+    0x0438: "u",
+    0x043F: "n",
+    0x04CF: "l",
+    0x0561: "w",
+    0x0578: "n",
+    0x057D: "u",
+    0x0585: "o",
+    0x0570: "h",
+    0x0566: "q",
+    0x0581: "g",
+    0x03B1: "a",
+    0x03B2: "b",
+    0x03B5: "e",
+    0x03B7: "n",
+    0x03B9: "i",
+    0x03BA: "k",
+    0x03BD: "v",
+    0x03BF: "o",
+    0x03C1: "p",
+    0x03C4: "t",
+    0x03C5: "u",
+    0x03C7: "x",
+    0x03C9: "w",
+    0x03B3: "y",
+    0x03C3: "o",
+    0x03F2: "c",
+    0x0261: "g",
+    0x026A: "i",
+    0x0274: "n",
+    0x0280: "r",
+    0x1D00: "a",
+    0x0299: "b",
+    0x1D04: "c",
+    0x1D05: "d",
+    0x1D07: "e",
+    0xA730: "f",
+    0x0262: "g",
+    0x029C: "h",
+    0x1D0A: "j",
+    0x1D0B: "k",
+    0x029F: "l",
+    0x1D0D: "m",
+    0x1D0F: "o",
+    0x1D18: "p",
+    0xA731: "s",
+    0x1D1B: "t",
+    0x1D1C: "u",
+    0x1D20: "v",
+    0x1D21: "w",
+    0x028F: "y",
+    0x1D22: "z",
+    0x0131: "i",
+    0x0269: "i",
+    0x0251: "a",
+    0x0250: "a",
+    0x025B: "e",
+    0x13A5: "i",
+    0x13D2: "r",
+    0x13AA: "g",
+    0x13E2: "p",
+    0x13DA: "s",
+    0x1E9F: "d",
+    0x01C0: "l",
+    0x2C81: "a",
+    0x2C89: "e",
+    0x2C9F: "o",
+    0x2CA3: "p",
+    0x2CA5: "c",
 }
 # Words in a script of their own where accents are optional lose them.
 _LAST_FOLDED = 0x530
 _WORD = re.compile(r"[^\W\d_]{3,40}")
+_APOSTROPHES = "\u2018\u2019\u02bc\u00b4"
 _LATIN = re.compile("[a-z]")
 _MIN_WORD, _MIN_WHOLE = 4, 5
 _NEGATIVE = ((0x1F150, 0x1F169), (0x1F170, 0x1F189), (0x1F130, 0x1F149))
@@ -56,6 +131,8 @@ def fold_char(char: str) -> str:
 
 
 def _base(char: str) -> str:
+    if char in _APOSTROPHES:
+        return "'"
     base = unicodedata.normalize("NFD", char)[0]
     if 0x300 <= ord(char) < 0x370:
         return ""
@@ -130,10 +207,10 @@ def spread(text: str) -> View | None:
     position = 0
     for match in invisible.RUN.finditer(text):
         start, end = match.span()
-        pieces.append((_folded(text[position:start]), position, start))
+        pieces.append((folded(text[position:start]), position, start))
         pieces.append((" ", start, end))
         position = end
-    pieces.append((_folded(text[position:]), position, len(text)))
+    pieces.append((folded(text[position:]), position, len(text)))
     return View(text).derive(pieces, kind="spread")
 
 
@@ -145,5 +222,6 @@ def flags(text: str) -> View | None:
     return View(text.translate(letters).lower(), kind="flag_letters", depth=1)
 
 
-def _folded(text: str) -> str:
-    return "".join(fold_char(char) for char in text)
+def folded(text: str) -> str:
+    """The folded form of a short text, without a way back."""
+    return text.lower() if text.isascii() else "".join(map(fold_char, text))

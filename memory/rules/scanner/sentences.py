@@ -15,7 +15,7 @@ _BREAK = re.compile(
     r"\d{1,3}[.)]|[a-z]\)))|[。！？؟।|\0]|={4,}|-{4,}"
 )
 _PART = r"[^\W_\u3040-\u30ff\u3400-\u9fff]|[\u0900-\u0963\u0966-\u097f]"
-_WORD = rf"(?:{_PART})+(?:['’-](?:{_PART})+)*"
+_WORD = rf"(?:{_PART})+(?:['-](?:{_PART})+)*"
 _RICH = (
     r"https?://[^\s<>\"'`)\]]{1,300}"
     r"|[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}"
@@ -31,7 +31,9 @@ _CJK_WORDS = re.compile(
     rf"{_RICH}|{lexicon.LEXICON.cjk.pattern}|[\u3040-\u30ff\u3400-\u9fff]|{_WORD}"
 )
 _HAS_CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
-_SPECIAL = re.compile(r"@|://|\d{4}|0x|\.ssh|\.aws|\.env|id_|/etc/|\.pem|\.netrc|\.kube")
+_SPECIAL = re.compile(
+    r"[@:/.i0-9](?:(?<=@)|(?<=:)//|\d{3}|(?<=0)x|ssh|aws|env|(?<=i)d_|etc/|pem|netrc|kube)"
+)
 _SHAPES = (
     ("@url", re.compile(r"https?://")),
     ("@mail", re.compile(r"[^@]{1,64}@")),
@@ -40,14 +42,26 @@ _SHAPES = (
 )
 
 
+_SPECIAL_MASK = sum(
+    lexicon.LEXICON.bits[one] for one in ("MAIL", "URL", "ACCTNO", "KEYFILE")
+)
+
+
 class Sentence(NamedTuple):
-    """One sentence: where it is, its words and its concepts."""
+    """One sentence: where it is, its words and what they may mean."""
 
     start: int
     end: int
+    words: list[str]
+    mask: int
+    pattern: re.Pattern[str]
+
+
+class Encoded(NamedTuple):
+    """A sentence as concepts, one character each, and words per concept."""
+
     chars: str
     counts: tuple[int, ...]
-    words: re.Pattern[str]
 
 
 def split(text: str) -> Iterator[tuple[int, int]]:
@@ -61,19 +75,32 @@ def split(text: str) -> Iterator[tuple[int, int]]:
         yield start, len(text)
 
 
-def encode(text: str) -> Iterator[Sentence]:
-    """Sentences of a lower-cased, folded text as concept strings."""
+def vocabulary(text: str) -> tuple[set[str], int]:
+    """The words of a stretch, and the concepts of tokens that are no words."""
+    if text.isascii():
+        words = set(_ASCII_WORDS.findall(text))
+    elif _HAS_CJK.search(text):
+        return set(_PLAIN_WORDS.findall(text)), -1
+    else:
+        words = set(_PLAIN_WORDS.findall(text))
+    return words, _SPECIAL_MASK if _SPECIAL.search(text) else 0
+
+
+def read(text: str) -> Iterator[Sentence]:
+    """Sentences of a folded text with their words."""
     is_ascii = text.isascii()
+    plain = _ASCII_WORDS if is_ascii else _PLAIN_WORDS
+    is_special = _SPECIAL.search(text) is not None
+    has_cjk = not is_ascii and _HAS_CJK.search(text) is not None
     for start, end in split(text):
         part = text[start:end]
-        pattern = _ASCII_WORDS if is_ascii else _PLAIN_WORDS
-        if _SPECIAL.search(part):
-            pattern = _RICH_WORDS
-        if not is_ascii and _HAS_CJK.search(part):
-            pattern = _CJK_WORDS
+        is_rich = is_special and _SPECIAL.search(part) is not None
+        is_cjk = has_cjk and _HAS_CJK.search(part) is not None
+        pattern = _CJK_WORDS if is_cjk else _RICH_WORDS if is_rich else plain
         words = pattern.findall(part)
-        if words:
-            yield Sentence(start, end, *_encode_words(words), pattern)
+        found = _SPECIAL_MASK if is_rich else 0
+        found = -1 if is_cjk else found | lexicon.mask(set(words))
+        yield Sentence(start, end, words, found, pattern)
 
 
 def _shape(word: str) -> str:
@@ -83,10 +110,11 @@ def _shape(word: str) -> str:
     for marker, pattern in _SHAPES:
         if pattern.match(word):
             return marker
-    return word.replace("’", "'")
+    return word
 
 
-def _encode_words(words: list[str]) -> tuple[str, tuple[int, ...]]:
+def encode(words: list[str]) -> Encoded:
+    """The words of a sentence as concepts, longest phrases first."""
     chars: list[str] = []
     counts: list[int] = []
     phrases = lexicon.LEXICON.phrases
@@ -101,7 +129,7 @@ def _encode_words(words: list[str]) -> tuple[str, tuple[int, ...]]:
         chars.append(char)
         counts.append(taken)
         index += taken
-    return "".join(chars), tuple(counts)
+    return Encoded("".join(chars), tuple(counts))
 
 
 def _phrase(
@@ -111,10 +139,10 @@ def _phrase(
 ) -> tuple[str, int] | None:
     if index + 1 >= len(words):
         return None
-    rows = seconds.get(words[index + 1].replace("’", "'"), ())
+    rows = seconds.get(words[index + 1], ())
     for parts, is_open, char in (*rows, *seconds.get("", ())):
         size = len(parts)
-        there = [word.replace("’", "'") for word in words[index : index + size]]
+        there = words[index : index + size]
         if len(there) < size or there[:-1] != list(parts[:-1]):
             continue
         if there[-1] == parts[-1] or (is_open and there[-1].startswith(parts[-1])):
@@ -122,13 +150,15 @@ def _phrase(
     return None
 
 
-def locate(text: str, sentence: Sentence, first: int, last: int) -> tuple[int, int]:
+def locate(
+    text: str, sentence: Sentence, encoded: Encoded, first: int, last: int
+) -> tuple[int, int]:
     """The span of concepts first..last (inclusive) in the text."""
-    before = sum(sentence.counts[:first])
-    through = sum(sentence.counts[: last + 1])
+    before = sum(encoded.counts[:first])
+    through = sum(encoded.counts[: last + 1])
     start = end = sentence.start
     part = text[sentence.start : sentence.end]
-    for number, match in enumerate(sentence.words.finditer(part)):
+    for number, match in enumerate(sentence.pattern.finditer(part)):
         if number == before:
             start = sentence.start + match.start()
         if number == through - 1:

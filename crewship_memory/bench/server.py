@@ -1,0 +1,64 @@
+"""A real server in a process of its own, over a folder that is thrown away."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import httpx
+from django.conf import settings
+
+START_SECONDS: Final = 60
+
+
+def free_port() -> int:
+    """Return a loopback port that nobody uses at this moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _wait(url: str, process: subprocess.Popen[bytes]) -> None:
+    until = time.monotonic() + START_SECONDS
+    while time.monotonic() < until:
+        if process.poll() is not None:
+            message = f"The server ended with code {process.returncode}."
+            raise RuntimeError(message)
+        try:
+            if httpx.get(f"{url}/readyz", timeout=1).status_code == 200:
+                return
+        except httpx.TransportError:
+            pass
+        time.sleep(0.05)
+    message = "The server was not ready in time."
+    raise RuntimeError(message)
+
+
+@contextmanager
+def running(data_dir: Path) -> Iterator[str]:
+    """Run ``manage.py up`` on the given data folder; yield its address."""
+    port = free_port()
+    environment = os.environ | {
+        "CREWSHIP_DATA_DIR": str(data_dir),
+        "CREWSHIP_RATE_LIMIT": "100000000/m",
+        "CREWSHIP_LOG_LEVEL": "WARNING",
+    }
+    command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "up"]
+    with (data_dir / "bench-server.log").open("wb") as log:
+        process = subprocess.Popen(  # noqa: S603  (our own command, our own arguments)
+            [*command, "--port", str(port)], env=environment, stdout=log, stderr=log
+        )
+        try:
+            url = f"http://127.0.0.1:{port}"
+            _wait(url, process)
+            yield url
+        finally:
+            process.terminate()
+            process.wait(timeout=30)

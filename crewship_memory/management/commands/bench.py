@@ -1,0 +1,90 @@
+"""``manage.py bench``: measure this machine, print JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from crewship_memory.bench import dataset, measure, server
+from episodic import engine
+
+INSIDE = "CREWSHIP_BENCH_INSIDE"
+
+
+class Command(BaseCommand):
+    """Runs a real server on a folder that is thrown away, and measures through it."""
+
+    help = "Measure appending and recall over HTTP, beside the naive way; print JSON."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Read which parts to run and at which sizes."""
+        parser.add_argument(
+            "parts", nargs="*", default=["append", "freshness", "recall"]
+        )
+        parser.add_argument("--sizes", default="2000,20000,100000")
+        parser.add_argument("--appends", type=int, default=1_000)
+
+    def handle(self, *, parts: list[str], sizes: str, appends: int, **_: Any) -> None:
+        """Measure in a process whose settings point at a fresh data folder."""
+        known = {"append", "freshness", "recall"}
+        if unknown := set(parts) - known:
+            message = f"Unknown part: {', '.join(sorted(unknown))}."
+            raise CommandError(message)
+        if os.environ.get(INSIDE) != "1":
+            self._in_fresh_folder()
+            return
+        counts = [int(size) for size in sizes.split(",") if size]
+        report = self._measure(set(parts), counts, appends)
+        self.stdout.write(json.dumps(report, indent=2))
+
+    def _in_fresh_folder(self) -> None:
+        with tempfile.TemporaryDirectory(prefix="crewship-bench-") as folder:
+            environment = os.environ | {INSIDE: "1", "CREWSHIP_DATA_DIR": folder}
+            environment.pop("DATABASE_URL", None)
+            done = subprocess.run(  # noqa: S603  (ourselves, with our own arguments)
+                [sys.executable, *sys.argv], env=environment, check=False
+            )
+        if done.returncode:
+            message = f"The measurement ended with code {done.returncode}."
+            raise CommandError(message)
+
+    def _measure(
+        self, parts: set[str], sizes: list[int], appends: int
+    ) -> dict[str, Any]:
+        report: dict[str, Any] = {
+            "machine": {"cores": os.cpu_count(), "python": platform.python_version()}
+        }
+        with server.running(Path(settings.DATA_DIR)) as url:
+            if parts & {"append", "freshness"}:
+                report |= self._writing(url, parts, appends)
+            if "recall" in parts:
+                shop = dataset.open_shop("bench-recall")
+                report["recall"] = []
+                for size in sizes:
+                    self.stderr.write(f"recall at {size} entries …")
+                    report["recall"].append(measure.compare(url, shop, size))
+        report["model"] = engine.embedder().model
+        return report
+
+    def _writing(self, url: str, parts: set[str], appends: int) -> dict[str, Any]:
+        shop, found = dataset.open_shop("bench-append"), {}
+        with measure.client(url, shop) as http:
+            if "freshness" in parts:
+                self.stderr.write("append to recallable …")
+                found["append_to_dense_recallable"] = measure.recallable(http, 30)
+            if "append" in parts:
+                self.stderr.write("appending …")
+                found["append_single"] = measure.append_single(http, appends)
+                found["append_batch"] = measure.append_batches(http, 10, 1_000)
+                found["embedding_backlog"] = measure.wait_for_index(http, 120)
+        return found

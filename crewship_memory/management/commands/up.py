@@ -1,0 +1,134 @@
+"""``manage.py up``: everything in one process."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import logging
+import os
+import sys
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib.staticfiles.finders import get_finders
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+from django.db import connections
+
+from crewship_memory import demo_loader, founding, probes, server
+from crewship_memory.embedded import Embedded
+from episodic.marks import marks
+from memory.models import User
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Let one process at a time prepare; the lock dies with its holder."""
+    with (settings.DATA_DIR / "up.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def static_fingerprint() -> str:
+    """Return a digest over names, sizes and times of the files to serve."""
+    told = [settings.STORAGES["staticfiles"]["BACKEND"]]
+    for finder in get_finders():
+        for name, storage in finder.list(None):
+            stat = Path(storage.path(name)).stat()
+            told.append(f"{name}:{stat.st_size}:{stat.st_mtime_ns}")
+    return hashlib.sha256("\n".join(sorted(told)).encode()).hexdigest()
+
+
+def collect_static() -> None:
+    """Collect the static files when they are not the ones collected last."""
+    mark: Path = settings.STATIC_ROOT / ".collected"
+    fingerprint = static_fingerprint()
+    if mark.exists() and mark.read_text(encoding="ascii") == fingerprint:
+        return
+    call_command("collectstatic", interactive=False, verbosity=0, clear=True)
+    mark.write_text(fingerprint, encoding="ascii")
+
+
+def migrate() -> None:
+    """Bring the database up to date."""
+    if probes.waiting_migrations():
+        call_command("migrate", interactive=False, verbosity=0)
+
+
+def leave() -> None:
+    """End the process at once, after writing down what is still in memory.
+
+    Not through the interpreter's own end: it would wait for a long task, and take the
+    model apart under the threads that use it. Nothing is lost: what was acknowledged is
+    committed, and what was cut off is swept again.
+    """
+    marks.flush()
+    connections.close_all()
+    logging.shutdown()
+    sys.stdout.flush()
+    os._exit(0)
+
+
+class Command(BaseCommand):
+    """Start web, worker and clock; stop on SIGTERM or Ctrl-C."""
+
+    help = "Migrate, then serve pages and API, run tasks and keep time, in one process."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare where to listen."""
+        parser.add_argument("--host", default="127.0.0.1")
+        parser.add_argument("--port", type=int, default=8000)
+        parser.add_argument("--demo", action="store_true", help="load a demo workspace")
+        parser.add_argument("--threads", type=int, default=8, help="request threads")
+
+    def handle(self, *, demo: bool, **options: Any) -> None:
+        """Prepare, tell where we are, serve, stop."""
+        address = server.Address(options["host"], options["port"], options["threads"])
+        try:
+            listener = server.bind(address)
+            user = self._prepare(demo=demo)
+            self._welcome(address, user)
+            self._serve(address, listener)
+        except server.PortTaken as error:
+            raise CommandError(str(error)) from None
+
+    def _prepare(self, *, demo: bool) -> User | None:
+        """Get everything ready; static files are collected beside the database work."""
+        with alone(), ThreadPoolExecutor(1) as pool:
+            collecting = pool.submit(collect_static)
+            migrate()
+            user = self._people(demo=demo)
+            collecting.result()
+        return user
+
+    def _people(self, *, demo: bool) -> User | None:
+        """Make sure that somebody can sign in; return who needs a link."""
+        if demo:
+            return demo_loader.load().admin
+        founding.found_first()
+        return founding.first_admin() if founding.nobody_came_yet() else None
+
+    def _welcome(self, address: server.Address, user: User | None) -> None:
+        base = settings.PUBLIC_URL or address.url
+        self.stdout.write(f"\n  Crewship Memory   {self.style.SUCCESS(base)}")
+        if user is not None:
+            link = founding.login_link(user, base)
+            self.stdout.write(f"  Sign in as {user.email}, once, with this link:")
+            self.stdout.write(f"\n  {self.style.WARNING(link)}\n")
+        self.stdout.write("  Ctrl-C stops.\n")
+        self.stdout.flush()
+
+    def _serve(self, address: server.Address, listener: Any) -> None:
+        if address.host not in ("0.0.0.0", "::", *settings.ALLOWED_HOSTS):  # noqa: S104
+            settings.ALLOWED_HOSTS.append(address.host)
+        connections.close_all()
+        threads = Embedded()
+        threads.start()
+        server.serve(address, listener)
+        threads.stop()
+        leave()

@@ -1,0 +1,184 @@
+"""The recall explorer's form: the fields of POST /episodic/recall, in an address."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from django import forms
+from django.http import QueryDict
+
+from episodic.recall import K_DEFAULT, K_MAX, QUERY_CHARS, Fusion, Mode, Request
+from episodic.scopes import Scope
+from memory import queries
+from memory.doors.journal_forms import MomentField
+from memory.models import Agent, Crew
+from memory.rules import entries, errors
+from memory.rules.actors import Actor
+
+FIELD_OF: Final = {
+    "scope_needs_agent": "scope",
+    "not_in_crew": "crew_id",
+    "bad_range": "until",
+    "empty_query": "query",
+}
+Choices = list[tuple[str, Any]]
+
+
+def _choice(label: str, choices: Choices | None = None) -> forms.ChoiceField:
+    return forms.ChoiceField(label=label, required=False, choices=choices or [])
+
+
+class RecallForm(forms.Form):
+    """One question and how to ask it. The whole state of the page is its query string."""
+
+    query = forms.CharField(label="Query", required=False, max_length=QUERY_CHARS)
+    agent_id = _choice("Agent")
+    scope = _choice("Scope", [("", "by role"), *((s.value, s.value) for s in Scope)])
+    mode = _choice("Mode", [(m.value, m.value) for m in Mode])
+    fusion = _choice("Fusion", [(f.value, f.value) for f in Fusion])
+    k = forms.IntegerField(
+        label=f"K, 1 to {K_MAX}", required=False, min_value=1, max_value=K_MAX
+    )
+    crew_id = _choice("Crew, without an agent")
+    since = MomentField(label="Since")
+    until = MomentField(label="Until", upper=True)
+    min_score = forms.FloatField(
+        label="Least cosine", required=False, min_value=-1, max_value=1
+    )
+    walk_depth = _choice(
+        "Neighbours", [("", "as the agent"), ("0", "none"), ("1", "one step")]
+    )
+    entry_types = forms.MultipleChoiceField(
+        label="Entry types, any when none is ticked",
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
+    entry_id = forms.CharField(
+        label="Entry id", required=False, max_length=entries.ID_CHARS
+    )
+
+    MAIN: Final = ("query", "agent_id", "scope", "mode", "fusion", "k")
+    MORE: Final = ("crew_id", "since", "until", "min_score", "walk_depth")
+
+    def __init__(self, data: QueryDict, *, by: Actor, fusion: Fusion) -> None:
+        self.given = data
+        full = data.copy()
+        for name, value in self._defaults(fusion).items():
+            if not full.get(name):
+                full[name] = value
+        super().__init__(full, auto_id="r-%s")
+        self.agents: list[Agent] = queries.agents(by)
+        self.crews: list[Crew] = queries.crews(by)
+        self._offer("agent_id", [("", "Whole workspace"), *self._by_crew()])
+        self._offer("crew_id", [("", "Any"), *((c.id, c.slug) for c in self.crews)])
+        self._offer("entry_types", [(t, t) for t in queries.entry_types(by)])
+        for name in ("k", "min_score"):
+            # A number field would swallow what is not a number; a fault names it.
+            self.fields[name].widget = forms.TextInput({"inputmode": "decimal"})
+        for name in ("since", "until"):
+            day = len(str(data.get(name) or "")) in (0, len("2026-11-14"))
+            self.fields[name].widget.input_type = "date" if day else "text"
+
+    @staticmethod
+    def _defaults(fusion: Fusion) -> dict[str, str]:
+        return {"mode": Mode.HYBRID, "fusion": fusion, "k": str(K_DEFAULT)}
+
+    def _by_crew(self) -> Choices:
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for agent in self.agents:
+            groups.setdefault(agent.crew.slug, []).append((agent.id, agent.slug))
+        return list(groups.items())
+
+    def _offer(self, name: str, choices: Choices) -> None:
+        field = self.fields[name]
+        assert isinstance(field, forms.ChoiceField)  # noqa: S101  (declared above)
+        field.choices = choices
+
+    def clean_query(self) -> str:
+        """Return the question; once the form was sent, there must be one."""
+        text = str(self.cleaned_data["query"])
+        if "query" in self.given and not text.strip():
+            raise forms.ValidationError("Write a question.", code="empty_query")
+        return text
+
+    @property
+    def was_asked(self) -> bool:
+        """Whether there is a question to answer."""
+        return bool(str(self.given.get("query") or "").strip())
+
+    @property
+    def entry_asked(self) -> str:
+        """The entry somebody wonders about."""
+        return str(self.cleaned_data.get("entry_id") or "") if self.is_valid() else ""
+
+    @property
+    def agent(self) -> Agent | None:
+        """The agent whose recall is asked for."""
+        wanted = self.data.get("agent_id")
+        return next((one for one in self.agents if one.id == wanted), None)
+
+    @property
+    def crew(self) -> Crew | None:
+        """The crew whose recall is asked for, when no agent is named."""
+        wanted = self.data.get("crew_id")
+        return next((one for one in self.crews if one.id == wanted), None)
+
+    def request(self) -> Request | None:
+        """Return the service's own form, explained and unmarked; None when at fault."""
+        if not self.is_valid() or not self.was_asked:
+            return None
+        told = self.cleaned_data
+        depth = told["walk_depth"]
+        return Request(
+            query=told["query"],
+            scope=told["scope"] or None,
+            crew_id=told["crew_id"] or None,
+            agent_id=told["agent_id"] or None,
+            k=told["k"] or K_DEFAULT,
+            mode=Mode(told["mode"]),
+            fusion=Fusion(told["fusion"]),
+            entry_types=tuple(told["entry_types"]),
+            since=told["since"],
+            until=told["until"],
+            min_score=told["min_score"],
+            walk_depth=int(depth) if depth else None,
+            explain=True,
+            mark=False,
+        )
+
+    def blame(self, error: errors.Invalid) -> None:
+        """Put a service's refusal beside the field it is about."""
+        self.add_error(FIELD_OF.get(error.problem_code), error.detail)
+
+    # ── For the template ─────────────────────────────────────────────────────
+    @property
+    def main(self) -> list[forms.BoundField]:
+        """The fields that are always in view."""
+        return [self[name] for name in self.MAIN]
+
+    @property
+    def more(self) -> list[forms.BoundField]:
+        """The fields behind "More"."""
+        return [self[name] for name in self.MORE]
+
+    @property
+    def shows_more(self) -> bool:
+        """Whether a field behind "More" is set."""
+        return any(self.given.get(n) for n in (*self.MORE, "entry_types"))
+
+    def address(self, **changes: str) -> str:
+        """Return the state as a query string, with changes; "" drops a field."""
+        made = QueryDict(mutable=True)
+        for name in self.fields:
+            values = [value for value in self.given.getlist(name) if value]
+            if name in changes:
+                values = [changes[name]] if changes[name] else []
+            if values:
+                made.setlist(name, values)
+        return made.urlencode()
+
+    @property
+    def kept(self) -> list[tuple[str, str]]:
+        """Every field but the entry, for a form beside this one."""
+        pairs = QueryDict(self.address(entry_id="")).lists()
+        return [(name, value) for name, values in pairs for value in values]

@@ -1,0 +1,120 @@
+"""Lists for the pages of the first floor: what waits for the index, what to ask first."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from django.db.models import Q
+
+from episodic import backlog, engine
+from episodic.backlog import Status
+from episodic.embedders.base import Pulse
+from episodic.models import Embedding, State
+from memory import queries
+from memory.models import JournalEntry
+from memory.rules.actors import Actor
+
+WAITING_SHOWN: Final = 50
+EXAMPLES: Final = 3
+LOOKED_AT: Final = 60
+QUESTION_CHARS: Final = 64
+_CLAUSE: Final = re.compile(r"[.;:,!?](?=\s)|\s[–—-]\s")
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """An entry whose embedding is missing, and what was tried."""
+
+    entry: JournalEntry
+    has_failed: bool
+    attempts: int
+    last_error: str
+    next_attempt_at: datetime | None
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class IndexPage:
+    """How complete the index is, whether the embedder answers, and what waits."""
+
+    status: Status
+    embedder: str
+    pulse: Pulse
+    waiting: list[Waiting]
+
+    @property
+    def rest(self) -> int:
+        """How many wait beyond the ones listed."""
+        return max(0, self.status.pending + self.status.failed - len(self.waiting))
+
+    @property
+    def share(self) -> float | None:
+        """Indexed of embeddable, 0..100; None while nothing is embeddable."""
+        if not self.status.embeddable:
+            return None
+        return 100 * self.status.indexed / self.status.embeddable
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A question whose answer is in the journal, and the agent that would know."""
+
+    question: str
+    agent_id: str
+    agent: str
+
+
+def waiting(actor: Actor, limit: int = WAITING_SHOWN) -> list[Waiting]:
+    """Return entries that want an embedding: failed first, then the longest tried."""
+    actor.require("index.read")
+    current = Q(state=State.INDEXED, model=engine.embedder().model)
+    rows = Embedding.objects.filter(workspace_id=actor.workspace_id).exclude(current)
+    rows = rows.filter(entry__erased_at__isnull=True, entry__embeddable=True)
+    ordered = rows.order_by("state", "-attempts", "entry__seq")
+    return [
+        Waiting(
+            entry=row.entry,
+            has_failed=row.state == State.FAILED,
+            attempts=row.attempts,
+            last_error=row.last_error,
+            next_attempt_at=row.next_attempt_at,
+            model=row.model,
+        )
+        for row in ordered.select_related("entry").defer("vector")[:limit]
+    ]
+
+
+def index_page(actor: Actor) -> IndexPage:
+    """Return everything about the index of the actor's workspace."""
+    status = backlog.status(actor.workspace_id, by=actor)
+    return IndexPage(status, engine.embedder().name, engine.pulse(), waiting(actor))
+
+
+def _question(summary: str) -> str:
+    """Return the first clause of a summary that says something, cut at a word."""
+    text = " ".join(summary.split())
+    for found in _CLAUSE.finditer(text):
+        if found.start() >= QUESTION_CHARS // 3:
+            text = text[: found.start()]
+            break
+    if len(text) > QUESTION_CHARS:
+        text = text[:QUESTION_CHARS].rsplit(" ", 1)[0]
+    return text.strip(" .,;:")
+
+
+def examples(actor: Actor) -> list[Example]:
+    """Return questions made from recent embeddable entries, of different types."""
+    rows = queries.visible_entries(actor).filter(
+        embeddable=True, erased_at__isnull=True, agent_id__isnull=False
+    )
+    recent = list(rows.order_by("-ts", "-seq")[:LOOKED_AT])
+    slugs = queries.names(recent)
+    chosen: dict[str, Example] = {}
+    for row in recent:
+        agent, question = row.agent_id or "", _question(row.summary)
+        if question and agent in slugs:
+            chosen.setdefault(row.entry_type, Example(question, agent, slugs[agent]))
+    return list(chosen.values())[:EXAMPLES]

@@ -1,0 +1,230 @@
+"""Text the scanner refused, and what was cleared since.
+
+A held text is never lost and never shown to a model: its bytes rest in the database
+until a person decides. What a person let pass for good is known by its fingerprint;
+what a person confirmed as an attack, by its signature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from memory import journal
+from memory.files.places import Owner
+from memory.files.vault import digest
+from memory.models import (
+    BlockedSource,
+    Clearance,
+    HeldFile,
+    HeldState,
+    KnownAttack,
+    Workspace,
+)
+from memory.rules import errors, scanner
+from memory.rules.actors import Actor
+from memory.rules.entries import NewEntry, Severity
+from memory.rules.scanner import Verdict
+from memory.rules.tiers import Place
+
+SIMILAR: Final = 0.85
+KNOWN_ATTACKS: Final = 2_000
+ACTIONS: Final = ("allow", "redact", "hold", "block")
+
+
+class Held(errors.HouseError):
+    """The text waits for a person; ``held_id`` names the case."""
+
+    code, status, title = "held", 409, "Held for review"
+    sentence = (
+        "The text was held for review as {held_id}: {why} No model sees it until a "
+        "person decides."
+    )
+
+
+class Refused(errors.HouseError):
+    """The writer or the rule is set to block; nothing was kept."""
+
+    code, status, title = "refused", 403, "Refused"
+    sentence = "The text was refused: {why}"
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """A text on its way in: where it is meant to go, from whom, through which door."""
+
+    owner: Owner
+    place: Place
+    text: str
+    mode: str
+    source: str
+    written_by: str
+    base_sha256: str = ""
+    # The bytes as found, when they are not text.
+    raw: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What the scanner and the workspace's policy say about a text.
+
+    ``action`` is allow, redact, hold or block; ``why`` is a sentence for people.
+    """
+
+    action: str
+    why: str
+    verdict: Verdict
+
+
+def _settings(workspace_id: str) -> dict[str, Any]:
+    found = Workspace.objects.values_list("settings", flat=True).get(pk=workspace_id)
+    scan = found.get("scanner", {})
+    return scan if isinstance(scan, dict) else {}
+
+
+def rule_modes(workspace_id: str) -> dict[str, str]:
+    """Return what the workspace set single rules to: off, observe, hold or block."""
+    return dict(_settings(workspace_id).get("rules", {}))
+
+
+def action_for(settings: Mapping[str, Any], tier: str, source: str) -> str:
+    """Return what happens to a held verdict; a source's policy beats the tier's."""
+    policy = settings.get("policy", {})
+    chosen = policy.get(f"source:{source}") or policy.get(f"tier:{tier}") or "hold"
+    return str(chosen) if chosen in ACTIONS else "hold"
+
+
+def _resembles_known(workspace_id: str, text: str) -> bool:
+    """Whether a text is close to one that a person confirmed as an attack."""
+    known = KnownAttack.objects.filter(workspace_id=workspace_id)
+    signatures = list(known.values_list("signature", flat=True)[:KNOWN_ATTACKS])
+    if not signatures:
+        return False
+    mine = scanner.signature(text)
+    return any(scanner.similarity(mine, other) >= SIMILAR for other in signatures)
+
+
+def is_cleared(workspace_id: str, text: str) -> bool:
+    """Whether a person let exactly this text pass for good."""
+    return Clearance.objects.filter(
+        workspace_id=workspace_id, fingerprint=scanner.fingerprint(text)
+    ).exists()
+
+
+def is_blocked(incoming: Incoming) -> bool:
+    """Whether the writer of a text is blocked in this workspace."""
+    return BlockedSource.objects.filter(
+        workspace_id=incoming.owner.workspace_id,
+        agent_id=incoming.owner.agent_id,
+        source=incoming.source,
+    ).exists()
+
+
+def _why(verdict: Verdict) -> str:
+    if not verdict.findings:
+        return "it resembles an attack that a person confirmed."
+    strongest = max(verdict.findings, key=lambda found: found.weight)
+    return strongest.why
+
+
+def judge(incoming: Incoming, text: str) -> Judgement:
+    """Scan a text for its place and source; policy decides what a hit means."""
+    workspace_id = incoming.owner.workspace_id
+    settings = _settings(workspace_id)
+    verdict = scanner.scan(
+        text,
+        source=incoming.source,
+        tier=incoming.place.tier.value,
+        modes=settings.get("rules", {}),
+    )
+    held = verdict.is_held or _resembles_known(workspace_id, text)
+    if not held or is_cleared(workspace_id, text):
+        return Judgement("allow", "", verdict)
+    if verdict.is_blocked:
+        return Judgement("block", _why(verdict), verdict)
+    action = action_for(settings, incoming.place.tier.value, incoming.source)
+    return Judgement(action, _why(verdict), verdict)
+
+
+def _again(incoming: Incoming, fingerprint: str) -> HeldFile | None:
+    """Return the open case of the same text for the same place."""
+    return HeldFile.objects.filter(
+        workspace_id=incoming.owner.workspace_id,
+        fingerprint=fingerprint,
+        crew=incoming.owner.crew,
+        agent=incoming.owner.agent,
+        label=incoming.place.label,
+        state=HeldState.HELD,
+    ).first()
+
+
+def _case(incoming: Incoming, judged: Judgement, fingerprint: str) -> HeldFile:
+    verdict, data = judged.verdict, incoming.raw or incoming.text.encode()
+    families = [found.family for found in verdict.findings]
+    strongest = max(verdict.findings, key=lambda f: f.weight, default=None)
+    return HeldFile(
+        workspace_id=incoming.owner.workspace_id,
+        crew=incoming.owner.crew,
+        agent=incoming.owner.agent,
+        tier=incoming.place.tier.value,
+        key=incoming.place.key,
+        label=incoming.place.label,
+        mode=incoming.mode,
+        source=incoming.source,
+        written_by=incoming.written_by,
+        body=data,
+        sha256=digest(data),
+        bytes=len(data),
+        base_sha256=incoming.base_sha256,
+        fingerprint=fingerprint,
+        signature=scanner.signature(incoming.text),
+        findings=[asdict(found) for found in verdict.findings],
+        family=strongest.family if strongest else (families or ["known"])[0],
+        score=verdict.score,
+        risk=verdict.risk,
+        rules_version=verdict.rules_version,
+    )
+
+
+def hold(incoming: Incoming, judged: Judgement, *, by: Actor) -> HeldFile:
+    """Keep a text for review; the same text for the same place reopens its case."""
+    fingerprint = scanner.fingerprint(incoming.text)
+    with transaction.atomic():
+        found = _again(incoming, fingerprint)
+        if found is None:
+            found = _case(incoming, judged, fingerprint)
+            found.save(force_insert=True)
+        else:
+            HeldFile.objects.filter(pk=found.pk).update(
+                times_seen=F("times_seen") + 1, last_seen_at=timezone.now()
+            )
+        record("memory.held", found, by, why=judged.why)
+    return found
+
+
+def record(entry_type: str, held: HeldFile, by: Actor, **told: Any) -> None:
+    """Leave an entry about a held text; its words are never repeated there."""
+    verb = entry_type.rpartition(".")[2].replace("_", " ")
+    new = NewEntry(
+        entry_type=entry_type,
+        severity=Severity.WARN if entry_type == "memory.held" else Severity.NOTICE,
+        summary=f"{held.label}: {verb} ({held.id})",
+        payload={
+            "held_id": held.id,
+            "tier": held.tier,
+            "source": held.source,
+            "families": sorted({found["family"] for found in held.findings}),
+            "rules": sorted({found["rule"] for found in held.findings}),
+            "risk": round(held.risk, 3),
+            **told,
+        },
+        refs={"held_id": held.id},
+        crew_id=held.crew_id,
+        agent_id=held.agent_id,
+    )
+    journal.write([new], by=by)

@@ -1,0 +1,144 @@
+"""Reading and searching memory files for an actor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from memory.files import places, reconcile, words
+from memory.files.places import Owner
+from memory.files.words import SNIPPET_CHARS
+from memory.models import HeldFile, HeldState, MemoryFile
+from memory.rules import errors, scanner, tiers
+from memory.rules.actors import Actor
+from memory.rules.tiers import Place, Tier
+
+LIMIT: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A file's text and facts; ``exists`` is false for a file that is not there."""
+
+    label: str
+    text: str
+    sha256: str
+    size: int
+    cap: int
+    exists: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One place in a file that answers a search; ``score`` lies in 0..1."""
+
+    source: str
+    snippet: str
+    line: int
+    heading: str
+    score: float
+    tier: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Hits, best first, and the labels of files whose newest text is held back."""
+
+    hits: list[Hit]
+    quarantined: list[str]
+
+
+def permit(owner: Owner, by: Actor) -> None:
+    """Refuse somebody else's files: an agent reads its own and its crew's."""
+    by.require("files.read", owner.workspace_id)
+    if by.is_agent and (
+        owner.crew.id != by.crew_id or owner.agent_id not in (None, by.id)
+    ):
+        raise errors.NotFound
+
+
+def read(owner: Owner, place: Place, *, by: Actor) -> Text:
+    """Return a file's text, judged: what is on disk now was seen by the scanner."""
+    permit(owner, by)
+    reconcile.notice(owner, place)
+    found = places.vault().read(owner.of(place).parts(place))
+    data = found.data if found else b""
+    return Text(
+        label=place.label,
+        text=data.decode("utf-8", "replace"),
+        sha256=found.sha256 if found else "",
+        size=len(data),
+        cap=place.rule.cap,
+        exists=found is not None,
+    )
+
+
+def files(owner: Owner, *, by: Actor, tier: Tier | None = None) -> list[MemoryFile]:
+    """Return the files an owner can reach: its own, and its crew's shared ones."""
+    permit(owner, by)
+    rows = MemoryFile.objects.filter(workspace_id=owner.workspace_id, crew=owner.crew)
+    rows = rows.exclude(sha256="").select_related("crew__workspace", "agent")
+    mine = [row for row in rows if row.agent_id in (None, owner.agent_id)]
+    return [row for row in mine if tier is None or row.tier == tier.value]
+
+
+def held_labels(owner: Owner) -> list[str]:
+    """Return labels for which a text waits for review."""
+    rows = HeldFile.objects.filter(
+        workspace_id=owner.workspace_id, crew=owner.crew, state=HeldState.HELD
+    )
+    pairs = rows.values_list("label", "agent_id").distinct()
+    return sorted({label for label, agent in pairs if agent in (None, owner.agent_id)})
+
+
+def _look(found: Sequence[MemoryFile]) -> list[MemoryFile]:
+    """Bring files in line with the disk first; leave out what cannot be read safely."""
+    fresh = []
+    for file in found:
+        try:
+            reconcile.notice(places.owner_of(file), places.place_of(file))
+        except errors.HouseError:
+            continue
+        fresh.append(file)
+    return fresh
+
+
+def search(
+    owner: Owner, query: str, *, by: Actor, tier: Tier | None = None, limit: int = LIMIT
+) -> Found:
+    """Return the best pieces of the files an owner can reach, crew and own merged.
+
+    Scores are divided by the best one, so that they lie in 0..1 within one answer.
+    """
+    if not query.strip():
+        raise errors.Invalid("q must not be blank.", code="blank_query")
+    limit = limit if 0 < limit <= LIMIT else LIMIT
+    reachable = {file.id: file for file in _look(files(owner, by=by, tier=tier))}
+    found = words.find(list(reachable), query, limit)
+    best = max((hit.score for hit in found), default=0.0)
+    hits = [
+        Hit(
+            source=reachable[hit.file_id].label,
+            snippet=scanner.redact_for_prompt(hit.text[:SNIPPET_CHARS]),
+            line=hit.line,
+            heading=hit.heading,
+            score=round(hit.score / best, 4) if best > 0 else 0.0,
+            tier=reachable[hit.file_id].tier,
+        )
+        for hit in found
+    ]
+    wanted = [
+        label for label in held_labels(owner) if tier is None or _is_of(label, tier)
+    ]
+    return Found(hits, wanted)
+
+
+def _is_of(label: str, tier: Tier) -> bool:
+    place = tiers.split(label)
+    return place is not None and place.tier is tier
+
+
+def quarantined(owner: Owner, place: Place) -> bool:
+    """Whether a text for this place waits for review."""
+    return place.label in held_labels(owner)

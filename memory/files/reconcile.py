@@ -1,0 +1,165 @@
+"""Files found changed behind our back: scanned, versioned as what they are, indexed.
+
+A watcher makes this fast and a sweep makes it certain; reading a file looks too, so that
+no text is ever shown that was not judged. What the scanner holds is taken off the disk
+again: the last good version is put back and the found bytes wait for review.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import structlog
+from django.db.models import Q
+
+from memory.files import places, quarantine, settling, versions
+from memory.files.places import Owner
+from memory.files.quarantine import Incoming, Judgement
+from memory.files.vault import Stored, Unsafe
+from memory.models import MemoryFile, Workspace
+from memory.rules import entries, errors, scanner
+from memory.rules.actors import system
+from memory.rules.tiers import HARD_CAP, Place
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True)
+class Report:
+    """What a sweep found."""
+
+    seen: int = 0
+    changed: int = 0
+    removed: int = 0
+    held: int = 0
+    unsafe: int = 0
+
+
+def _unfinished(file: MemoryFile) -> bool:
+    return file.versions.filter(committed=False).exists()
+
+
+def notice(owner: Owner, place: Place) -> str:
+    """Bring what we know of one file in line with the disk.
+
+    Returns same, changed, removed or held. Raises vault.Unsafe for links and devices.
+    """
+    owner = owner.of(place)
+    vault = places.vault()
+    file = MemoryFile.objects.filter(
+        workspace_id=owner.workspace_id, path=owner.path(place)
+    ).first()
+    found = vault.read(owner.parts(place))
+    on_disk = found.sha256 if found else ""
+    if on_disk == (file.sha256 if file else "") and not (file and _unfinished(file)):
+        return "same"
+    with vault.locked(owner.path(place)):
+        file = settling.file_of(owner, place)
+        settling.recover(file)
+        file.refresh_from_db()
+        found = vault.read(owner.parts(place))
+        if (found.sha256 if found else "") == file.sha256:
+            return "same"
+        return _found(file, owner, place, found)
+
+
+def _found(file: MemoryFile, owner: Owner, place: Place, found: Stored | None) -> str:
+    by = system(owner.workspace_id, "disk")
+    if found is None:
+        gone = versions.begin(file, None, by=by, source="disk")
+        settling.settle(file, gone, "")
+        return "removed"
+    text = _text(found)
+    if text is None or _is_held(file, owner, place, found, text):
+        if text is None:
+            _hold_odd(file, owner, place, found)
+        _put_back(file, owner, place)
+        return "held"
+    version = versions.begin(file, found.data, by=by, source="disk")
+    settling.settle(file, version, text)
+    return "changed"
+
+
+def _text(found: Stored) -> str | None:
+    """Return a found file's text, None for what no tier file can be."""
+    try:
+        text = found.data.decode()
+    except UnicodeDecodeError:
+        return None
+    return text if entries.is_storable(text) and len(found.data) <= HARD_CAP else None
+
+
+def _incoming(
+    file: MemoryFile, owner: Owner, place: Place, found: Stored
+) -> Incoming:
+    return Incoming(
+        owner=owner,
+        place=place,
+        text=found.data.decode("utf-8", "replace"),
+        mode="replace",
+        source="disk",
+        written_by="found on disk",
+        base_sha256=file.sha256,
+        raw=found.data,
+    )
+
+
+def _hold_odd(file: MemoryFile, owner: Owner, place: Place, found: Stored) -> None:
+    """Keep bytes that are no text, or too many, so that nothing is lost."""
+    incoming = _incoming(file, owner, place, found)
+    verdict = scanner.scan(incoming.text[:HARD_CAP])
+    judged = Judgement("hold", "the bytes found on disk are not text.", verdict)
+    quarantine.hold(incoming, judged, by=system(owner.workspace_id, "disk"))
+
+
+def _is_held(
+    file: MemoryFile, owner: Owner, place: Place, found: Stored, text: str
+) -> bool:
+    by = system(owner.workspace_id, "disk")
+    incoming = _incoming(file, owner, place, found)
+    judged = quarantine.judge(incoming, text)
+    if judged.action == "allow":
+        return False
+    quarantine.hold(incoming, judged, by=by)
+    return True
+
+
+def _put_back(file: MemoryFile, owner: Owner, place: Place) -> None:
+    """Put the last good version back in place of what must not be read."""
+    good = versions.latest(file)
+    if good is None or not good.sha256:
+        places.vault().remove(owner.parts(place))
+        return
+    places.vault().write(owner.parts(place), versions.read(good))
+
+
+def visit(parts: Iterable[str], report: Report) -> None:
+    """Look at one path below the root, for the watcher and the sweep."""
+    located = places.locate(tuple(parts))
+    if located is None:
+        return
+    report.seen += 1
+    try:
+        outcome = notice(*located)
+    except Unsafe:
+        report.unsafe += 1
+        return
+    except errors.HouseError as error:
+        log.warning("file_not_reconciled", code=error.problem_code)
+        return
+    if outcome != "same":
+        setattr(report, outcome, getattr(report, outcome) + 1)
+
+
+def sweep(workspace_slug: str | None = None) -> Report:
+    """Look at every file on disk and every file we know of."""
+    report, vault = Report(), places.vault()
+    start = (workspace_slug,) if workspace_slug else ()
+    paths = set(vault.walk(start))
+    shops = Workspace.objects.filter(Q(slug=workspace_slug) if workspace_slug else Q())
+    known = MemoryFile.objects.filter(workspace__in=shops)
+    paths |= {tuple(path.split("/")) for path in known.values_list("path", flat=True)}
+    for parts in sorted(paths):
+        visit(parts, report)
+    return report

@@ -1,0 +1,278 @@
+"""What a person decides about a held text: release, redact, discard, block, undo.
+
+A decision names the version of the case it was made on; the second of two reviewers gets
+a conflict that says who decided. Every view, claim and decision lands in the journal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from typing import Any, Final
+
+from django.db import transaction
+from django.utils import timezone
+
+from memory.files import quarantine, scribe, versions
+from memory.files.places import Owner
+from memory.files.scribe import Request, Written
+from memory.models import BlockedSource, Clearance, HeldFile, HeldState, KnownAttack
+from memory.rules import errors, scanner, tiers
+from memory.rules.actors import Actor
+from memory.rules.tiers import Place, WriteMode
+
+UNDO_DAYS: Final = 30
+REASON_CHARS: Final = 2_000
+
+
+class Decision(StrEnum):
+    """The outcomes a reviewer can choose."""
+
+    RELEASE = "release"
+    REDACT = "redact"
+    DISCARD = "discard"
+    BLOCK_SOURCE = "block_source"
+    RELEASE_AND_ALLOW = "release_and_allow"
+
+
+STATES: Final = {
+    Decision.RELEASE: HeldState.RELEASED,
+    Decision.REDACT: HeldState.REDACTED,
+    Decision.DISCARD: HeldState.DISCARDED,
+    Decision.BLOCK_SOURCE: HeldState.DISCARDED,
+    Decision.RELEASE_AND_ALLOW: HeldState.RELEASED,
+}
+
+
+class AlreadyDecided(errors.HouseError):
+    """Somebody else was faster; ``decided_by`` and ``version`` tell who and where."""
+
+    code, status, title = "already_decided", 409, "Already decided"
+    sentence = "{decided_by} changed this case in the meantime; it is {state} now."
+
+
+@dataclass(frozen=True, slots=True)
+class BulkItem:
+    """What became of one case in a bulk decision."""
+
+    id: str
+    ok: bool
+    state: str | None = None
+    code: str | None = None
+    detail: str | None = None
+
+
+def text_of(held: HeldFile) -> str:
+    """Return the original text of a case."""
+    return bytes(held.body).decode("utf-8", "replace")
+
+
+def owner_of(held: HeldFile) -> Owner:
+    """Return where the text was meant to go."""
+    if held.crew is None:
+        raise errors.NotFound
+    return Owner(held.crew, held.agent)
+
+
+def _check(held: HeldFile, version: int, reason: str, by: Actor) -> None:
+    by.require("quarantine.decide", held.workspace_id)
+    if not reason.strip():
+        raise errors.Invalid("A decision needs a reason.", code="reason_required")
+    if len(reason) > REASON_CHARS:
+        raise errors.TooLarge(what="reason", limit=REASON_CHARS, size=len(reason))
+    if held.version != version or held.state != HeldState.HELD:
+        raise AlreadyDecided(
+            decided_by=held.decided_by or held.claimed_by or "Somebody",
+            state=held.state,
+            version=held.version,
+        )
+
+
+def _locked(held: HeldFile) -> HeldFile:
+    rows = HeldFile.objects.select_for_update(of=("self",))
+    return rows.select_related("crew__workspace", "agent").get(pk=held.pk)
+
+
+def view(held: HeldFile, *, by: Actor) -> None:
+    """Note that a person read a held text."""
+    by.require("quarantine.read", held.workspace_id)
+    quarantine.record("memory.held_viewed", held, by)
+
+
+def claim(held: HeldFile, *, by: Actor) -> HeldFile:
+    """Say that this person works on the case; claiming one's own again is nothing."""
+    by.require("quarantine.decide", held.workspace_id)
+    with transaction.atomic():
+        live = _locked(held)
+        if live.claimed_by and live.claimed_by != by.label:
+            raise AlreadyDecided(
+                decided_by=live.claimed_by, state="claimed", version=live.version
+            )
+        live.claimed_by, live.claimed_at = by.label, timezone.now()
+        live.save(update_fields=["claimed_by", "claimed_at"])
+        quarantine.record("memory.held_claimed", live, by)
+    return live
+
+
+# ── Deciding ─────────────────────────────────────────────────────────────────
+def decide(
+    held: HeldFile,
+    decision: Decision,
+    *,
+    version: int,
+    reason: str,
+    by: Actor,
+    redactions: Sequence[tuple[int, int]] = (),
+) -> HeldFile:
+    """Carry out a decision. ``redactions`` are (start, end) spans of the original text.
+
+    The case changes, the file is written and the journal told in one transaction; the
+    write may still refuse (the file grew to its cap, say), and then nothing happened.
+    """
+    with transaction.atomic():
+        live = _locked(held)
+        _check(live, version, reason, by)
+        outcome = _act(live, decision, reason, redactions, by)
+        live.state, live.decision = STATES[decision], decision.value
+        live.reason, live.decided_by = reason.strip(), by.label
+        live.decided_at, live.outcome = timezone.now(), outcome
+        live.version += 1
+        live.save()
+        quarantine.record(
+            f"memory.held_{live.state}",
+            live,
+            by,
+            decision=decision.value,
+            reason=live.reason,
+        )
+    return live
+
+
+def _act(
+    held: HeldFile,
+    decision: Decision,
+    reason: str,
+    redactions: Sequence[tuple[int, int]],
+    by: Actor,
+) -> dict[str, Any]:
+    """Do what a decision means; return what undoing it needs."""
+    if decision in (Decision.RELEASE, Decision.RELEASE_AND_ALLOW):
+        written = _release(held, text_of(held), reason, by)
+        if decision is Decision.RELEASE_AND_ALLOW:
+            _clear(held, by)
+        return {"version_id": written.version.id}
+    if decision is Decision.REDACT:
+        spans = list(redactions) or [
+            (found["start"], found["end"]) for found in held.findings
+        ]
+        _check_spans(held, spans)
+        clean = scanner.redact(text_of(held), spans)
+        written = _release(held, clean, reason, by)
+        return {"version_id": written.version.id, "spans": spans}
+    KnownAttack.objects.get_or_create(
+        workspace_id=held.workspace_id,
+        held=held,
+        defaults={"signature": held.signature, "confirmed_by": by.label},
+    )
+    if decision is Decision.BLOCK_SOURCE:
+        BlockedSource.objects.create(
+            workspace_id=held.workspace_id,
+            agent=held.agent,
+            source=held.source,
+            held=held,
+            blocked_by=by.label,
+        )
+    return {}
+
+
+def _check_spans(held: HeldFile, spans: Sequence[tuple[int, int]]) -> None:
+    length = len(text_of(held))
+    if not spans or any(not 0 <= start < end <= length for start, end in spans):
+        detail = "redactions are spans of the held text: 0 ≤ start < end."
+        raise errors.Invalid(detail, code="bad_redactions")
+
+
+def _clear(held: HeldFile, by: Actor) -> None:
+    Clearance.objects.get_or_create(
+        workspace_id=held.workspace_id,
+        fingerprint=held.fingerprint,
+        defaults={"held": held, "cleared_by": by.label},
+    )
+
+
+def _release(held: HeldFile, text: str, reason: str, by: Actor) -> Written:
+    place = Place(tiers.Tier(held.tier), held.key)
+    note = f"{held.id} released by {by.label}: {reason}"
+    request = Request(
+        owner_of(held), place, text, WriteMode(held.mode), held.source, note
+    )
+    return scribe.write_released(request, by=by)
+
+
+# ── Undoing ──────────────────────────────────────────────────────────────────
+def undo(held: HeldFile, *, by: Actor) -> HeldFile:
+    """Put a case back to held, within thirty days.
+
+    What a release wrote is taken back by restoring the version before it, unless the
+    file was written since: then Conflict says so, and a person restores by hand.
+    """
+    by.require("quarantine.decide", held.workspace_id)
+    with transaction.atomic():
+        live = _locked(held)
+        if live.state == HeldState.HELD or live.decided_at is None:
+            raise errors.Conflict("The case is not decided.", code="not_decided")
+        if timezone.now() - live.decided_at > timedelta(days=UNDO_DAYS):
+            detail = f"A decision can be undone for {UNDO_DAYS} days."
+            raise errors.Conflict(detail, code="too_late")
+        _take_back(live, by)
+        told = {"decision": live.decision, "was": live.state}
+        live.state, live.decision, live.reason = HeldState.HELD, "", ""
+        live.decided_by, live.decided_at, live.outcome = "", None, {}
+        live.version += 1
+        live.save()
+        quarantine.record("memory.held_undone", live, by, **told)
+    return live
+
+
+def _take_back(held: HeldFile, by: Actor) -> None:
+    held.clearances.all().delete()
+    held.blocks.all().delete()
+    held.known_as.all().delete()
+    version_id = held.outcome.get("version_id")
+    if not version_id:
+        return
+    place = Place(tiers.Tier(held.tier), held.key)
+    owner = owner_of(held).of(place)
+    scribe.take_back(owner, place, version_id, by=by)
+
+
+# ── Many at once ─────────────────────────────────────────────────────────────
+def decide_many(
+    cases: Sequence[HeldFile], decision: Decision, *, reason: str, by: Actor
+) -> list[BulkItem]:
+    """Decide several cases alike; each stands for itself, the report names each."""
+    report = []
+    for held in cases:
+        try:
+            done = decide(held, decision, version=held.version, reason=reason, by=by)
+        except errors.HouseError as error:
+            report.append(
+                BulkItem(
+                    held.id, ok=False, code=error.problem_code, detail=error.detail
+                )
+            )
+        else:
+            report.append(BulkItem(held.id, ok=True, state=done.state))
+    return report
+
+
+def before_and_after(held: HeldFile) -> list[versions.DiffLine]:
+    """Return the diff between what the file holds now and what a release would make."""
+    place = Place(tiers.Tier(held.tier), held.key)
+    owner = owner_of(held)
+    present = scribe.current(owner, place)
+    request = Request(owner, place, text_of(held), WriteMode(held.mode), held.source)
+    after = scribe.joined(present, request)
+    return versions.diff(present.encode(), after.encode())

@@ -1,0 +1,173 @@
+"""Snapshots of memory files: recorded, read back, compared, pruned.
+
+The bytes of a version are a blob named by its SHA-256; equal bytes are kept once per
+workspace. A blob is checked against its name on every read.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+from django.conf import settings
+from django.db.models import Max
+from django.utils import timezone
+
+from memory.files.vault import Vault, digest
+from memory.models import MemoryFile, MemoryVersion
+from memory.rules import errors
+from memory.rules.actors import Actor
+
+KEEP_NEWEST: Final = 3
+KEEP_DAYS: Final = 30
+ORPHAN_AGE: Final = timedelta(hours=1)
+
+
+class BlobDamaged(errors.HouseError):
+    """A version's bytes are gone or are not the bytes that were written."""
+
+    code, status, title = "blob_damaged", 409, "Version is damaged"
+    sentence = "The bytes of this version are {state}; it cannot be shown or restored."
+
+
+@dataclass(frozen=True, slots=True)
+class DiffLine:
+    """One line of a comparison; ``kind`` is same, added, removed or place."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """What a retention pass took away."""
+
+    versions: int
+    blobs: int
+
+
+def blobs() -> Vault:
+    """Return the vault of version blobs."""
+    data = Path(settings.DATA_DIR)
+    return Vault(data / "blobs", data / "locks")
+
+
+def _parts(workspace_id: str, sha256: str) -> tuple[str, str, str]:
+    return workspace_id, sha256[:2], sha256
+
+
+def keep(workspace_id: str, data: bytes) -> str:
+    """Put bytes into the blob store, durably; return their SHA-256.
+
+    A blob that is there and whole is left alone; a damaged one is written anew.
+    """
+    sha256 = digest(data)
+    store = blobs()
+    try:
+        found = store.read(_parts(workspace_id, sha256))
+    except errors.HouseError:
+        found = None
+    if found is None or found.sha256 != sha256:
+        store.write(_parts(workspace_id, sha256), data)
+    return sha256
+
+
+def read(version: MemoryVersion) -> bytes:
+    """Return a version's bytes; raise BlobDamaged when they changed or are gone."""
+    if not version.sha256:
+        return b""
+    found = blobs().read(_parts(version.workspace_id, version.sha256))
+    if found is None:
+        raise BlobDamaged(state="missing")
+    if found.sha256 != version.sha256:
+        raise BlobDamaged(state="changed")
+    return found.data
+
+
+def latest(file: MemoryFile) -> MemoryVersion | None:
+    """Return a file's newest finished version."""
+    return file.versions.filter(committed=True).order_by("-number").first()
+
+
+def log(file: MemoryFile, limit: int = 50) -> list[MemoryVersion]:
+    """Return a file's finished versions, newest first."""
+    return list(file.versions.filter(committed=True).order_by("-number")[:limit])
+
+
+def begin(
+    file: MemoryFile, data: bytes | None, *, by: Actor, source: str, note: str = ""
+) -> MemoryVersion:
+    """Write down the intention to put bytes in place; None means removing the file."""
+    last = file.versions.aggregate(last=Max("number"))["last"] or 0
+    return MemoryVersion.objects.create(
+        workspace_id=file.workspace_id,
+        file=file,
+        number=last + 1,
+        parent=latest(file),
+        sha256=keep(file.workspace_id, data) if data is not None else "",
+        bytes=len(data or b""),
+        written_by=by.label,
+        author={
+            "role": by.role.value,
+            "workspace_id": by.workspace_id,
+            "id": by.id,
+            "label": by.label,
+            "crew_id": by.crew_id,
+        },
+        source=source,
+        note=note[:400],
+    )
+
+
+def diff(before: bytes, after: bytes, context: int = 3) -> list[DiffLine]:
+    """Return a unified comparison of two texts, line by line."""
+    old, new = (
+        data.decode("utf-8", "replace").splitlines() for data in (before, after)
+    )
+    kinds = {"+": "added", "-": "removed", "@": "place", " ": "same"}
+    lines = list(difflib.unified_diff(old, new, lineterm="", n=context))[2:]
+    return [DiffLine(kinds.get(line[:1], "same"), line) for line in lines]
+
+
+def prune(
+    workspace_id: str, *, days: int = KEEP_DAYS, newest: int = KEEP_NEWEST
+) -> Pruned:
+    """Drop old versions; the newest of each file always stay, 0 days keeps for ever."""
+    gone = 0
+    if days > 0:
+        edge = timezone.now() - timedelta(days=days)
+        for file in MemoryFile.objects.filter(workspace_id=workspace_id):
+            kept = list(
+                file.versions.order_by("-number").values_list("pk", flat=True)[
+                    : max(1, newest)
+                ]
+            )
+            old = file.versions.filter(written_at__lt=edge, committed=True)
+            gone += old.exclude(pk__in=kept).delete()[0]
+    return Pruned(gone, collect_orphans(workspace_id))
+
+
+def collect_orphans(workspace_id: str) -> int:
+    """Remove blobs that no version names; young ones may be about to be named."""
+    store, gone = blobs(), 0
+    named = set(
+        MemoryVersion.objects.filter(workspace_id=workspace_id).values_list(
+            "sha256", flat=True
+        )
+    )
+    edge = (timezone.now() - ORPHAN_AGE).timestamp()
+    for parts in list(store.walk((workspace_id,))):
+        name = parts[-1]
+        path = store.root.joinpath(*parts)
+        if len(name) == 64 and name not in named and path.stat().st_mtime < edge:
+            gone += store.remove(parts)
+    return gone
+
+
+def chain(versions: Sequence[MemoryVersion]) -> dict[str, MemoryVersion]:
+    """Return versions by id, for walking parents without a query each."""
+    return {version.id: version for version in versions}

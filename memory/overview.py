@@ -1,0 +1,221 @@
+"""What the first page and the workspace pages say about the ground floor.
+
+Each function answers one question with a few queries, whatever the number of crews, and
+hands out frozen values, so that no template can ask the database anything.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.utils import timezone
+
+from memory import queries
+from memory.models import Agent, AgentKey, Crew, JournalEntry
+from memory.rules.actors import Actor
+from memory.rules.entries import Severity
+
+DAYS: Final = 7
+ESCALATION: Final = "peer.escalation"
+LOUD: Final = (Severity.WARN.value, Severity.ERROR.value)
+
+
+@dataclass(frozen=True, slots=True)
+class CrewActivity:
+    """What one crew wrote lately; ``week`` counts seven spans of 24 hours, newest last.
+
+    ``crew_id`` is None for entries that belong to no crew: people, keys, the house.
+    """
+
+    crew_id: str | None
+    slug: str
+    agents: tuple[str, ...]
+    week: tuple[int, ...]
+    latest: datetime | None
+
+    @property
+    def last_week(self) -> int:
+        """Entries of the seven days together."""
+        return sum(self.week)
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """How much the journal holds, and who wrote lately."""
+
+    total: int
+    last_day: int
+    chain_length: int
+    crews: tuple[CrewActivity, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An entry as a short list shows it."""
+
+    id: str
+    ts: datetime
+    entry_type: str
+    severity: str
+    summary: str
+    agent: str
+    erased: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Loud:
+    """Warnings and errors of a span of time; ``entries`` are the latest of them."""
+
+    warnings: int
+    errors: int
+    entries: tuple[Told, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRow:
+    """An agent with what people ask about it first."""
+
+    agent: Agent
+    active_keys: int
+    latest: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class CrewRow:
+    """A crew and its agents, the lead first."""
+
+    crew: Crew
+    agents: tuple[AgentRow, ...]
+
+
+# ── The first page ───────────────────────────────────────────────────────────
+def activity(actor: Actor) -> Activity:
+    """Return how much there is and how the last week went, crew by crew."""
+    actor.require("journal.read")
+    now = timezone.now()
+    rows = queries.visible_entries(actor)
+    return Activity(
+        total=rows.count(),
+        last_day=rows.filter(ts__gte=now - timedelta(days=1)).count(),
+        chain_length=queries.chain_length(actor.workspace_id),
+        crews=tuple(_by_crew(actor, now)),
+    )
+
+
+def _by_crew(actor: Actor, now: datetime) -> list[CrewActivity]:
+    counts = _counts_of(actor, now)
+    members: dict[str, list[str]] = defaultdict(list)
+    for agent in queries.agents(actor):
+        members[agent.crew_id].append(agent.slug)
+    quiet = (0,) * DAYS
+    found = [
+        CrewActivity(
+            crew.id,
+            crew.slug,
+            tuple(members[crew.id]),
+            counts.get(crew.id, quiet),
+            latest,
+        )
+        for crew, latest in _crews_with_latest(actor)
+    ]
+    nobody = counts.get(None)
+    if nobody is not None and any(nobody):
+        newest = queries.visible_entries(actor).filter(crew_id__isnull=True)
+        last = newest.order_by("-ts").values_list("ts", flat=True).first()
+        found.append(CrewActivity(None, "no crew", (), nobody, last))
+    return found
+
+
+def _counts_of(actor: Actor, now: datetime) -> dict[str | None, tuple[int, ...]]:
+    """Return crew id → entries in each of the last spans of 24 hours, one query."""
+    ends = [now - timedelta(days=back) for back in range(DAYS - 1, -1, -1)]
+    day = timedelta(days=1)
+    spans = {
+        f"span_{i}": Count("pk", filter=Q(ts__gt=end - day, ts__lte=end))
+        for i, end in enumerate(ends)
+    }
+    rows = queries.visible_entries(actor).filter(ts__gt=now - DAYS * day)
+    grouped = rows.order_by().values("crew_id").annotate(**spans)
+    return {
+        row["crew_id"]: tuple(row[name] for name in spans) for row in grouped
+    }
+
+
+def _latest(**same: OuterRef) -> Subquery:
+    """Return the time of the newest entry that shares fields with the outer row."""
+    rows = JournalEntry.objects.filter(**same).order_by("-ts", "-seq")
+    return Subquery(rows.values("ts")[:1])
+
+
+def _crews_with_latest(actor: Actor) -> list[tuple[Crew, datetime | None]]:
+    rows = Crew.objects.filter(workspace_id=actor.workspace_id)
+    if actor.is_agent:
+        rows = rows.filter(pk=actor.crew_id)
+    newest = _latest(workspace_id=OuterRef("workspace_id"), crew_id=OuterRef("pk"))
+    return [(crew, crew.latest) for crew in rows.annotate(latest=newest)]
+
+
+def _told(rows: QuerySet[JournalEntry], limit: int) -> tuple[Told, ...]:
+    found = list(rows.order_by("-ts", "-seq")[:limit])
+    slugs = queries.names(found)
+    return tuple(
+        Told(
+            row.id,
+            row.ts,
+            row.entry_type,
+            row.severity,
+            row.summary,
+            slugs.get(row.agent_id or "", row.actor_type),
+            row.erased_at is not None,
+        )
+        for row in found
+    )
+
+
+def escalations(actor: Actor, *, limit: int = 6) -> tuple[Told, ...]:
+    """Return the newest escalations that were loud."""
+    actor.require("journal.read")
+    rows = queries.visible_entries(actor)
+    return _told(rows.filter(entry_type=ESCALATION, severity__in=LOUD), limit)
+
+
+def loud(actor: Actor, *, since: datetime, limit: int = 6) -> Loud:
+    """Return the warnings and errors since a moment, escalations apart."""
+    actor.require("journal.read")
+    rows = queries.visible_entries(actor).filter(ts__gte=since, severity__in=LOUD)
+    rows = rows.exclude(entry_type=ESCALATION)
+    counted = rows.aggregate(
+        warnings=Count("pk", filter=Q(severity=Severity.WARN.value)),
+        errors=Count("pk", filter=Q(severity=Severity.ERROR.value)),
+    )
+    return Loud(counted["warnings"], counted["errors"], _told(rows, limit))
+
+
+# ── The workspace pages ──────────────────────────────────────────────────────
+def crews(actor: Actor) -> tuple[CrewRow, ...]:
+    """Return every crew with its agents, their working keys and their last entries."""
+    actor.require("agents.read")
+    newest = _latest(workspace_id=OuterRef("workspace_id"), agent_id=OuterRef("pk"))
+    rows = Agent.objects.filter(workspace_id=actor.workspace_id)
+    members: dict[str, list[AgentRow]] = defaultdict(list)
+    keys = _active_keys(actor)
+    annotated = rows.select_related("crew").annotate(latest=newest)
+    for agent in annotated.order_by("-role", "slug"):
+        row = AgentRow(agent, keys.get(agent.id, 0), agent.latest)
+        members[agent.crew_id].append(row)
+    shown = queries.crews(actor)
+    return tuple(CrewRow(crew, tuple(members[crew.id])) for crew in shown)
+
+
+def _active_keys(actor: Actor) -> dict[str, int]:
+    """Return agent id → number of keys that open the door today."""
+    lasting = Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now())
+    rows = AgentKey.objects.filter(
+        lasting, workspace_id=actor.workspace_id, revoked_at__isnull=True
+    )
+    counted = rows.order_by().values_list("agent_id").annotate(keys=Count("pk"))
+    return dict(counted)

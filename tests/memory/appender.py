@@ -1,0 +1,35 @@
+"""A process that appends until it is told to stop, or killed.
+
+Usage: python -m tests.memory.appender KEY COUNT [BATCH]. Every acknowledged entry is
+one line ``seq id`` on standard output, written after the append returned.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import django
+
+
+def main(token: str, count: int, batch: int) -> None:
+    """Append ``count`` times, ``batch`` entries each."""
+    from memory import journal, keys
+    from memory.rules.entries import NewEntry
+
+    actor = keys.authenticate(token)
+    if actor is None:
+        raise SystemExit("bad key")
+    for number in range(count):
+        news = [
+            NewEntry(entry_type="peer.escalation", summary=f"{os.getpid()} {number} {i}")
+            for i in range(batch)
+        ]
+        for _, row in journal.append_batch(news, by=actor).accepted:
+            sys.stdout.write(f"{row.seq} {row.id}\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    django.setup()
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 1)

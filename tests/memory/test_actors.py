@@ -1,0 +1,87 @@
+"""Who may do what: the whole permission table, read aloud."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory.rules import actors, errors
+from memory.rules.actors import PERMISSIONS, Actor, KeyScope, Role
+
+V, O, C, A, G = Role.VIEWER, Role.OPERATOR, Role.COMPLIANCE, Role.ADMIN, Role.AGENT  # noqa: E741
+EVERYONE = {V, O, C, A, G}
+PEOPLE = {V, O, C, A}
+OPERATORS = {O, A}
+READ, WRITE = KeyScope.READ, KeyScope.WRITE
+
+# Action → who may, and what a limited key needs. Written out on purpose: a change of
+# the table must be a decision in two places.
+TABLE = {
+    "journal.read": (EVERYONE, READ),
+    "journal.append": ({G}, WRITE),
+    "journal.import": ({A}, WRITE),
+    "journal.prioritise": (OPERATORS, WRITE),
+    "journal.verify": (OPERATORS, READ),
+    "recall.ask": (EVERYONE, READ),
+    "recall.ask_as_agent": (PEOPLE, READ),
+    "index.read": (EVERYONE, READ),
+    "index.run": (OPERATORS, WRITE),
+    "agents.read": (PEOPLE, READ),
+    "agents.manage": ({A}, WRITE),
+    "keys.read": ({A}, READ),
+    "keys.manage": ({A}, WRITE),
+    "members.read": (PEOPLE, READ),
+    "members.manage": ({A}, WRITE),
+    "workspace.manage": ({A}, WRITE),
+}
+
+
+def actor(role: Role, *scopes: KeyScope) -> Actor:
+    """Return somebody of workspace ws_1."""
+    return Actor(role, "ws_1", "id", "label", scopes=frozenset(scopes))
+
+
+def test_the_table_here_is_the_table_there() -> None:
+    assert {name: (set(p.roles), p.scope) for name, p in PERMISSIONS.items()} == TABLE
+
+
+@pytest.mark.parametrize("action", TABLE)
+@pytest.mark.parametrize("role", [V, O, C, A, G])
+def test_a_role_may_exactly_what_the_table_says(role: Role, action: str) -> None:
+    allowed = role in TABLE[action][0]
+    assert actor(role).can(action) is allowed
+    if not allowed:
+        with pytest.raises(errors.Forbidden):
+            actor(role).require(action)
+
+
+@pytest.mark.parametrize("action", TABLE)
+def test_a_key_limited_to_reading_never_writes(action: str) -> None:
+    roles, needs = TABLE[action]
+    for role in roles:
+        assert actor(role, READ).can(action) is (needs is READ)
+        assert actor(role, WRITE).can(action) is (needs is WRITE)
+        assert actor(role, READ, WRITE).can(action)
+
+
+def test_the_house_may_everything_in_its_workspace() -> None:
+    house = actors.system("ws_1")
+    assert all(house.can(action) for action in PERMISSIONS)
+    with pytest.raises(errors.NotFound):
+        house.require("journal.read", "ws_2")
+
+
+def test_another_workspace_is_not_found_before_it_is_forbidden() -> None:
+    with pytest.raises(errors.NotFound):
+        actor(V).require("keys.manage", "ws_2")
+
+
+def test_an_unknown_action_is_a_bug_not_a_refusal() -> None:
+    with pytest.raises(KeyError):
+        actor(A).can("journal.burn")
+
+
+@pytest.mark.parametrize(
+    ("role", "kind"), [(G, "agent"), (Role.SYSTEM, "system"), (A, "user"), (V, "user")]
+)
+def test_the_journal_calls_people_users(role: Role, kind: str) -> None:
+    assert actor(role).type == kind

@@ -1,0 +1,370 @@
+"""Verification: what was changed behind the journal's back is found, and named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory import chain, journal, verdicts
+from memory.models import ChainCheckpoint, ChainHead, JournalEntry, PriorityChange
+from memory.rules import chain as rules
+from memory.rules import errors
+from memory.rules.entries import Priority
+from tests import factories
+from tests.world import World
+
+FIELDS = st.lists(st.none() | st.text(max_size=6), max_size=5)
+
+
+def verify(world: World) -> chain.Report:
+    """Walk the chain of acme."""
+    return chain.verify(world.acme.id, by=world.system())
+
+
+def kinds(world: World) -> set[str]:
+    """Return the kinds of breaks in the chain of acme."""
+    return {found.kind for found in verify(world).breaks}
+
+
+def tamper(row: JournalEntry, **fields: Any) -> None:
+    """Change a row behind the journal's back."""
+    JournalEntry.objects.filter(pk=row.pk).update(**fields)
+
+
+def erase(row: JournalEntry) -> None:
+    """Destroy content and salt, as an erasure does."""
+    tamper(
+        row,
+        summary="",
+        payload_text="{}",
+        refs_text="{}",
+        body="",
+        salt=None,
+        erased_at=timezone.now(),
+    )
+
+
+def attest(world: World, rows: Iterable[JournalEntry], mac: str | None = None) -> None:
+    """Sign that rows left on purpose, and let them go."""
+    gone = list(rows)
+    pairs = [(row.seq, row.entry_hash) for row in gone]
+    signed = rules.checkpoint_mac(journal.key(), world.acme.id, pairs)
+    ChainCheckpoint.objects.create(
+        workspace=world.acme, removed=pairs, mac=mac or signed
+    )
+    JournalEntry.objects.filter(pk__in=[row.pk for row in gone]).delete()
+
+
+# ── The pure part ────────────────────────────────────────────────────────────
+@given(FIELDS, FIELDS)
+def test_framed_fields_never_run_into_each_other(
+    left: list[str | None], right: list[str | None]
+) -> None:
+    same = [v or "" for v in left] == [v or "" for v in right]
+    assert (rules.frame(left) == rules.frame(right)) is same
+
+
+def test_a_checkpoint_is_signed_for_one_workspace_and_one_set() -> None:
+    pairs = [(2, "b"), (1, "a")]
+    mac = rules.checkpoint_mac(b"k", "ws", pairs)
+    assert mac == rules.checkpoint_mac(b"k", "ws", list(reversed(pairs)))
+    assert mac != rules.checkpoint_mac(b"k", "ws2", pairs)
+    assert mac != rules.checkpoint_mac(b"k", "ws", pairs[:1])
+    assert mac != rules.checkpoint_mac(b"k2", "ws", pairs)
+
+
+# ── A whole chain ────────────────────────────────────────────────────────────
+def test_an_untouched_chain_holds(world: World) -> None:
+    rows = [world.entry() for _ in range(3)]
+    report = verify(world)
+    assert (report.ok, report.erased, report.checkpoints) == (True, 0, 0)
+    assert report.count == rows[-1].seq
+
+
+def test_a_workspace_without_entries_holds(world: World) -> None:
+    JournalEntry.objects.filter(workspace=world.other).delete()
+    ChainHead.objects.filter(pk=world.other.id).delete()
+    report = chain.verify(world.other.id, by=world.actor("stranger"))
+    assert (report.ok, report.count) == (True, 0)
+
+
+@pytest.mark.parametrize("who", ["ada", "viewer", "compliance"])
+def test_walking_needs_an_operator(world: World, who: str) -> None:
+    with pytest.raises(errors.Forbidden):
+        chain.verify(world.acme.id, by=world.actor(who))
+
+
+def test_a_progress_display_sees_every_row_and_the_total(world: World) -> None:
+    world.entry()
+    seen: list[int] = []
+
+    def watch(rows: Iterable[JournalEntry], total: int) -> Iterable[JournalEntry]:
+        seen.append(total)
+        for row in rows:
+            seen.append(row.seq)
+            yield row
+
+    report = chain.verify(world.acme.id, by=world.system(), watch=watch)
+    assert seen == [report.count, *range(1, report.count + 1)]
+
+
+def test_entries_appended_during_the_walk_are_not_judged(world: World) -> None:
+    world.entry()
+
+    def busy(rows: Iterable[JournalEntry], _total: int) -> Iterable[JournalEntry]:
+        for row in list(rows):
+            if row.seq == 1:
+                journal.write([factories.new()], by=world.system())
+            yield row
+
+    report = chain.verify(world.acme.id, by=world.system(), watch=busy)
+    assert report.ok, report.breaks
+    assert verify(world).ok
+
+
+def test_a_priority_set_during_the_walk_is_no_break(world: World) -> None:
+    row = world.entry()
+
+    def busy(rows: Iterable[JournalEntry], _total: int) -> Iterable[JournalEntry]:
+        journal.prioritise(row, Priority.PIN, "", by=world.actor("operator"))
+        yield from rows
+
+    report = chain.verify(world.acme.id, by=world.system(), watch=busy)
+    assert report.ok, report.breaks
+
+
+# ── Tampering ────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("summary", "something else"),
+        ("payload_text", '{"a":2}'),
+        ("payload_text", "not JSON"),
+        ("refs_text", '{"b":1}'),
+        ("body", "other words in the index"),
+        ("entry_type", "peer.conversation"),
+        ("severity", "error"),
+        ("actor_type", "user"),
+        ("actor_id", "somebody"),
+        ("crew_id", "crew_x"),
+        ("crew_id", None),
+        ("agent_id", "agent_x"),
+        ("mission_id", "m"),
+        ("trace_id", "t"),
+        ("span_id", "s"),
+        ("expires_at", timezone.now()),
+        ("priority_at_emit", "permanent"),
+        ("id", "j_0000000000000000"),
+        ("salt", b"x" * 16),
+        ("salt", b""),
+        ("erased_at", timezone.now()),
+    ],
+)
+def test_a_changed_field_is_a_content_break(
+    world: World, field: str, value: Any
+) -> None:
+    row = world.entry(payload={"a": 1})
+    tamper(row, **{field: value})
+    report = verify(world)
+    assert not report.ok
+    assert "content_break" in {found.kind for found in report.breaks}
+    assert report.breaks[0].seq == row.seq
+
+
+def test_a_moved_moment_is_a_content_break(world: World) -> None:
+    row = world.entry()
+    tamper(row, ts=row.ts + timedelta(milliseconds=1))
+    assert kinds(world) == {"content_break"}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("prev_hash", "0" * 64),
+        ("prev_hash", ""),
+        ("prev_hash", "not hexadecimal"),
+        ("entry_hash", "0" * 64),
+        ("entry_hash", ""),
+        ("commitment", "0" * 64),
+        ("commitment", "zz"),
+    ],
+)
+def test_a_changed_hash_is_a_broken_link(world: World, field: str, value: str) -> None:
+    row = world.entry()
+    world.entry()
+    tamper(row, **{field: value})
+    assert "broken_link" in kinds(world)
+
+
+def test_a_row_moved_in_the_word_index_is_noticed(world: World) -> None:
+    row = world.entry()
+    tamper(row, docid=(world.other.number << 40) + 999_999)
+    assert kinds(world) == {"content_break"}
+
+
+def test_a_salt_taken_without_an_erasure_is_noticed(world: World) -> None:
+    tamper(world.entry(), salt=None)
+    assert kinds(world) == {"content_break"}
+
+
+def test_a_missing_entry_is_a_gap(world: World) -> None:
+    row = world.entry()
+    last = world.entry()
+    row.delete()
+    report = verify(world)
+    assert [(b.kind, b.seq) for b in report.breaks] == [("gap", row.seq)]
+    assert last.seq == report.count + 1
+
+
+def test_a_cut_tail_is_missed(world: World) -> None:
+    world.entry()
+    world.entry().delete()
+    assert kinds(world) == {"gap"}
+
+
+def test_a_tail_cut_together_with_the_head_is_missed(world: World) -> None:
+    row = world.entry()
+    world.entry().delete()
+    head = ChainHead.objects.filter(pk=world.acme.id)
+    head.update(seq=row.seq, entry_hash=row.entry_hash)
+    assert kinds(world) == {"tail_missing"}
+
+
+def test_a_head_that_was_removed_is_missed(world: World) -> None:
+    world.entry()
+    ChainHead.objects.filter(pk=world.acme.id).delete()
+    assert kinds(world) == {"tail_missing"}
+
+
+def test_every_break_is_counted_and_a_hundred_are_named(world: World) -> None:
+    for _ in range(105):
+        world.entry()
+    rows = JournalEntry.objects.filter(workspace=world.acme)
+    rows.update(summary="changed")
+    report = verify(world)
+    assert report.break_count == rows.count() > 100
+    assert len(report.breaks) == 100
+
+
+# ── Erasure and compaction ───────────────────────────────────────────────────
+def test_an_erased_entry_verifies_and_is_counted(world: World) -> None:
+    world.entry()
+    erase(world.entry("Jan Novák asked for a refund"))
+    world.entry()
+    report = verify(world)
+    assert (report.ok, report.erased) == (True, 1)
+
+
+@pytest.mark.parametrize(
+    "words", [{"payload_text": '{"new":"words"}'}, {"summary": "x"}, {"refs_text": '{"a":1}'}]
+)
+def test_words_put_into_an_erased_entry_are_noticed(
+    world: World, words: dict[str, str]
+) -> None:
+    row = world.entry()
+    erase(row)
+    tamper(row, **words)
+    assert kinds(world) == {"content_break"}
+
+
+def test_a_signed_checkpoint_covers_what_left(world: World) -> None:
+    rows = [world.entry() for _ in range(4)]
+    attest(world, rows[1:3])
+    report = verify(world)
+    assert (report.ok, report.checkpoints) == (True, 1)
+
+
+def test_a_checkpoint_may_cover_the_tail_and_the_beginning(world: World) -> None:
+    rows = [world.entry() for _ in range(2)]
+    attest(world, rows[1:])
+    attest(world, JournalEntry.objects.filter(workspace=world.acme, seq__lte=2))
+    assert verify(world).ok
+    world.entry()
+    assert verify(world).ok
+
+
+@pytest.mark.parametrize("fault", ["forged", "widened", "replayed"])
+def test_a_checkpoint_that_is_not_ours_covers_nothing(
+    world: World, fault: str
+) -> None:
+    rows = [world.entry() for _ in range(4)]
+    attest(world, rows[1:2], mac="0" * 64 if fault == "forged" else None)
+    point = ChainCheckpoint.objects.get()
+    if fault == "widened":
+        point.removed = [*point.removed, [rows[2].seq, rows[2].entry_hash]]
+    if fault == "replayed":
+        theirs = [(row[0], row[1]) for row in point.removed]
+        point.mac = rules.checkpoint_mac(journal.key(), world.other.id, theirs)
+    point.save()
+    report = verify(world)
+    assert report.checkpoints == 0
+    assert "gap" in {found.kind for found in report.breaks}
+
+
+@pytest.mark.parametrize("removed", [None, 7, [[1]], [["x", "y"]], {"a": 1}])
+def test_a_checkpoint_full_of_nonsense_covers_nothing(
+    world: World, removed: object
+) -> None:
+    ChainCheckpoint.objects.create(workspace=world.acme, removed=removed, mac="0" * 64)
+    report = verify(world)
+    assert (report.ok, report.checkpoints) == (True, 0)
+
+
+# ── Priorities ───────────────────────────────────────────────────────────────
+def test_a_priority_without_a_ledger_is_a_break(world: World) -> None:
+    tamper(world.entry(), priority="permanent")
+    assert kinds(world) == {"priority_break"}
+
+
+def test_a_forged_ledger_has_no_witness(world: World) -> None:
+    row = world.entry()
+    tamper(row, priority="pin")
+    PriorityChange.objects.create(
+        workspace=world.acme, entry=row, number=1, previous="normal", priority="pin"
+    )
+    assert kinds(world) == {"priority_break"}
+
+
+@pytest.mark.parametrize("field", ["previous", "priority"])
+def test_a_changed_ledger_is_a_break(world: World, field: str) -> None:
+    row = world.entry()
+    journal.prioritise(row, Priority.PIN, "", by=world.actor("operator"))
+    PriorityChange.objects.filter(entry=row).update(**{field: "high"})
+    assert "priority_break" in kinds(world)
+
+
+def test_a_witness_with_broken_words_does_not_stop_the_walk(world: World) -> None:
+    row = world.entry()
+    journal.prioritise(row, Priority.PIN, "", by=world.actor("operator"))
+    told = JournalEntry.objects.filter(entry_type="memory.priority_changed")
+    for broken in ("nonsense", '{"number":"x"}', "[]", '{"number":[1]}'):
+        told.update(payload_text=broken)
+        assert kinds(world) == {"content_break", "priority_break"}
+
+
+# ── One entry's verdict ──────────────────────────────────────────────────────
+def test_the_verdict_on_one_entry(world: World) -> None:
+    before, row = world.entry(), world.entry()
+    assert verdicts.of(row, before) == "holds"
+    row.prev_hash = "zz"
+    assert verdicts.of(row, before) == "broken"
+    row.refresh_from_db()
+    row.summary = "changed"
+    assert verdicts.of(row, before) == "broken"
+    erase(row)
+    row.refresh_from_db()
+    assert verdicts.of(row, before) == "erased"
+
+
+def test_the_database_refuses_a_number_given_twice(world: World) -> None:
+    first, second = world.entry(), world.entry()
+    with pytest.raises(IntegrityError), transaction.atomic():
+        tamper(second, seq=first.seq)
+    assert connection.is_usable()

@@ -1,0 +1,140 @@
+"""What a journal entry may be: types, limits, depth, canonical text, moments."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.rules import checks, entries, errors
+from memory.rules.entries import NewEntry
+from tests import factories
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=12,
+)
+
+
+def nested(levels: int) -> Any:
+    """Return an object that nests this deep, the outermost one counted."""
+    value: Any = {}
+    for _ in range(levels - 1):
+        value = {"a": value}
+    return value
+
+
+def refusal(**fields: Any) -> errors.HouseError:
+    """Return why an entry may not enter."""
+    with pytest.raises(errors.HouseError) as caught:
+        checks.check(factories.new(**fields), NOW)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    "name", ["peer.escalation", "a.b", "memory.priority_changed", "pipeline.run.started"]
+)
+def test_dotted_lower_case_words_are_types(name: str) -> None:
+    assert entries.is_type(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "peer", "Peer.x", "peer.", ".x", "peer..x", "peer.x ", "peer.x\n", "é.x", "a." + "b" * 80],
+)
+def test_anything_else_is_no_type(name: str) -> None:
+    assert not entries.is_type(name)
+    assert refusal(entry_type=name).problem_code == "bad_entry_type"
+
+
+@given(JSON)
+def test_canonical_text_reads_back_and_does_not_depend_on_order(value: Any) -> None:
+    text = entries.canonical(value)
+    assert json.loads(text) == value
+    if isinstance(value, dict):
+        turned = dict(reversed(list(value.items())))
+        assert entries.canonical(turned) == text
+
+
+@given(JSON)
+def test_depth_counts_containers(value: Any) -> None:
+    def slow(item: Any) -> int:
+        if isinstance(item, dict):
+            return 1 + max((slow(v) for v in item.values()), default=0)
+        if isinstance(item, list):
+            return 1 + max((slow(v) for v in item), default=0)
+        return 0
+
+    assert entries.depth(value) == min(slow(value), entries.JSON_DEPTH + 1)
+
+
+def test_thirty_two_levels_fit_and_thirty_three_do_not() -> None:
+    checks.check(factories.new(payload=nested(32)), NOW)
+    assert refusal(payload=nested(33)).problem_code == "too_deep"
+    assert refusal(refs=nested(33)).problem_code == "too_deep"
+
+
+def test_searchable_words_are_values_never_keys() -> None:
+    payload = {"question": "why", "n": [1, 2.5, True, None, {"deep": "leaf"}]}
+    assert entries.body_of(payload) == "1\n2.5\nleaf\nwhy"
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "code"),
+    [
+        ({"summary": " \n"}, 422, "empty_summary"),
+        ({"summary": "a\x00b"}, 422, "bad_text"),
+        ({"summary": "\ud800"}, 422, "bad_text"),
+        ({"summary": "é" * 2_049}, 413, "too_large"),
+        ({"payload": {"a": "x" * 262_144}}, 413, "too_large"),
+        ({"refs": {"a": "x" * 65_536}}, 413, "too_large"),
+        ({"payload": {"a": "\udc00"}}, 422, "bad_text"),
+        ({"payload": {"a": float("nan")}}, 422, "bad_json"),
+        ({"payload": {"a": float("inf")}}, 422, "bad_json"),
+        ({"mission_id": ""}, 422, "bad_id"),
+        ({"trace_id": "x" * 129}, 422, "bad_id"),
+        ({"span_id": "a\x00"}, 422, "bad_id"),
+        ({"ts": datetime(2026, 11, 21)}, 422, "naive_ts"),  # noqa: DTZ001
+        ({"ts": NOW + timedelta(seconds=301)}, 422, "ts_in_future"),
+        ({"ts": datetime(1999, 12, 31, tzinfo=UTC)}, 422, "ts_too_early"),
+        ({"subjects": ("a",) * 51}, 422, "too_many"),
+        ({"subjects": ("",)}, 422, "bad_subject"),
+        ({"subjects": ("x" * 321,)}, 422, "bad_subject"),
+        ({"subjects": ("\x00",)}, 422, "bad_subject"),
+    ],
+)
+def test_what_may_not_enter(fields: dict[str, Any], status: int, code: str) -> None:
+    refused = refusal(**fields)
+    assert (refused.status, refused.problem_code) == (status, code)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"summary": "é" * 2_048},
+        {"ts": NOW + timedelta(seconds=300)},
+        {"ts": datetime(2000, 1, 1, tzinfo=UTC)},
+        {"subjects": ("x" * 320,) * 50},
+        {"mission_id": "x" * 128},
+        {"payload": {"text": "a NUL \x00 may rest in a payload", "big": 10**400}},
+    ],
+)
+def test_what_just_fits(fields: dict[str, Any]) -> None:
+    checks.check(factories.new(**fields), NOW)
+
+
+def test_moments_are_cut_to_milliseconds_not_rounded_up() -> None:
+    late = datetime(2026, 1, 1, 0, 0, 0, 999_999, tzinfo=UTC)
+    assert entries.round_ms(late).microsecond == 999_000
+
+
+def test_a_new_entry_is_info_without_anything_else() -> None:
+    fresh = NewEntry(entry_type="a.b", summary="x")
+    assert (fresh.severity, fresh.payload, fresh.subjects) == ("info", {}, ())

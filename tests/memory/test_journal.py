@@ -1,0 +1,332 @@
+"""Appending: order, durability, batches, repeats, priorities, who wrote what."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection, connections, transaction
+from django.utils import timezone
+
+from memory import chain, journal
+from memory.journal import Rejected
+from memory.models import (
+    ChainHead,
+    IdempotencyRecord,
+    JournalEntry,
+    PriorityChange,
+    SubjectMention,
+)
+from memory.rules import errors
+from memory.rules.entries import NewEntry, Priority
+from tests import factories, processes
+from tests.world import World
+
+
+def is_whole(world: World) -> bool:
+    """Whether the chain of acme verifies."""
+    return chain.verify(world.acme.id, by=world.system()).ok
+
+
+# ── One entry ────────────────────────────────────────────────────────────────
+def test_an_entry_is_stored_as_it_was_said(world: World) -> None:
+    ada = world.actor("ada")
+    when = timezone.now() - timedelta(hours=1)
+    row = journal.append(
+        NewEntry(
+            entry_type="peer.conversation",
+            summary="Žluťoučký kůň",
+            payload={"b": 1, "a": ["x"]},
+            refs={"episodic": False},
+            mission_id="m_1",
+            trace_id="t_1",
+            span_id="s_1",
+            ts=when,
+        ),
+        by=ada,
+    )
+    row.refresh_from_db()
+    assert (row.summary, row.payload_text) == ("Žluťoučký kůň", '{"a":["x"],"b":1}')
+    assert (row.mission_id, row.trace_id, row.span_id) == ("m_1", "t_1", "s_1")
+    assert row.ts == when.replace(microsecond=when.microsecond // 1000 * 1000)
+    assert (row.actor_type, row.actor_id) == ("agent", ada.id)
+    assert (row.agent_id, row.crew_id) == (ada.id, ada.crew_id)
+    assert (row.severity, row.priority, row.embeddable) == ("info", "normal", False)
+    assert row.id.startswith("j_")
+    assert len(row.id) == 18
+
+
+def test_an_agent_cannot_write_as_another(world: World) -> None:
+    bob = world.agents["bob"]
+    row = world.entry(by="ada", agent_id=bob.id, crew_id=bob.crew_id)
+    assert row.agent_id == world.agents["ada"].id
+    assert row.crew_id == world.agents["ada"].crew_id
+
+
+def test_people_do_not_append(world: World) -> None:
+    before = JournalEntry.objects.count()
+    with pytest.raises(errors.Forbidden):
+        journal.append(factories.new(), by=world.actor("owner"))
+    assert JournalEntry.objects.count() == before
+
+
+def test_each_entry_follows_the_one_before(world: World) -> None:
+    first, second = world.entry(), world.entry()
+    assert second.seq == first.seq + 1
+    assert second.prev_hash == first.entry_hash
+    head = ChainHead.objects.get(pk=world.acme.id)
+    assert (head.seq, head.entry_hash) == (second.seq, second.entry_hash)
+
+
+def test_two_workspaces_have_two_chains(world: World) -> None:
+    mine, theirs = world.entry(by="ada"), world.entry(by="olga")
+    assert mine.prev_hash != theirs.prev_hash
+    assert mine.docid >> 40 == world.acme.number
+    assert theirs.docid >> 40 == world.other.number
+    assert is_whole(world)
+
+
+def test_the_signal_comes_after_the_commit(
+    world: World, django_capture_on_commit_callbacks: Callable[..., Any]
+) -> None:
+    heard: list[dict[str, Any]] = []
+
+    def listen(**kwargs: Any) -> None:
+        heard.append(kwargs)
+
+    journal.entry_appended.connect(listen)
+    try:
+        with django_capture_on_commit_callbacks(execute=True):
+            world.entry(entry_type="llm.call")
+            assert heard == []
+    finally:
+        journal.entry_appended.disconnect(listen)
+    assert [(h["workspace_id"], h["embeddable"]) for h in heard] == [(world.acme.id, 0)]
+
+
+def test_a_refused_entry_leaves_no_trace(world: World) -> None:
+    head = ChainHead.objects.get(pk=world.acme.id).seq
+    with pytest.raises(errors.HouseError):
+        world.entry(" ")
+    assert ChainHead.objects.get(pk=world.acme.id).seq == head
+    assert is_whole(world)
+
+
+def test_an_append_rolled_back_leaves_the_chain_whole(world: World) -> None:
+    first = world.entry()
+    with pytest.raises(RuntimeError), transaction.atomic():
+        world.entry()
+        raise RuntimeError
+    assert world.entry().seq == first.seq + 1
+    assert is_whole(world)
+
+
+# ── People an entry names ────────────────────────────────────────────────────
+def test_people_are_kept_once_however_they_are_written(world: World) -> None:
+    row = world.entry(subjects=("José Müller", " jose  MULLER ", "j@x.example"))
+    kept = SubjectMention.objects.filter(entry=row)
+    assert sorted(kept.values_list("folded", flat=True)) == ["j@x.example", "jose muller"]
+
+
+# ── Batches ──────────────────────────────────────────────────────────────────
+def test_a_batch_keeps_its_order_and_reports_what_is_bad(world: World) -> None:
+    items: list[NewEntry | Rejected] = [
+        factories.new(summary="one"),
+        factories.new(summary=" "),
+        Rejected(2, "missing", "summary: Field required"),
+        factories.new(summary="two", entry_type="Bad"),
+        factories.new(summary="three"),
+    ]
+    result = journal.append_batch(items, by=world.actor("ada"))
+    assert [(i, row.summary) for i, row in result.accepted] == [(0, "one"), (4, "three")]
+    assert [(r.index, r.code) for r in result.rejected] == [
+        (1, "empty_summary"),
+        (2, "missing"),
+        (3, "bad_entry_type"),
+    ]
+    seqs = [row.seq for _, row in result.accepted]
+    assert seqs == [seqs[0], seqs[0] + 1]
+    assert is_whole(world)
+
+
+def test_an_empty_batch_writes_nothing(world: World) -> None:
+    head = ChainHead.objects.get(pk=world.acme.id).seq
+    assert journal.append_batch([], by=world.actor("ada")).accepted == []
+    assert ChainHead.objects.get(pk=world.acme.id).seq == head
+
+
+# ── Repeats ──────────────────────────────────────────────────────────────────
+def act(world: World, key: str, summary: str = "x", by: str = "ada") -> dict[str, Any]:
+    """Append under an idempotency key."""
+    actor = world.actor(by)
+
+    def write() -> dict[str, Any]:
+        return {"id": world.entry(summary, by=by).id}
+
+    return journal.once(key, {"summary": summary}, write, by=actor)
+
+
+def test_a_repeat_gets_the_first_answer(world: World) -> None:
+    first = act(world, "k1")
+    count = JournalEntry.objects.count()
+    assert act(world, "k1") == first
+    assert JournalEntry.objects.count() == count
+
+
+def test_a_key_with_another_body_is_a_conflict(world: World) -> None:
+    act(world, "k1")
+    with pytest.raises(errors.Conflict) as caught:
+        act(world, "k1", "y")
+    assert caught.value.problem_code == "idempotency_mismatch"
+
+
+def test_the_same_key_of_another_agent_is_another_key(world: World) -> None:
+    assert act(world, "k1") != act(world, "k1", by="lena")
+    assert act(world, "k1", by="olga") != act(world, "k1")
+
+
+def test_an_act_that_failed_may_be_tried_again(world: World) -> None:
+    def fail() -> dict[str, Any]:
+        raise errors.Invalid("no")
+
+    with pytest.raises(errors.Invalid):
+        journal.once("k1", {"summary": "x"}, fail, by=world.actor("ada"))
+    assert IdempotencyRecord.objects.count() == 0
+    assert act(world, "k1")["id"].startswith("j_")
+
+
+def test_neither_key_nor_body_rest_in_the_record(world: World) -> None:
+    act(world, "a very secret key", "a very secret body")
+    row = IdempotencyRecord.objects.values().get()
+    assert "secret" not in str(row)
+
+
+# ── Priorities ───────────────────────────────────────────────────────────────
+def test_each_step_of_the_ledger_starts_where_the_last_ended(world: World) -> None:
+    row = world.entry()
+    operator = world.actor("operator")
+    for wanted in (Priority.HIGH, Priority.PIN, Priority.PIN, Priority.NORMAL):
+        journal.prioritise(row, wanted, "because", by=operator)
+    steps = PriorityChange.objects.filter(entry=row).order_by("number")
+    assert [(s.number, s.previous, s.priority) for s in steps] == [
+        (1, "normal", "high"),
+        (2, "high", "pin"),
+        (3, "pin", "pin"),
+        (4, "pin", "normal"),
+    ]
+    told = JournalEntry.objects.filter(entry_type="memory.priority_changed")
+    assert told.count() == 4
+    assert is_whole(world)
+
+
+@pytest.mark.parametrize("who", ["ada", "lena", "viewer", "compliance", "looker"])
+def test_only_operators_mark(world: World, who: str) -> None:
+    row = world.entry()
+    with pytest.raises(errors.Forbidden):
+        journal.prioritise(row, Priority.PIN, "", by=world.actor(who))
+    row.refresh_from_db()
+    assert row.priority == "normal"
+    assert not PriorityChange.objects.filter(entry=row).exists()
+
+
+def test_a_stranger_cannot_even_see_what_to_mark(world: World) -> None:
+    row = world.entry()
+    with pytest.raises(errors.NotFound):
+        journal.prioritise(row, Priority.PIN, "", by=world.actor("stranger"))
+
+
+def test_a_reason_must_be_text(world: World) -> None:
+    with pytest.raises(errors.Invalid):
+        journal.prioritise(
+            world.entry(), Priority.PIN, "a\x00b", by=world.actor("operator")
+        )
+
+
+# ── Many writers at once ─────────────────────────────────────────────────────
+def in_threads(count: int, work: Callable[[int], Any]) -> list[Any]:
+    """Run ``work`` side by side; return the answers, and errors as values."""
+    answers: list[Any] = [None] * count
+    ready = threading.Barrier(count)
+
+    def one(number: int) -> None:
+        try:
+            ready.wait()
+            answers[number] = work(number)
+        except Exception as error:  # noqa: BLE001
+            answers[number] = error
+        finally:
+            connections.close_all()
+
+    threads = [threading.Thread(target=one, args=(n,)) for n in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return answers
+
+
+def test_threads_that_append_at_once_get_each_its_number(shared_world: World) -> None:
+    head = ChainHead.objects.get(pk=shared_world.acme.id).seq
+    rows = in_threads(6, lambda _: [shared_world.entry().seq for _ in range(5)])
+    seqs = sorted(seq for row in rows for seq in row)
+    assert seqs == list(range(head + 1, head + 31))
+    assert is_whole(shared_world)
+
+
+def test_repeats_at_once_write_once(shared_world: World) -> None:
+    answers = in_threads(6, lambda _: act(shared_world, "k1"))
+    assert len({answer["id"] for answer in answers}) == 1
+    assert JournalEntry.objects.filter(summary="x").count() == 1
+
+
+def test_operators_who_mark_at_once_leave_one_ledger(shared_world: World) -> None:
+    row = shared_world.entry()
+    wanted = [Priority.HIGH, Priority.PIN, Priority.PERMANENT, Priority.NORMAL]
+    operator = shared_world.actor("operator")
+    answers = in_threads(
+        4, lambda n: journal.prioritise(row, wanted[n], "", by=operator).number
+    )
+    assert sorted(answers) == [1, 2, 3, 4]
+    assert is_whole(shared_world)
+
+
+@pytest.mark.slow
+def test_two_processes_never_fork_the_chain(shared_world: World) -> None:
+    head = ChainHead.objects.get(pk=shared_world.acme.id).seq
+    token = shared_world.tokens["ada"]
+    both = [processes.start("tests.memory.appender", token, "40", "3") for _ in range(2)]
+    lines = [line for one in both for line in one.communicate(timeout=60)[0].splitlines()]
+    assert [one.returncode for one in both] == [0, 0]
+    told = {int(seq): entry_id for seq, entry_id in (line.split() for line in lines)}
+    assert sorted(told) == list(range(head + 1, head + 241))
+    kept = JournalEntry.objects.filter(workspace=shared_world.acme, seq__gt=head)
+    assert dict(kept.values_list("seq", "id")) == told
+    assert is_whole(shared_world)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("after", [3, 17, 40])
+def test_what_was_acknowledged_survives_kill_9(shared_world: World, after: int) -> None:
+    token = shared_world.tokens["ada"]
+    writer = processes.start("tests.memory.appender", token, "100000", "2")
+    assert writer.stdout is not None
+    lines = [writer.stdout.readline() for _ in range(after)]
+    writer.send_signal(signal.SIGKILL)
+    lines += writer.stdout.readlines()
+    writer.wait(timeout=30)
+    # The last line may be torn: it was not acknowledged in full.
+    told = {line.split()[1] for line in lines if line.endswith("\n")}
+    connection.close()
+    kept = JournalEntry.objects.filter(pk__in=told)
+    assert kept.count() == len(told) >= after
+    assert is_whole(shared_world)
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA integrity_check")
+            assert cursor.fetchone() == ("ok",)
+    shared_world.entry()
+    assert is_whole(shared_world)

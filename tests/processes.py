@@ -1,0 +1,48 @@
+"""Other processes that work on the test database."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from urllib.parse import quote
+
+from django.db import connection
+
+
+def database_url() -> str:
+    """Return the address of the database this test runs on, for another process."""
+    config = connection.settings_dict
+    if connection.vendor == "sqlite":
+        return f"sqlite:///{config['NAME']}"
+    host = quote(str(config["HOST"]), safe="")
+    port = f":{config['PORT']}" if config["PORT"] else ""
+    if str(config["HOST"]).startswith("/"):
+        return f"postgres://{config['USER']}@{host}{port}/{config['NAME']}"
+    login = f"{config['USER']}:{config['PASSWORD']}"
+    return f"postgres://{login}@{host}{port}/{config['NAME']}"
+
+
+def start(module: str, *args: str) -> subprocess.Popen[str]:
+    """Start ``python -m module`` on the test database."""
+    return subprocess.Popen(
+        [sys.executable, "-m", module, *args],
+        env={**os.environ, "DATABASE_URL": database_url(),
+             "DJANGO_SETTINGS_MODULE": "crewship_memory.settings"},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def run(code: str) -> str:
+    """Run Python code in another process that has Django set up; return its output."""
+    whole = f"import django; django.setup()\n{code}"
+    done = subprocess.run(
+        [sys.executable, "-c", whole],
+        env={**os.environ, "DATABASE_URL": database_url(),
+             "DJANGO_SETTINGS_MODULE": "crewship_memory.settings"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout

@@ -1,0 +1,257 @@
+"""The small world: who there is, and a client for each of them.
+
+acme     crews support (ada, and its lead lena) and billing (bob)
+         owner (admin), operator, compliance, viewer
+other    crew support (olga); stranger (admin)
+nobody   no credential at all
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Final
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.test import Client
+from django.utils import timezone
+
+from episodic import index
+from memory import keys, tenancy
+from memory.models import Agent, AgentKey, Crew, JournalEntry, User, Workspace
+from memory.rules import actors
+from memory.rules.actors import Actor, AgentRole, KeyScope, Role
+from tests import factories
+
+API: Final = "/api/v1"
+PEOPLE: Final = {
+    "owner": Role.ADMIN,
+    "operator": Role.OPERATOR,
+    "compliance": Role.COMPLIANCE,
+    "viewer": Role.VIEWER,
+}
+PASSWORD: Final = "correct horse battery staple"
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer of the API."""
+
+    status: int
+    body: bytes
+    headers: Mapping[str, str]
+
+    @property
+    def data(self) -> Any:
+        """The JSON document."""
+        return json.loads(self.body)
+
+    @property
+    def code(self) -> str | None:
+        """The problem's code, None for anything that is no problem document."""
+        if not self.headers.get("Content-Type", "").startswith("application/problem"):
+            return None
+        return str(self.data["code"])
+
+
+def _reply(response: HttpResponse) -> Reply:
+    return Reply(response.status_code, response.content, response.headers)
+
+
+class ApiClient:
+    """Speaks to the API with one credential, or with none."""
+
+    def __init__(
+        self,
+        *,
+        key: str | None = None,
+        user: User | None = None,
+        csrf: bool = True,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self._client = Client(enforce_csrf_checks=True)
+        self._headers = dict(headers or {})
+        if key is not None:
+            self._headers["Authorization"] = f"Bearer {key}"
+        if user is not None:
+            self._client.force_login(
+                user, backend="django.contrib.auth.backends.ModelBackend"
+            )
+            if csrf:
+                token = "t" * 32
+                self._client.cookies[settings.CSRF_COOKIE_NAME] = token
+                self._headers["X-CSRFToken"] = token
+
+    def get(
+        self,
+        path: str,
+        query: Mapping[str, Any] | None = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+    ) -> Reply:
+        """Read."""
+        return _reply(
+            self._client.get(
+                API + path, query or {}, headers={**self._headers, **(headers or {})}
+            )
+        )
+
+    def post(
+        self,
+        path: str,
+        body: object = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        kind: str = "application/json",
+    ) -> Reply:
+        """Write; ``body`` is sent as JSON, bytes and text as they are."""
+        raw = body if isinstance(body, (bytes, str)) else json.dumps(body or {})
+        return _reply(
+            self._client.post(
+                API + path,
+                raw,
+                content_type=kind,
+                headers={**self._headers, **(headers or {})},
+            )
+        )
+
+    def send(self, method: str, path: str, body: object = None) -> Reply:
+        """Send a request by its method's name."""
+        return self.get(path) if method == "get" else self.post(path, body)
+
+
+@dataclass
+class World:
+    """Everybody and everything, with the keys that are shown only once."""
+
+    acme: Workspace
+    other: Workspace
+    crews: dict[str, Crew] = field(default_factory=dict)
+    agents: dict[str, Agent] = field(default_factory=dict)
+    people: dict[str, User] = field(default_factory=dict)
+    tokens: dict[str, str] = field(default_factory=dict)
+
+    def actor(self, who: str) -> Actor:
+        """Return somebody as the services know them."""
+        found = keys.authenticate(self.tokens[who])
+        assert found is not None, who
+        return found
+
+    def system(self) -> Actor:
+        """Return the house itself, in acme."""
+        return actors.system(self.acme.id)
+
+    def api(self, who: str, **headers: str) -> ApiClient:
+        """Return a client with somebody's key; ``nobody`` has none."""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return ApiClient(key=self.tokens.get(who), headers=named)
+
+    def session(self, who: str, *, csrf: bool = True) -> ApiClient:
+        """Return an API client that is signed in like a browser."""
+        return ApiClient(user=self.people[who], csrf=csrf)
+
+    def page(self, who: str) -> Client:
+        """Return a browser without scripts, signed in unless it is nobody's."""
+        client = Client()
+        if who != "nobody":
+            backend = "django.contrib.auth.backends.ModelBackend"
+            client.force_login(self.people[who], backend=backend)
+        return client
+
+    def entry(
+        self, summary: str = "Refund denied", *, by: str = "ada", **fields: Any
+    ) -> JournalEntry:
+        """Append an entry as an agent."""
+        return factories.append(self.actor(by), summary=summary, **fields)
+
+    def indexed(
+        self, summary: str = "Refund denied", *, by: str = "ada", **fields: Any
+    ) -> JournalEntry:
+        """Append an entry as an agent and embed it."""
+        row = self.entry(summary, by=by, **fields)
+        index.sweep()
+        return row
+
+
+def _people(world: World) -> None:
+    house = actors.system(world.acme.id)
+    for who, role in PEOPLE.items():
+        user, _ = tenancy.ensure_user(f"{who}@acme.example")
+        tenancy.set_member(user, role, by=house)
+        world.people[who] = user
+        issued = keys.issue_operator_key(user, role, by=house)
+        world.tokens[who] = issued.token
+    user, _ = tenancy.ensure_user("stranger@other.example")
+    theirs = actors.system(world.other.id)
+    tenancy.set_member(user, Role.ADMIN, by=theirs)
+    world.people["stranger"] = user
+    issued = keys.issue_operator_key(user, Role.ADMIN, by=theirs)
+    world.tokens["stranger"] = issued.token
+
+
+AGENTS: Final = (
+    ("acme", "support", "ada", AgentRole.AGENT),
+    ("acme", "support", "lena", AgentRole.LEAD),
+    ("acme", "billing", "bob", AgentRole.AGENT),
+    ("other", "support", "olga", AgentRole.AGENT),
+)
+
+
+def _agents(world: World) -> None:
+    for shop, crew_slug, slug, role in AGENTS:
+        house = actors.system(getattr(world, shop).id)
+        crew, _ = tenancy.ensure_crew(crew_slug, by=house)
+        name = crew_slug if shop == "acme" else f"{shop}/{crew_slug}"
+        world.crews[name] = crew
+        agent, _ = tenancy.ensure_agent(slug, crew, by=house, role=role)
+        world.agents[slug] = agent
+        world.tokens[slug] = keys.issue_agent_key(agent, by=house).token
+
+
+def _odd_keys(world: World) -> None:
+    """Keys of ada that no longer work, or work only in part."""
+    house = actors.system(world.acme.id)
+    ada = world.agents["ada"]
+    soon = timezone.now() + timedelta(days=1)
+    expired = keys.issue_agent_key(ada, by=house, name="expired", expires_at=soon)
+    past = timezone.now() - timedelta(seconds=1)
+    AgentKey.objects.filter(pk=expired.key.pk).update(expires_at=past)
+    world.tokens["expired"] = expired.token
+    revoked = keys.issue_agent_key(ada, by=house, name="revoked")
+    keys.revoke(revoked.key, by=house)
+    world.tokens["revoked"] = revoked.token
+    reader = keys.issue_agent_key(ada, by=house, scopes=[KeyScope.READ])
+    world.tokens["reader"] = reader.token
+    owner = world.people["owner"]
+    looker = keys.issue_operator_key(owner, Role.ADMIN, by=house, scopes=[KeyScope.READ])
+    world.tokens["looker"] = looker.token
+
+
+def build() -> World:
+    """Make the world through the services."""
+    acme, _ = tenancy.ensure_workspace("acme", "Acme")
+    other, _ = tenancy.ensure_workspace("other", "Other")
+    world = World(acme, other)
+    _people(world)
+    _agents(world)
+    _odd_keys(world)
+    return world
+
+
+_standing: list[World] = []
+
+
+def stand() -> None:
+    """Build the world that every test starts from."""
+    _standing[:] = [build()]
+
+
+def standing() -> World:
+    """Return the world; after a test that flushed the tables it is built again."""
+    if _standing and Workspace.objects.filter(pk=_standing[0].acme.pk).exists():
+        return copy.deepcopy(_standing[0])
+    return build()
