@@ -17,7 +17,7 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
-from episodic import engine
+from episodic import engine, relations
 from episodic.embedders.base import EmbedderError, Vectors
 from episodic.models import Embedding, EmbeddingChange, IndexState, State
 from episodic.rules import importance, policy
@@ -181,6 +181,9 @@ def _embed_rows(rows: Sequence[JournalEntry]) -> None:
         kept = [(entry_id, vector) for entry_id, vector in made if entry_id in alive]
         _keep(kept, engine_now.model)
         pg.store(kept)
+    # After the commit, so that entries of one batch see each other.
+    by_id = {row.id: row for row in rows}
+    relations.link([(by_id[entry_id], v) for entry_id, v in kept], engine_now.model)
 
 
 def _alive(entry_ids: Sequence[str]) -> set[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 
 from memory.models import JournalEntry, Workspace
 
@@ -99,3 +100,44 @@ class EmbeddingChange(models.Model):
 
     def __str__(self) -> str:
         return f"{self.id} {self.kind}"
+
+
+class MemoryRelation(models.Model):
+    """An edge between two entries, written from the newer to the older one.
+
+    It is read both ways. ``weight`` is the cosine for similar, 1 otherwise.
+    """
+
+    class Kind(models.TextChoices):
+        """What an edge says; contradicts is reserved and readable."""
+
+        SIMILAR = "similar"
+        SUPPORTS = "supports"
+        CONTRADICTS = "contradicts"
+
+    id = models.BigAutoField(primary_key=True)
+    workspace = models.ForeignKey(Workspace, models.CASCADE, db_index=False)
+    src = models.ForeignKey(
+        JournalEntry, models.CASCADE, related_name="relations_out", db_index=False
+    )
+    dst = models.ForeignKey(
+        JournalEntry, models.CASCADE, related_name="relations_in", db_index=False
+    )
+    relation = models.CharField(max_length=12, choices=Kind.choices)
+    weight = models.FloatField(default=1.0)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        db_table = "memory_relations"
+        constraints = (
+            models.UniqueConstraint(
+                fields=["workspace", "src", "dst", "relation"], name="relation_once"
+            ),
+            models.CheckConstraint(
+                condition=~Q(src=models.F("dst")), name="relation_not_to_itself"
+            ),
+        )
+        indexes = (models.Index(fields=["workspace", "dst"], name="relation_back"),)
+
+    def __str__(self) -> str:
+        return f"{self.src_id} {self.relation} {self.dst_id}"

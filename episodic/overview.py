@@ -77,7 +77,7 @@ def finding(status: backlog.Status, pulse: Pulse, name: str) -> str:
         verb = "waits" if status.pending == 1 else "wait"
         return f"{_entries(status.pending)} {verb} for a vector{_oldest(status)}"
     if not status.embeddable:
-        return "Nothing here deserves a vector yet"
+        return "No memory here can be recalled by meaning yet"
     if status.embeddable == 1:
         return "The one memory here can be recalled by meaning"
     return f"All {status.embeddable:,} memories can be recalled by meaning"

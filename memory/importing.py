@@ -189,7 +189,6 @@ def _entry(line: Line, names: Names, now: datetime) -> NewEntry:
     """Return a line as an entry that may enter the journal, or raise why not."""
     row = _object(line)
     _check_shape(row)
-    fields = {name: row.get(name) for name in ("mission_id", "trace_id", "span_id")}
     new = NewEntry(
         entry_type=row["entry_type"],
         summary=row["summary"],
@@ -198,7 +197,9 @@ def _entry(line: Line, names: Names, now: datetime) -> NewEntry:
         refs=row.get("refs") or {},
         ts=_moment(row.get("ts")),
         subjects=tuple(row.get("subjects") or ()),
-        **fields,
+        mission_id=row.get("mission_id"),
+        trace_id=row.get("trace_id"),
+        span_id=row.get("span_id"),
     )
     # Judged before names are looked up: a bad line must not leave a crew behind.
     checks.check(new, now)

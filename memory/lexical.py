@@ -231,21 +231,20 @@ def _sqlite_hits(query: WordQuery, scope: WordScope, limit: int) -> list[WordHit
 
 
 def _postgres_hits(query: WordQuery, scope: WordScope, limit: int) -> list[WordHit]:
-    groups = [" ".join(query.phrase)] if query.phrase else []
-    groups += query.terms
-    tsquery = " || ".join(
-        ["phraseto_tsquery('english', journal_fold(%s))"] * len(groups)
-    )
+    asked = "phraseto_tsquery('english', journal_fold(%s))"
+    tsquery = " || ".join([asked] * len(query.terms))
     where, params = _conditions(scope)
     sql = (
-        f"WITH asked AS (SELECT ({tsquery}) AS q)"  # noqa: S608
-        " SELECT e.id, ts_rank_cd(e.tsv, asked.q, 1) AS score"
+        f"WITH asked AS (SELECT ({tsquery}) AS q, {asked} AS phrase)"  # noqa: S608
+        " SELECT e.id, ts_rank_cd(e.tsv, asked.q, 1)"
+        " + (e.tsv @@ asked.phrase)::int AS score"
         " FROM journal_entries e, asked"
         f" WHERE e.tsv @@ asked.q AND {' AND '.join(where)}"
         " ORDER BY score DESC, e.ts DESC, e.id LIMIT %s"
     )
     with connection.cursor() as cursor:
-        cursor.execute(sql, [*groups, *params, limit])
+        phrase = " ".join(query.phrase)
+        cursor.execute(sql, [*query.terms, phrase, *params, limit])
         return [WordHit(row[0], float(row[1])) for row in cursor.fetchall()]
 
 

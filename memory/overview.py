@@ -52,6 +52,11 @@ class Activity:
     chain_length: int
     crews: tuple[CrewActivity, ...]
 
+    @property
+    def has_crews(self) -> bool:
+        """Whether anybody could write yet."""
+        return any(crew.crew_id for crew in self.crews)
+
 
 @dataclass(frozen=True, slots=True)
 class Told:

@@ -160,9 +160,9 @@ def stretch(
 def length(actor: Actor) -> Length:
     """Return how long the journal is that the actor sees, and its first moment."""
     actor.require("journal.read")
-    first = JournalEntry.objects.filter(workspace_id=actor.workspace_id)
-    moment = first.order_by("seq").values_list("recorded_at", flat=True).first()
-    return Length(queries.chain_length(actor.workspace_id), moment)
+    rows = queries.visible_entries(actor).order_by("ts")
+    since = rows.values_list("ts", flat=True).first()
+    return Length(queries.chain_length(actor.workspace_id), since)
 
 
 def authors(actor: Actor, entries: Sequence[JournalEntry]) -> dict[str, str]:

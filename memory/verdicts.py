@@ -10,9 +10,10 @@ from memory.rules import chain
 def is_linked(row: JournalEntry) -> bool:
     """Whether an entry's hash reproduces; one that is not even a hash does not."""
     try:
-        return chain.link(journal.key(), row.prev_hash, row.commitment) == row.entry_hash
+        made = chain.link(journal.key(), row.prev_hash, row.commitment)
     except ValueError:
         return False
+    return made == row.entry_hash
 
 
 def _searchable(row: JournalEntry) -> str | None:
@@ -26,10 +27,10 @@ def _searchable(row: JournalEntry) -> str | None:
 def content_fault(row: JournalEntry) -> str | None:
     """Return what was changed in an entry, None when it says what it always said."""
     if row.salt is None:
-        words_left = row.summary or row.body or row.payload or row.refs
         if row.erased_at is None:
             return "Its salt is gone."
-        return "An erased entry holds words." if words_left else None
+        left = (row.summary, row.body, row.payload_text, row.refs_text)
+        return None if left == ("", "", "{}", "{}") else "An erased entry holds words."
     if chain.commitment(bytes(row.salt), journal.content(row)) != row.commitment:
         return "Its content was changed."
     if row.erased_at is not None:

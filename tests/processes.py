@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from urllib.parse import quote
 
 from django.db import connection
 
@@ -15,12 +14,11 @@ def database_url() -> str:
     config = connection.settings_dict
     if connection.vendor == "sqlite":
         return f"sqlite:///{config['NAME']}"
-    host = quote(str(config["HOST"]), safe="")
-    port = f":{config['PORT']}" if config["PORT"] else ""
+    login = f"{config['USER']}:{config['PASSWORD']}".rstrip(":")
     if str(config["HOST"]).startswith("/"):
-        return f"postgres://{config['USER']}@{host}{port}/{config['NAME']}"
-    login = f"{config['USER']}:{config['PASSWORD']}"
-    return f"postgres://{login}@{host}{port}/{config['NAME']}"
+        return f"postgres://{login}@/{config['HOST']}/{config['NAME']}"
+    place = f"{config['HOST']}:{config['PORT']}".rstrip(":")
+    return f"postgres://{login}@{place}/{config['NAME']}"
 
 
 def start(module: str, *args: str) -> subprocess.Popen[str]:

@@ -14,7 +14,7 @@ from episodic import recall, why
 from episodic.doors import present
 from episodic.doors.forms import RecallForm
 from episodic.queries import Example
-from episodic.recall import QUERY_CHARS, Answer, Fusion, Hit, Mode, Request
+from episodic.recall import K_MAX, QUERY_CHARS, Answer, Fusion, Hit, Mode, Request
 from episodic.rules import fusion
 from episodic.why import Why
 from memory import journal, queries
@@ -22,7 +22,8 @@ from memory.models import JournalEntry
 from memory.rules import errors
 from memory.rules.actors import Actor
 
-LEAST_SHOWN: Final = 8
+LEG_SHOWN: Final = 8
+LEG_MOST: Final = 3 * K_MAX
 GAP: Final = 0.6
 # The most one leg can add: first place in reciprocal rank fusion, half in convex.
 MOST: Final = {Fusion.RRF: fusion.reciprocal(1), Fusion.CONVEX: fusion.SHARE}
@@ -110,6 +111,11 @@ class RecallPage:
         return _address(self.form, k=str(needed)) if needed else ""
 
     @property
+    def longer(self) -> str:
+        """The address that shows the legs to their ends, "" when it does."""
+        return "" if self.form.shows_legs else _address(self.form, legs="all")
+
+    @property
     def own_words(self) -> str:
         """The address that asks with the entry's own summary."""
         words = self.wondered.summary[:QUERY_CHARS] if self.wondered else ""
@@ -186,9 +192,9 @@ def _leg(rows: list[dict[str, Any]], returned: set[str]) -> list[LegRow]:
     ]
 
 
-def explore(answer: Answer) -> Explored:
-    """Return an answer taken apart."""
-    legs = present.legs(answer, max(LEAST_SHOWN, answer.request.k))
+def explore(answer: Answer, *, whole: bool = False) -> Explored:
+    """Return an answer taken apart; ``whole`` shows the legs to their ends."""
+    legs = present.legs(answer, LEG_MOST if whole else LEG_SHOWN)
     returned = {hit.entry.id for hit in answer.hits}
     rule = _rule(answer)
     hits, below = _lines(answer, rule)
@@ -278,7 +284,7 @@ def build(actor: Actor, form: RecallForm, origin: str) -> RecallPage:
         wondered = _wondered(actor, form)
     return RecallPage(
         form=form,
-        explored=explore(answer) if answer else None,
+        explored=explore(answer, whole=form.shows_legs) if answer else None,
         why=found,
         wondered=found.entry if found else wondered,
         examples=[] if answer else lists.examples(actor),

@@ -21,11 +21,14 @@ FIELD_OF: Final = {
     "bad_range": "until",
     "empty_query": "query",
 }
+UNKNOWN: Final = {"invalid_choice": "Choose one from the list."}
 Choices = list[tuple[str, Any]]
 
 
 def _choice(label: str, choices: Choices | None = None) -> forms.ChoiceField:
-    return forms.ChoiceField(label=label, required=False, choices=choices or [])
+    return forms.ChoiceField(
+        label=label, required=False, choices=choices or [], error_messages=UNKNOWN
+    )
 
 
 class RecallForm(forms.Form):
@@ -52,9 +55,13 @@ class RecallForm(forms.Form):
         label="Entry types, any when none is ticked",
         required=False,
         widget=forms.CheckboxSelectMultiple,
+        error_messages={"invalid_choice": "The journal has no such entry type."},
     )
     entry_id = forms.CharField(
         label="Entry id", required=False, max_length=entries.ID_CHARS
+    )
+    legs = forms.ChoiceField(
+        required=False, choices=[("", "short"), ("all", "all")], widget=forms.HiddenInput
     )
 
     MAIN: Final = ("query", "agent_id", "scope", "mode", "fusion", "k")
@@ -165,6 +172,11 @@ class RecallForm(forms.Form):
     def shows_more(self) -> bool:
         """Whether a field behind "More" is set."""
         return any(self.given.get(n) for n in (*self.MORE, "entry_types"))
+
+    @property
+    def shows_legs(self) -> bool:
+        """Whether the legs are shown to their ends."""
+        return self.data.get("legs") == "all"
 
     def address(self, **changes: str) -> str:
         """Return the state as a query string, with changes; "" drops a field."""

@@ -24,6 +24,8 @@ class VectorScope:
     entry_types: tuple[str, ...] = ()
     since: datetime | None = None
     until: datetime | None = None
+    # Entries that belong to no crew, for linking them among themselves.
+    only_crewless: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,12 @@ class VectorIndex(Protocol):
 
         Order is by cosine × importance; ties go to the newer entry, then the id.
         """
+        ...
+
+    def nearest(
+        self, query: NDArray[np.float32], scope: VectorScope, limit: int, least: float
+    ) -> list[Near]:
+        """Return entries by cosine alone, at least ``least``, best first."""
         ...
 
     def of(

@@ -44,6 +44,8 @@ def _conditions(scope: VectorScope) -> tuple[str, list[Any]]:
     if named:
         where.append("(" + " OR ".join(f"{column} = %s" for column in named) + ")")
         params += list(named.values())
+    if scope.only_crewless:
+        where.append("m.crew_id IS NULL")
     if scope.entry_types:
         where.append("e.entry_type = ANY(%s)")
         params.append(list(scope.entry_types))
@@ -108,6 +110,23 @@ class PgIndex:
         hits = [Near(r[0], float(r[1]), float(r[2]), float(r[3])) for r in rows]
         low, high = (float(rows[0][4]), float(rows[0][5])) if rows else (0.0, 0.0)
         return Found(hits, considered, low, high)
+
+    def nearest(
+        self, query: NDArray[np.float32], scope: VectorScope, limit: int, least: float
+    ) -> list[Near]:
+        """Return entries by cosine alone, see VectorIndex.nearest."""
+        where, params = _conditions(scope)
+        sql = (
+            f"WITH near AS ({_NEAR + where}), scored AS ({_SCORED})"  # noqa: S608
+            " SELECT entry_id, cosine, importance_score, score FROM scored"
+            " WHERE cosine >= %s ORDER BY cosine DESC, entry_id LIMIT %s"
+        )
+        with connection.cursor() as cursor:
+            cursor.execute(sql, [literal(query), *params, least, limit])
+            return [
+                Near(r[0], float(r[1]), float(r[2]), float(r[3]))
+                for r in cursor.fetchall()
+            ]
 
     def of(
         self, query: NDArray[np.float32], scope: VectorScope, entry_ids: list[str]

@@ -131,6 +131,17 @@ class ScanIndex:
         hits = [_near(view, seen, cosine, score, i) for i in best]
         return Found(hits, len(score), float(score.min()), float(score.max()))
 
+    def nearest(
+        self, query: NDArray[np.float32], scope: VectorScope, limit: int, least: float
+    ) -> list[Near]:
+        """Return entries by cosine alone, see VectorIndex.nearest."""
+        matrix, view = self._fresh(scope, len(query))
+        seen = _in_scope(matrix, view, scope)
+        cosine, score = _scores(view, seen, query)
+        close = np.flatnonzero(cosine >= least)
+        best = close[np.argsort(-cosine[close], kind="stable")][:limit]
+        return [_near(view, seen, cosine, score, int(i)) for i in best]
+
     def of(
         self, query: NDArray[np.float32], scope: VectorScope, entry_ids: list[str]
     ) -> dict[str, Near]:
@@ -171,6 +182,8 @@ def _in_scope(
     """Return the rows a scope may see; None stands for all of them."""
     columns, size = view.columns, view.size
     mask = columns.alive[:size].copy()
+    if scope.only_crewless:
+        mask &= columns.crew[:size] == -1
     whose = []
     if scope.crew_id is not None:
         whose.append(columns.crew[:size] == matrix.crews.get(scope.crew_id))

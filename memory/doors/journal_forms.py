@@ -27,7 +27,7 @@ from memory.rules.entries import Priority, Severity
 FIRST_YEAR: Final = 1970
 LAST_YEAR: Final = 9000
 BAD_MOMENT: Final = "Use a day, 2026-11-14, or a time in UTC, 2026-11-14T08:30Z."
-CURSORS: Final = ("cursor", "newer")
+FIELD_OF: Final = {"bad_range": "until"}
 
 
 class MomentField(forms.CharField):
@@ -167,24 +167,33 @@ class JournalForm(forms.Form):
         """Return an agent of the workspace."""
         return self._own("agent_id", (a.id for a in self.agents), "agent")
 
+    def _enum(self, name: str) -> str:
+        """Return a value, or several with commas, that the service knows."""
+        value = str(self.cleaned_data.get(name) or "")
+        try:
+            present.journal_filter({name: value})
+        except errors.Invalid as error:
+            raise ValidationError(error.detail, code=error.problem_code) from None
+        return value
+
+    def clean_severity(self) -> str:
+        """Return known severities."""
+        return self._enum("severity")
+
+    def clean_priority(self) -> str:
+        """Return known priorities."""
+        return self._enum("priority")
+
     def blame(self, error: errors.Invalid) -> None:
         """Put a service's refusal beside the field it is about."""
-        faults = error.fields.get("errors")
-        first = faults[0] if isinstance(faults, list) and faults else {}
-        named = {"bad_range": "until"}.get(error.problem_code)
-        name = str(first.get("field") or named or "")
-        self.add_error(name if name in self.fields else None, error.detail)
+        self.add_error(FIELD_OF.get(error.problem_code), error.detail)
 
     def wanted(self) -> JournalFilter | None:
         """Return the service's filter, None when a field is at fault."""
         if not self.is_valid():
             return None
-        try:
-            texts = {k: v if v != "" else None for k, v in self.cleaned_data.items()}
-            return present.journal_filter({**texts, "q": texts["q"] or ""})
-        except errors.Invalid as error:
-            self.blame(error)
-            return None
+        texts = {k: v if v != "" else None for k, v in self.cleaned_data.items()}
+        return present.journal_filter({**texts, "q": texts["q"] or ""})
 
     # ── For the template ─────────────────────────────────────────────────────
     @property

@@ -37,7 +37,7 @@ class Owner:
 
     def parts(self, place: Place | None = None) -> tuple[str, ...]:
         """Return the path below the vault's root, of the tree or of one file."""
-        tree = (self.crew.workspace.slug, self.crew.slug)
+        tree: tuple[str, ...] = (self.crew.workspace.slug, self.crew.slug)
         if self.agent is None:
             tree = (*tree, "shared")
         else:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from memory.files import places, quarantine, settling, versions
+from memory.files import places, quarantine, settling, vault, versions
 from memory.files.places import Owner
 from memory.files.quarantine import Held, Incoming, Refused
 from memory.models import MemoryFile, MemoryVersion
@@ -139,7 +139,7 @@ def _gate(request: Request, current: str, final: str, by: Actor) -> str:
         mode=request.mode.value,
         source=request.source,
         written_by=by.label,
-        base_sha256=versions.digest(current.encode()) if current else "",
+        base_sha256=vault.digest(current.encode()) if current else "",
     )
     if quarantine.is_blocked(incoming):
         raise Refused(why="this writer is blocked until an operator lifts it.")

@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
             name='Agent',
             fields=[
                 ('id', models.CharField(default=memory.models.ids.agent, max_length=32, primary_key=True, serialize=False)),
-                ('slug', models.CharField(max_length=64, validators=[django.core.validators.RegexValidator('^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$', 'Use lower-case letters, digits and dashes, 64 at most.')])),
+                ('slug', models.CharField(max_length=64, validators=[django.core.validators.RegexValidator('^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?\\Z', 'Use lower-case letters, digits and dashes, 64 at most.')])),
                 ('name', models.CharField(max_length=120)),
                 ('role', models.CharField(choices=[('AGENT', 'AGENT'), ('LEAD', 'LEAD')], default='AGENT', max_length=8)),
                 ('memory_walk_depth', models.PositiveSmallIntegerField(default=0)),
@@ -37,7 +37,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.CharField(default=memory.models.ids.workspace, max_length=32, primary_key=True, serialize=False)),
                 ('number', models.PositiveIntegerField(unique=True)),
-                ('slug', models.CharField(max_length=64, unique=True, validators=[django.core.validators.RegexValidator('^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$', 'Use lower-case letters, digits and dashes, 64 at most.')])),
+                ('slug', models.CharField(max_length=64, unique=True, validators=[django.core.validators.RegexValidator('^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?\\Z', 'Use lower-case letters, digits and dashes, 64 at most.')])),
                 ('name', models.CharField(max_length=120)),
                 ('settings', models.JSONField(blank=True, default=dict)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
@@ -123,7 +123,7 @@ class Migration(migrations.Migration):
             name='Crew',
             fields=[
                 ('id', models.CharField(default=memory.models.ids.crew, max_length=32, primary_key=True, serialize=False)),
-                ('slug', models.CharField(max_length=64, validators=[django.core.validators.RegexValidator('^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$', 'Use lower-case letters, digits and dashes, 64 at most.')])),
+                ('slug', models.CharField(max_length=64, validators=[django.core.validators.RegexValidator('^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?\\Z', 'Use lower-case letters, digits and dashes, 64 at most.')])),
                 ('name', models.CharField(max_length=120)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
                 ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='crews', to='memory.workspace')),

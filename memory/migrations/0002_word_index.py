@@ -49,14 +49,15 @@ SQLITE_BACK = (
     "DROP TABLE journal_fts",
 )
 
-# U+0300 to U+036F are the combining marks that NFKD splits off letters.
+# U+0300 to U+036F are the combining marks that NFKD splits off letters. Punctuation
+# becomes space, or the parser would read "order-4711" as a word and a negative number.
 POSTGRES = (
     r"""
     CREATE FUNCTION journal_fold(text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
-        SELECT regexp_replace(
+        SELECT regexp_replace(regexp_replace(
             normalize(lower($1), NFKD), '[' || U&'\0300' || '-' || U&'\036F' || ']',
-            '', 'g')
+            '', 'g'), '[!-/:-@\[-`{-~]+', ' ', 'g')
     $$
     """,
     """

@@ -13,7 +13,7 @@ from memory.models import ids
 from memory.rules.actors import PERSON_ROLES, AgentRole, Role
 
 SLUG = RegexValidator(
-    r"^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$",
+    r"^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?\Z",
     "Use lower-case letters, digits and dashes, 64 at most.",
 )
 

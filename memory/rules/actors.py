@@ -74,7 +74,7 @@ PERMISSIONS: Final[dict[str, Permission]] = {
     "index.run": _write(_OPERATORS),
     "files.read": _read(_EVERYONE),
     "files.write": _write(frozenset({*_OPERATORS, *_AGENTS})),
-    "tools.call": _write(_AGENTS),
+    "tools.call": _read(_AGENTS),
     "files.import": _write(_ADMINS),
     "quarantine.read": _read(_OPERATORS),
     "quarantine.decide": _write(_OPERATORS),

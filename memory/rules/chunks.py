@@ -13,7 +13,7 @@ _FENCE: Final = re.compile(r"^\s*(```|~~~)")
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of a file; lines count from 1, ``heading`` is like ``Refunds › Gift cards``."""
+    """A piece of a file; lines count from 1, ``heading`` is like ``Refunds › Gifts``."""
 
     heading: str
     text: str
@@ -47,37 +47,54 @@ def _pieces(line: str) -> list[str]:
     return [*parts, line]
 
 
+class _Cutter:
+    """Collects lines and closes pieces."""
+
+    def __init__(self) -> None:
+        self.found: list[Chunk] = []
+        self.headings = _Headings()
+        self._lines: list[tuple[int, str]] = []
+
+    def enter(self, level: int, title: str) -> None:
+        """Begin below a heading."""
+        self.close()
+        self.headings.enter(level, title)
+
+    def add(self, number: int, part: str) -> None:
+        """Take a line, closing the piece before it when that is full enough."""
+        size = sum(len(kept) + 1 for _, kept in self._lines)
+        blank = not part.strip()
+        if size + len(part) > CHUNK_CHARS or (blank and size > CHUNK_CHARS // 2):
+            self.close()
+        if self._lines or not blank:
+            self._lines.append((number, part))
+
+    def close(self) -> None:
+        """End the piece."""
+        body = "\n".join(part for _, part in self._lines).strip()
+        if body:
+            first, last = self._lines[0][0], self._lines[-1][0]
+            self.found.append(Chunk(str(self.headings), body, first, last))
+        self._lines.clear()
+
+
 def cut(text: str) -> list[Chunk]:
     """Return a file's pieces: none longer than 600 characters, none blank.
 
     A piece ends at a heading, at a blank line once it is half full, and at the cap.
     Every piece knows the headings above it. A ``#`` inside a code fence is no heading.
     """
-    found: list[Chunk] = []
-    headings, lines = _Headings(), list[tuple[int, str]]()
-    fenced = False
-
-    def close() -> None:
-        body = "\n".join(part for _, part in lines).strip()
-        if body:
-            found.append(Chunk(str(headings), body, lines[0][0], lines[-1][0]))
-        lines.clear()
-
+    cutter, fenced = _Cutter(), False
     for number, line in enumerate(text.splitlines(), start=1):
         fenced = fenced ^ bool(_FENCE.match(line))
         heading = None if fenced else _HEADING.match(line)
         if heading:
-            close()
-            headings.enter(len(heading[1]), heading[2])
+            cutter.enter(len(heading[1]), heading[2])
             continue
         for part in _pieces(line):
-            size = sum(len(kept) + 1 for _, kept in lines)
-            full = size + len(part) > CHUNK_CHARS
-            if full or (not part.strip() and size > CHUNK_CHARS // 2):
-                close()
-            if part.strip() or lines:
-                lines.append((number, part))
-    close()
-    if not found and str(headings):
-        found.append(Chunk(str(headings), str(headings), 1, 1))
-    return found
+            cutter.add(number, part)
+    cutter.close()
+    if not cutter.found and str(cutter.headings):
+        title = str(cutter.headings)
+        return [Chunk(title, title, 1, 1)]
+    return cutter.found

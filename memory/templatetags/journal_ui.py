@@ -8,7 +8,7 @@ import unicodedata
 from typing import Any, Final
 
 from django import template
-from django.utils.html import escape, format_html
+from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 register = template.Library()
@@ -73,3 +73,10 @@ def head(value: str, length: int = 8) -> str:
 def ends(value: str) -> str:
     """Return both ends of a hash: enough to compare two by eye."""
     return value if len(value) <= 16 else f"{value[:8]}…{value[-4:]}"
+
+
+@register.filter
+def breakable(value: str) -> SafeString:
+    """Return a dotted name that may break after its dots and underscores."""
+    parts = [(part,) for part in re.split(r"(?<=[._])", value)]
+    return format_html_join(format_html("{}", mark_safe("<wbr>")), "{}", parts)

@@ -263,7 +263,7 @@ def test_an_erased_entry_verifies_and_is_counted(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [{"payload_text": '{"new":"words"}'}, {"summary": "x"}, {"refs_text": '{"a":1}'}]
+    "words", [{"payload_text": '{"new":"words"}'}, {"payload_text": "no JSON"}, {"summary": "x"}, {"refs_text": '{"a":1}'}]
 )
 def test_words_put_into_an_erased_entry_are_noticed(
     world: World, words: dict[str, str]
@@ -308,7 +308,7 @@ def test_a_checkpoint_that_is_not_ours_covers_nothing(
     assert "gap" in {found.kind for found in report.breaks}
 
 
-@pytest.mark.parametrize("removed", [None, 7, [[1]], [["x", "y"]], {"a": 1}])
+@pytest.mark.parametrize("removed", [0, 7, [[1]], [["x", "y"]], {"a": 1}])
 def test_a_checkpoint_full_of_nonsense_covers_nothing(
     world: World, removed: object
 ) -> None:

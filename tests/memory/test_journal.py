@@ -318,6 +318,7 @@ def test_what_was_acknowledged_survives_kill_9(shared_world: World, after: int) 
     writer.send_signal(signal.SIGKILL)
     lines += writer.stdout.readlines()
     writer.wait(timeout=30)
+    writer.stdout.close()
     # The last line may be torn: it was not acknowledged in full.
     told = {line.split()[1] for line in lines if line.endswith("\n")}
     connection.close()

@@ -154,7 +154,10 @@ def _is_enough(kind: str, said: str) -> bool:
 def _gives_orders(text: str) -> bool:
     folded = normalise.normalise(View(text)).text
     chars = frozenset(
-        "".join(sentences.encode(one.words).chars for one in sentences.read(folded))
+        "".join(
+            sentences.encode(folded[start:end]).chars
+            for start, end in sentences.bounds(folded)
+        )
     )
     names = [name for name, group in _ORDER_CHARS.items() if chars & group]
     return len(names) >= _MIN_CODED and bool(re.search("[a-z]", folded))

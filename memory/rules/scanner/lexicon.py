@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache, reduce
-from operator import or_
+from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 UNKNOWN = "."
 # Nouns keep their concept at the end of a phrase: "new instructions" are instructions.
@@ -259,27 +261,17 @@ def _by_prefix(word: str) -> str | None:
     return None
 
 
-_KEYS = frozenset(LEXICON.keys)
+KEYS = frozenset(LEXICON.keys)
 
 
-def phrases_in(words: set[str]) -> int:
+def phrases_in(words: Iterable[str]) -> int:
     """The concepts of every phrase whose words are all there."""
-    found = 0
-    for key in _KEYS.intersection(words):
+    found, there = 0, frozenset(words)
+    for key in KEYS.intersection(there):
         for rest, concepts in LEXICON.keys[key]:
-            if rest <= words:
+            if rest <= there:
                 found |= concepts
     return found
-
-
-def mask(words: set[str]) -> int:
-    """Every concept that these words can express, alone or as phrases."""
-    chars = map(concept_char, words)
-    return reduce(or_, map(_char_mask, chars), 0) | phrases_in(words)
-
-
-def _char_mask(char: str) -> int:
-    return LEXICON.masks.get(char, 0)
 
 
 def bits_of(mask: int) -> list[int]:

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from memory.rules.scanner.views import View
 
 _NEGATION_REACH, _REPORT_REACH, _MAX_HITS = 6, 8, 120
-_BLOCK, _OVERLAP = 700, 250
+# Sentences that an expression may run across.
+_REACH = 3
+_EVERY = -1
 
 
 class _Phrase(NamedTuple):
@@ -31,6 +33,7 @@ class _Alternative(NamedTuple):
 
 
 class _Expression(NamedTuple):
+    rule: Rule
     needs: gate.Needs
     # (pattern, must it start a word?)
     patterns: tuple[tuple[re.Pattern[str], bool], ...]
@@ -63,7 +66,7 @@ def _expression(rule: Rule) -> _Expression:
         bounded = part.startswith(r"\b")
         body = part[2:] if bounded else part
         patterns.append((re.compile(body, re.MULTILINE), bounded))
-    return _Expression(gate.needs(rule), tuple(patterns))
+    return _Expression(rule, gate.needs(rule), tuple(patterns))
 
 
 def _index() -> dict[int, tuple[_Alternative, ...]]:
@@ -131,37 +134,72 @@ def _possible(mask: int) -> list[_Phrase]:
 
 
 def _raw(text: str) -> Iterator[Hit]:
-    seen: set[tuple[str, int]] = set()
-    for start, block in _blocks(text):
-        for hit in _in_block(block):
-            key = hit.rule.id, start + hit.start
-            if key not in seen:
-                seen.add(key)
-                yield Hit(hit.rule, start + hit.start, start + hit.end, hit.factor)
+    elsewhere = gate.elsewhere(text)
+    stretches = gate.stretches(text)
+    is_cjk = sentences.has_cjk(text)
+    phrases = [
+        (number, there)
+        for number, mask in stretches
+        if (there := _possible(_EVERY if is_cjk else mask))
+    ]
+    spans = _spans([mask | elsewhere for _, mask in stretches])
+    if not phrases and not spans:
+        return
+    bounds = sentences.bounds(text)
+    for number, there in phrases:
+        start, end = bounds[number]
+        yield from _in_sentence(start, text[start:end], there)
+    for expression, first, last in spans:
+        start, end = bounds[first][0], bounds[last][1]
+        yield from _search(expression, start, text[start:end])
 
 
-def _in_block(block: str) -> Iterator[Hit]:
-    mask = gate.mask_of(block)
-    if mask & _KEYS and _possible(mask):
-        for sentence in sentences.read(block):
-            there = _possible(sentence.mask) if sentence.mask & _KEYS else ()
-            if there:
-                yield from _in_sentence(block, sentence, there)
-    for expression in _EXPRESSIONS:
-        if gate.is_open(expression.needs, mask):
-            yield from _search(expression, block)
+def _spans(masks: list[int]) -> list[tuple[_Expression, int, int]]:
+    """Expressions and the runs of sentences in which they are worth trying."""
+    found: list[tuple[_Expression, int, int]] = []
+    last_seen: dict[str, int] = {}
+    final = len(masks) - 1
+    for number in range(len(masks)):
+        mask = masks[number]
+        for later in masks[number + 1 : number + _REACH]:
+            mask |= later
+        for expression in _open(mask):
+            name = expression.rule.id
+            end = min(number + _REACH - 1, final)
+            place = last_seen.get(name)
+            if place is not None and found[place][2] >= number:
+                found[place] = (expression, found[place][1], end)
+            else:
+                last_seen[name] = len(found)
+                found.append((expression, number, end))
+    return found
 
 
-def _in_sentence(
-    text: str, sentence: Sentence, phrases: Iterable[_Phrase]
-) -> Iterator[Hit]:
-    encoded = sentences.encode(sentence.words)
+def _open(mask: int) -> list[_Expression]:
+    """Expressions that find their literals."""
+    return [
+        one
+        for one in _EXPRESSIONS
+        if one.needs.first & mask and (not one.needs.second or one.needs.second & mask)
+    ]
+
+
+def _in_sentence(offset: int, part: str, phrases: Iterable[_Phrase]) -> Iterator[Hit]:
+    encoded = sentences.encode(part)
     for phrase in phrases:
         for match in phrase.pattern.finditer(encoded.chars):
             first, last = match.start(), match.end() - 1
-            start, end = sentences.locate(text, sentence, encoded, first, last)
+            start, end = sentences.locate(part, encoded, first, last)
             factor = _sentence_factor(phrase.rule, encoded.chars, first)
-            yield Hit(phrase.rule, start, end, factor)
+            yield Hit(phrase.rule, offset + start, offset + end, factor)
+
+
+def _search(expression: _Expression, offset: int, part: str) -> Iterator[Hit]:
+    for pattern, bounded in expression.patterns:
+        for match in pattern.finditer(part):
+            start = match.start()
+            if not (bounded and start and part[start - 1].isalnum()):
+                yield Hit(expression.rule, offset + start, offset + match.end())
 
 
 def _sentence_factor(rule: Rule, chars: str, first: int) -> float:
@@ -174,30 +212,3 @@ def _sentence_factor(rule: Rule, chars: str, first: int) -> float:
     if not _ASKS.isdisjoint(chars[:2]):
         factor *= context.asked()
     return factor
-
-
-def _blocks(text: str) -> Iterator[tuple[int, str]]:
-    """Overlapping stretches, cut between paragraphs or sentences where possible."""
-    size, start = len(text), 0
-    while start < size:
-        end = start + _BLOCK
-        if end < size:
-            end = _cut(text, start + _BLOCK // 3, end)
-        yield start, text[start : end + _OVERLAP]
-        start = end
-
-
-def _cut(text: str, low: int, high: int) -> int:
-    for mark in ("\n\n", ". ", "\n", " "):
-        place = text.rfind(mark, low, high)
-        if place > 0:
-            return place + len(mark)
-    return high
-
-
-def _search(expression: _Expression, block: str) -> Iterator[Hit]:
-    for pattern, bounded in expression.patterns:
-        for match in pattern.finditer(block):
-            start = match.start()
-            if not (bounded and start and block[start - 1].isalnum()):
-                yield Hit(expression.needs.rule, start, match.end())

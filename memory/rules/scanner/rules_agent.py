@@ -33,7 +33,7 @@ RULES = (
         r"(?:\| ?(?:ba)?sh|-d |--data|/upload|base64)"
         r"|\b(?:curl|wget)\b[^\n]{0,200}\b(?:at the (?:end|start) of|before|after) (?:each"
         r"|every)\b",
-        needs=("curl", "wget", " nc ", "bash -c", "powershell", "base64"),
+        needs=("curl", "wget", " nc ", " bash ", "powershell", "base64"),
     ),
     Rule(
         "tool_abuse.before_tool",
@@ -53,7 +53,7 @@ RULES = (
             "before",
             "after",
             "instead",
-            "in place",
+            " place ",
             "deprecated",
             "replaced",
             "each",
@@ -74,23 +74,24 @@ RULES = (
         r"[^\n]{0,160}(?:\bbefore (?:you|answering|replying)|@|\bfirst\b|\bimmediately\b)"
         r"|\b(?:run|call|execute) `?(?:memory|secrets?|users?|tenants?|db)\.[a-z_]{2,30}"
         r"[^\n]{0,60}(?:all|tenant|dump|json|secret)",
-        needs=("_", "memory.", "secret", "user", "tenant", "db."),
+        needs=(" call ", " invoke ", " use ", " run ", "execute", "trigger"),
         also=(
-            "send_",
-            "delete_",
-            "transfer_",
-            "forward_",
-            "export_",
-            "share_",
-            "remove_",
-            "drop_",
-            "update_",
-            "write_",
-            "memory.",
+            " send ",
+            " delete ",
+            " transfer ",
+            " forward ",
+            " export ",
+            " share ",
+            " remove ",
+            " drop ",
+            " update ",
+            " write ",
+            " memory ",
             "secret",
-            "users.",
-            "tenant",
-            "db.",
+            " users ",
+            " user ",
+            " tenant",
+            " db ",
         ),
     ),
     Rule(
@@ -128,8 +129,28 @@ RULES = (
         r"\b(?:pip3?|uv|npm|pnpm|yarn|gem|cargo|go|apt|poetry)\b[^\n]{0,80}"
         r"(?:index-url|registry|source|find-links|trusted-host)[= ]{1,2}"
         r"(?:http://|\d{1,3}\.\d{1,3}\.)(?!localhost|127\.)",
-        needs=("index-url", "registry", "source", "find-links", "trusted-host"),
-        also=("http://", "=1", "=2", " 1", " 2", "=8", " 8"),
+        needs=(
+            "index-url",
+            "registry",
+            " source ",
+            "find-links",
+            "trusted-host",
+            "trusted",
+            " index ",
+        ),
+        also=(
+            " pip ",
+            " pip3 ",
+            " uv ",
+            " npm ",
+            " pnpm ",
+            " yarn ",
+            " gem ",
+            " cargo ",
+            " go ",
+            " apt ",
+            " poetry ",
+        ),
     ),
     Rule(
         "tool_abuse.load_remote",
@@ -167,7 +188,7 @@ RULES = (
         r">>\s{0,3}[~/\w.${}-]{0,60}authorized_keys|\|\s{0,3}crontab -(?!\S)"
         r"(?<!\| crontab -)|>>\s{0,3}[~/\w.${}-]{0,40}\.(?:bashrc|zshrc|profile)\b"
         r"[^\n]{0,40}(?:curl|http)",
-        needs=("authorized_keys", "crontab", "rc", ".profile"),
+        needs=("authorized_keys", "crontab", "bashrc", "zshrc", ".profile"),
     ),
     Rule(
         "role_play.unrestricted",
@@ -222,14 +243,14 @@ RULES = (
         r"ahora eres|ora sei|agora voc. .)\b",
         needs=(
             "now",
-            "no longer",
-            "going to",
+            "longer",
+            "going",
             "nun",
             "jetzt",
             "sormais",
             "maintenant",
             "ahora",
-            "ora sei",
+            " sei ",
             "agora",
         ),
     ),
@@ -247,7 +268,7 @@ RULES = (
         r"as|play|pretend|impersonate|roleplay)|quiero que act.es|je veux que tu)",
         needs=(
             "want",
-            "would like",
+            " like ",
             "let's",
             "dass",
             "pretend",
@@ -271,16 +292,7 @@ RULES = (
         r"else\b[^.\n]{0,9}\.? do not|\b(?:answer|respond to) (?:every|each|all) "
         r"questions? with\b|\band (?:just )?say\b",
         needs=("reply", "respond", "answer", "say", "print", "output", "antwort"),
-        also=(
-            "only",
-            "just",
-            "nothing else",
-            "nichts",
-            "every",
-            "each",
-            " all ",
-            "and say",
-        ),
+        also=("only", "just", "nothing", "nichts", "every", "each", " all ", " say "),
     ),
     Rule(
         "role_play.exact_words",
@@ -298,16 +310,20 @@ RULES = (
         r"with (?:only )?the (?:single )?(?:word|phrase) |\b(?:respond|reply|answer) to (?:all"
         r"|every|any|each) (?:\w+ )?(?:questions?|messages?|requests?)(?: \w+){0,4} with "
         r"[:\"'“]|\boutput the word\b",
-        needs=("reply", "respond", "answer", "say", "print", "output", "write"),
+        needs=("reply", "respond", "answer", " say ", "print", "output", " write "),
         also=(
-            "word",
-            "phrase",
-            "text",
-            "sentence",
-            "with",
-            "following",
+            " only ",
+            " just ",
+            "simply",
             "exactly",
-            '"',
+            " word ",
+            "words",
+            "phrase",
+            "nothing",
+            "every",
+            "each",
+            " all ",
+            " any ",
         ),
     ),
     Rule(
@@ -322,7 +338,7 @@ RULES = (
         r"\b(?:do not|don't|never) break character\b|\bstay in character\b|\bmy first "
         r"(?:request|sentence|command|suggestion) is\b|\bmein(?:e)? erste[rs]? (?:befehl|"
         r"satz|anfrage)\b",
-        needs=("explanations", "keine", "character", "my first", "mein"),
+        needs=("explanations", "keine", "character", " first ", "mein"),
     ),
     Rule(
         "role_play.jailbreak_name",
@@ -341,7 +357,19 @@ RULES = (
         r"|\byou are (?:dan|stan|dude|aim|evilbot|an? (?:ai|assistant|chatbot)[^.\n]{0,40}"
         r"(?:dan|anything))\b|\bjailbr(?:eak|oken)\b[^.\n]{0,60}\b(?:you|confirm|prompt|"
         r"mode)\b[^.\n]{0,30}\b(?:not allowed|answer|must|will)|\[(?:🔓|dan|jailbreak)",
-        needs=("anything", "mode", "you are ", "jailbr", "[dan", "[🔓", "[jail"),
+        needs=(
+            "anything",
+            " mode ",
+            " dan ",
+            " stan ",
+            " dude ",
+            " aim ",
+            "evilbot",
+            "jailbr",
+            " ai ",
+            "assistant",
+            "chatbot",
+        ),
     ),
     Rule(
         "role_play.affirmative_start",
@@ -357,15 +385,14 @@ RULES = (
         r"answer) with [\"'“]?(?:i'm sorry|i am sorry|i cannot|i can't)"
         r"|\bsure, here(?:'s| is| are)\b[^\n]{0,200}\b(?:never (?:ever )?deviate|"
         r"hypothetical|fictional)",
-        needs=("start", "begin", "never say", "sorry", "cannot", "can't", "sure, here"),
+        needs=("start", "begin", " never ", "sorry", "cannot", "can't", " sure "),
         also=(
             "sure",
             "absolutely",
-            "of course",
+            " course ",
             "certainly",
             "cannot",
             "can't",
-            "can not",
             "sorry",
         ),
     ),

@@ -1,0 +1,80 @@
+"""``manage.py bootstrap``: a workspace and its admin, as often as you like."""
+
+from __future__ import annotations
+
+import json
+import os
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError
+
+from crewship_memory import founding
+from crewship_memory.founding import Founded
+from memory.rules import errors
+
+
+class Command(BaseCommand):
+    """Make a workspace with an admin; what exists already is left alone."""
+
+    help = "Make a workspace and its admin; safe to run again."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare which workspace and who."""
+        parser.add_argument("--workspace", metavar="SLUG")
+        parser.add_argument("--email", metavar="ADDR")
+        parser.add_argument(
+            "--password-env",
+            metavar="NAME",
+            help="environment variable that holds the password",
+        )
+        parser.add_argument("--json", action="store_true", dest="as_json")
+
+    def handle(self, **options: Any) -> None:
+        """Found, and say what there is now."""
+        for name in ("workspace", "email"):
+            if not options[name]:
+                raise CommandError(f"--{name} is missing.")
+        password = self._password(options["password_env"])
+        try:
+            found = founding.found(options["workspace"], options["email"], password)
+        except (errors.HouseError, ValidationError) as error:
+            raise CommandError(str(error)) from None
+        answer = _answer(found)
+        if options["as_json"]:
+            self.stdout.write(json.dumps(answer))
+        else:
+            self._tell(answer)
+
+    def _password(self, name: str | None) -> str | None:
+        if name is None:
+            return None
+        password = os.environ.get(name, "")
+        if not password:
+            raise CommandError(f"The environment variable {name} is empty or not set.")
+        return password
+
+    def _tell(self, answer: dict[str, Any]) -> None:
+        self.stdout.write(f"Workspace {answer['workspace']} ({answer['workspace_id']})")
+        self.stdout.write(f"Admin     {answer['email']} ({answer['user_id']})")
+        if answer["login_link"]:
+            self.stdout.write(f"Sign in   {answer['login_link']}")
+
+
+def _answer(found: Founded) -> dict[str, Any]:
+    """Return what there is; a link only for who has no password to sign in with."""
+    user = found.user
+    link = None if user.has_usable_password() else founding.login_link(user)
+    return {
+        "workspace": found.workspace.slug,
+        "workspace_id": found.workspace.id,
+        "email": user.email,
+        "user_id": user.id,
+        "created": {
+            "workspace": found.made_workspace,
+            "user": found.made_user,
+            "membership": found.made_member,
+        },
+        "login_link": link,
+    }

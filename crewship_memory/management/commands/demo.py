@@ -1,0 +1,41 @@
+"""``manage.py demo``: five weeks in the life of an outdoor-gear shop, once."""
+
+from __future__ import annotations
+
+import json
+import time
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from crewship_memory import demo_loader, founding
+
+
+class Command(BaseCommand):
+    """Load the demo workspace unless it is there already."""
+
+    help = "Load the demo workspace, once; print a login link for its admin."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the output."""
+        parser.add_argument("--json", action="store_true", dest="as_json")
+
+    def handle(self, *, as_json: bool, **_options: Any) -> None:
+        """Load and tell."""
+        started = time.perf_counter()
+        loaded = demo_loader.load()
+        answer = {
+            "workspace": loaded.workspace.slug,
+            "workspace_id": loaded.workspace.id,
+            "entries": loaded.entries,
+            "seconds": round(time.perf_counter() - started, 2),
+            "email": loaded.admin.email,
+            "login_link": founding.login_link(loaded.admin),
+        }
+        if as_json:
+            self.stdout.write(json.dumps(answer))
+            return
+        was = f"{loaded.entries} entries" if loaded.entries else "was there already"
+        self.stdout.write(f"Workspace {loaded.workspace.slug}: {was}")
+        self.stdout.write(f"Sign in as {loaded.admin.email}: {answer['login_link']}")

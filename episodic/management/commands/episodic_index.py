@@ -1,0 +1,109 @@
+"""``manage.py episodic_index``: embed what waits, now."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from django.core.management.base import CommandError
+from django_rich.management import RichCommand
+from rich.progress import Progress
+
+from episodic import backlog, index
+from episodic.index import Report, Watch
+from memory.models import Workspace
+from memory.rules.actors import Actor, system
+
+SLICE: Final = 512
+
+
+def _actor(workspace: Workspace) -> Actor:
+    return system(workspace.id, "episodic_index")
+
+
+def _pending(workspace: Workspace) -> int:
+    return backlog.status(workspace.id, by=_actor(workspace)).pending
+
+
+def everything(limit: int | None, watch: Watch) -> Report:
+    """Sweep until nothing waits that can be embedded now."""
+    report = Report()
+    while limit is None or report.indexed < limit:
+        left = SLICE if limit is None else min(SLICE, limit - report.indexed)
+        one = index.sweep(limit=left, watch=watch)
+        report.add(one)
+        if not one.indexed:
+            break
+    return report
+
+
+def of_workspace(workspace: Workspace, limit: int | None, watch: Watch) -> Report:
+    """Embed what waits in one workspace, also what was set back for later."""
+    report = Report()
+    while _pending(workspace) and (limit is None or report.indexed < limit):
+        left = SLICE if limit is None else min(SLICE, limit - report.indexed)
+        one = backlog.run(workspace.id, by=_actor(workspace), limit=left)
+        report.add(one)
+        watch(one.indexed)
+        if not one.indexed:
+            break
+    return report
+
+
+class Command(RichCommand):
+    """Keep the index by hand: the clock's job, without waiting for it."""
+
+    help = "Embed every entry that waits. Exit 1 when some could not be embedded."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare how much, and where."""
+        parser.add_argument("--workspace", metavar="SLUG", help="default: all of them")
+        parser.add_argument("--limit", type=int, metavar="N", help="embed N at most")
+        parser.add_argument("--json", action="store_true", dest="as_json")
+
+    def handle(self, *, limit: int | None, as_json: bool, **options: Any) -> None:
+        """Embed, show progress on a terminal, sum up."""
+        shops = self._workspaces(options["workspace"])
+        total = sum(_pending(shop) for shop in shops)
+        show = self.console.is_terminal and not as_json
+        with self._bar(min(total, limit or total), show=show) as watch:
+            if options["workspace"]:
+                report = of_workspace(shops[0], limit, watch)
+            else:
+                report = everything(limit, watch)
+        left = sum(_pending(shop) for shop in shops)
+        self._tell(report, left, as_json=as_json)
+        if report.failed:
+            raise CommandError(f"{report.failed} entries could not be embedded.")
+
+    def _workspaces(self, slug: str | None) -> list[Workspace]:
+        if slug is None:
+            return list(Workspace.objects.all())
+        found = list(Workspace.objects.filter(slug=slug))
+        if not found:
+            raise CommandError(f"There is no workspace {slug!r}.")
+        return found
+
+    @contextmanager
+    def _bar(self, total: int, *, show: bool) -> Iterator[Callable[[int], None]]:
+        if not show:
+            yield lambda _done: None
+            return
+        with Progress(console=self.console, transient=True) as progress:
+            bar = progress.add_task("embedding", total=total)
+            yield lambda done: progress.advance(bar, done)
+
+    def _tell(self, report: Report, left: int, *, as_json: bool) -> None:
+        answer = {
+            "indexed": report.indexed,
+            "skipped": report.skipped,
+            "failed": report.failed,
+            "pending": left,
+        }
+        if as_json:
+            self.stdout.write(json.dumps(answer))
+        else:
+            self.stdout.write(f"{report.indexed} embedded, {left} left")

@@ -1,0 +1,127 @@
+"""A question to recall: what it may ask, what its legs found, how long it took."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from episodic import engine
+from episodic.scopes import Reach
+from episodic.vectors.base import Found, VectorScope
+from memory.lexical import WordHit, WordQuery
+from memory.rules import errors
+
+K_MAX: Final = 50
+K_DEFAULT: Final = 5
+LEG_LEAST: Final = 50
+QUERY_CHARS: Final = 4_000
+
+
+class Mode(StrEnum):
+    """Which legs answer."""
+
+    HYBRID = "hybrid"
+    DENSE = "dense"
+    SPARSE = "sparse"
+
+
+class Fusion(StrEnum):
+    """How two legs become one list."""
+
+    RRF = "rrf"
+    CONVEX = "convex"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One recall; ``k`` outside 1..50 is clamped, the API refuses it before."""
+
+    query: str
+    scope: str | None = None
+    crew_id: str | None = None
+    agent_id: str | None = None
+    k: int = K_DEFAULT
+    mode: Mode = Mode.HYBRID
+    fusion: Fusion = Fusion.RRF
+    entry_types: tuple[str, ...] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+    min_score: float | None = None
+    walk_depth: int | None = None
+    explain: bool = False
+    mark: bool = True
+
+
+@dataclass(slots=True)
+class Timings:
+    """Milliseconds per stage."""
+
+    embed: float = 0.0
+    dense: float = 0.0
+    sparse: float = 0.0
+    fuse: float = 0.0
+    load: float = 0.0
+    total: float = 0.0
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Add the time of a block to a stage."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            spent = (time.perf_counter() - start) * 1000
+            setattr(self, name, round(getattr(self, name) + spent, 3))
+
+
+@dataclass(slots=True)
+class Legs:
+    """What both legs found before fusion."""
+
+    dense: Found = field(default_factory=lambda: Found([], 0))
+    words: list[WordHit] = field(default_factory=list)
+    asked: WordQuery = field(default_factory=lambda: WordQuery((), (), ()))
+    degraded: str | None = None
+    vector: NDArray[np.float32] | None = None
+
+    @property
+    def dense_ids(self) -> list[str]:
+        """The dense leg, best first."""
+        return [near.entry_id for near in self.dense.hits]
+
+    @property
+    def word_ids(self) -> list[str]:
+        """The word leg, best first."""
+        return [hit.entry_id for hit in self.words]
+
+
+def check(request: Request) -> Request:
+    """Return the request with ``k`` clamped; raise Invalid for an impossible one."""
+    if not request.query.strip():
+        raise errors.Invalid("query must not be empty.", code="empty_query")
+    if len(request.query) > QUERY_CHARS:
+        raise errors.TooLarge(what="query", limit=QUERY_CHARS, size=len(request.query))
+    if request.since and request.until and request.since > request.until:
+        raise errors.Invalid("since lies after until.", code="bad_range")
+    return replace(request, k=min(K_MAX, max(1, request.k)))
+
+
+def vector_scope(request: Request, seen: Reach) -> VectorScope:
+    """Return what the dense leg may search."""
+    return VectorScope(
+        workspace_id=seen.workspace_id,
+        model=engine.embedder().model,
+        crew_id=seen.crew_id,
+        agent_id=seen.agent_id,
+        entry_types=request.entry_types,
+        since=request.since,
+        until=request.until,
+    )

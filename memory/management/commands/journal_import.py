@@ -1,0 +1,91 @@
+"""``manage.py journal_import``: JSON lines into the journal."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from django.core.management.base import CommandError
+from django_rich.management import RichCommand
+from rich.progress import Progress
+
+from memory import importing, tenancy
+from memory.importing import Line
+from memory.models import Workspace
+from memory.rules import errors
+from memory.rules.actors import system
+
+STDIN: Final = "-"
+
+
+@contextmanager
+def opened(name: str) -> Iterator[tuple[BinaryIO, int | None]]:
+    """Open a file, or standard input; with its size when it has one."""
+    if name == STDIN:
+        yield sys.stdin.buffer, None
+        return
+    try:
+        file = Path(name).open("rb")  # noqa: SIM115  (closed below)
+    except OSError as error:
+        raise CommandError(f"Cannot read {name}: {error.strerror}.") from None
+    with file:
+        yield file, Path(name).stat().st_size or None
+
+
+class Command(RichCommand):
+    """Append entries from JSON lines; report the bad ones and go on."""
+
+    help = "Import journal entries, one JSON object a line. Exit 1 if any was refused."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare what to read and where to."""
+        parser.add_argument("file", metavar="FILE|-")
+        parser.add_argument("--workspace", metavar="SLUG")
+        parser.add_argument(
+            "--create", action="store_true", help="make workspace, crews and agents"
+        )
+
+    def handle(self, *, file: str, create: bool, **options: Any) -> None:
+        """Import, show progress on a terminal, sum up."""
+        if not options["workspace"]:
+            raise CommandError("--workspace is missing.")
+        workspace = self._workspace(options["workspace"], create=create)
+        with opened(file) as (source, size):
+            report = importing.append(
+                importing.read_lines(source),
+                by=system(workspace.id, "import"),
+                tell=self._tell,
+                create=create,
+                watch=lambda lines: self._watched(lines, size),
+            )
+        self.stdout.write(f"{report.appended} entries imported into {workspace.slug}")
+        if report.refused:
+            raise CommandError(f"{report.refused} lines were refused.")
+
+    def _workspace(self, slug: str, *, create: bool) -> Workspace:
+        found = Workspace.objects.filter(slug=slug).first()
+        if found is None and create:
+            try:
+                found, _made = tenancy.ensure_workspace(slug)
+            except errors.HouseError as error:
+                raise CommandError(error.detail) from None
+        if found is None:
+            raise CommandError(f"There is no workspace {slug!r}; --create makes it.")
+        return found
+
+    def _tell(self, number: int, reason: str) -> None:
+        self.stderr.write(f"line {number}: {reason}")
+
+    def _watched(self, lines: Iterable[Line], size: int | None) -> Iterable[Line]:
+        if not self.console.is_terminal:
+            yield from lines
+            return
+        with Progress(console=self.console, transient=True) as progress:
+            bar = progress.add_task("importing", total=size)
+            for line in lines:
+                yield line
+                progress.advance(bar, line.size)

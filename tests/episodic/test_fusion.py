@@ -1,0 +1,68 @@
+"""Two ranked lists made one."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from episodic.rules import fusion
+
+LEG = st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=8)
+
+
+def order(scores: dict[str, float]) -> str:
+    """Return the ids, best first."""
+    return "".join(sorted(scores, key=lambda e: (-scores[e], e)))
+
+
+def test_the_worked_example_of_the_document() -> None:
+    scores = fusion.rrf(["abc", "bd"])
+    assert order(scores) == "badc"
+    assert scores["b"] == pytest.approx(1 / 62 + 1 / 61)
+    assert [round(scores[e], 5) for e in "badc"] == [0.03252, 0.01639, 0.01613, 0.01587]
+
+
+def test_empty_legs() -> None:
+    assert fusion.rrf([]) == fusion.rrf([[], []]) == {}
+    assert order(fusion.rrf(["ab", ""])) == "ab"
+
+
+@given(LEG, LEG)
+def test_neither_leg_comes_first(left: list[str], right: list[str]) -> None:
+    assert fusion.rrf([left, right]) == pytest.approx(fusion.rrf([right, left]))
+
+
+@given(LEG, LEG)
+def test_a_better_rank_never_scores_less(left: list[str], right: list[str]) -> None:
+    scores = fusion.rrf([left, right])
+    assert set(scores) == {*left, *right}
+    for leg in (left, right):
+        only = [e for e in leg if e not in (set(left) & set(right))]
+        assert all(scores[a] > scores[b] for a, b in zip(only, only[1:], strict=False))
+
+
+def test_convex_is_half_and_half_of_what_is_normalised() -> None:
+    scores = fusion.convex(
+        {"a": 0.8, "b": 0.4}, {"b": 6.0, "c": 3.0}, lowest=0.0, highest=0.8
+    )
+    assert scores == pytest.approx({"a": 0.5, "b": 0.25 + 0.5, "c": 0.25})
+
+
+def test_convex_with_one_leg_or_one_entry() -> None:
+    assert fusion.convex({}, {}, lowest=0, highest=0) == {}
+    assert fusion.convex({"a": 0.3}, {}, lowest=0.3, highest=0.3) == {"a": 0.5}
+    assert fusion.convex({}, {"a": 0.0}, lowest=0, highest=0) == {"a": 0.5}
+
+
+@given(
+    st.dictionaries(st.sampled_from("abcd"), st.floats(-1, 1)),
+    st.dictionaries(st.sampled_from("cdef"), st.floats(0, 50)),
+)
+def test_convex_scores_lie_in_the_unit(
+    dense: dict[str, float], said: dict[str, float]
+) -> None:
+    low, high = min(dense.values(), default=0.0), max(dense.values(), default=0.0)
+    scores = fusion.convex(dense, said, lowest=low, highest=high)
+    assert set(scores) == {*dense, *said}
+    assert all(-1e-9 <= score <= 1 + 1e-9 for score in scores.values())

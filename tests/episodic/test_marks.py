@@ -1,0 +1,120 @@
+"""Counting what was recalled: exactly, off the request path, never lost silently."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from django.db import DatabaseError, connections
+
+from episodic import index, recall
+from episodic.marks import Marks, marks
+from episodic.models import Embedding
+from episodic.recall import Mode, Request
+from tests import factories
+from tests.world import World
+
+
+def counts(world: World) -> dict[str, int]:
+    """Return what is counted, by summary."""
+    rows = Embedding.objects.filter(reference_count__gt=0, workspace=world.acme)
+    return dict(rows.values_list("entry__summary", "reference_count"))
+
+
+def test_exactly_what_was_returned_is_counted(world: World) -> None:
+    factories.append_many(world.actor("ada"), [f"refund {n}" for n in range(30)])
+    index.sweep()
+    answer = recall.ask(Request(query="refund", k=4), by=world.actor("ada"))
+    assert counts(world) == {}
+    assert marks.flush() == 4
+    assert counts(world) == {hit.entry.summary: 1 for hit in answer.hits}
+    assert marks.flush() == 0
+
+
+def test_explaining_counts_what_was_returned_and_not_what_was_below(world: World) -> None:
+    factories.append_many(world.actor("ada"), [f"refund {n}" for n in range(9)])
+    index.sweep()
+    answer = recall.ask(Request(query="refund", k=2, explain=True), by=world.actor("ada"))
+    assert len(answer.below) == 7
+    marks.flush()
+    assert set(counts(world)) == {hit.entry.summary for hit in answer.hits}
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_every_mode_counts(world: World, mode: Mode) -> None:
+    world.indexed("refund")
+    recall.ask(Request(query="refund", mode=mode), by=world.actor("ada"))
+    marks.flush()
+    assert counts(world) == {"refund": 1}
+
+
+def test_not_when_asked_not_to(world: World) -> None:
+    world.indexed("refund")
+    recall.ask(Request(query="refund", mark=False), by=world.actor("ada"))
+    assert marks.flush() == 0
+
+
+def test_many_recalls_add_up(world: World) -> None:
+    world.indexed("refund")
+    for _ in range(3):
+        recall.ask(Request(query="refund"), by=world.actor("ada"))
+    assert marks.flush() == 3
+    assert counts(world) == {"refund": 3}
+    row = Embedding.objects.get(reference_count=3)
+    assert row.last_referenced_at is not None
+
+
+def test_an_entry_without_an_embedding_is_nothing_to_count(world: World) -> None:
+    world.entry("refund")
+    recall.ask(Request(query="refund"), by=world.actor("ada"))
+    marks.flush()
+    assert counts(world) == {}
+
+
+def test_what_could_not_be_written_is_tried_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = world.indexed("refund")
+    marks.add([row.id])
+    with monkeypatch.context() as patch:
+        def locked(*_args: object) -> None:
+            raise DatabaseError("database is locked")
+
+        patch.setattr(index, "mark_referenced", locked)
+        assert marks.flush() == 0
+    marks.add([row.id])
+    assert marks.flush() == 2
+    assert counts(world) == {"refund": 2}
+
+
+def test_the_thread_writes_by_itself(
+    shared_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("episodic.marks.EVERY_SECONDS", 0.01)
+    row = shared_world.indexed("refund")
+    fresh = Marks()
+    fresh.add([row.id])
+    fresh.add([row.id])
+    assert fresh._thread is not None
+    fresh._thread.join(timeout=5)
+    assert not fresh._thread.is_alive()
+    assert counts(shared_world) == {"refund": 2}
+    fresh.add([row.id])
+    assert fresh._thread.is_alive()
+    fresh._thread.join(timeout=5)
+    connections.close_all()
+    assert counts(shared_world) == {"refund": 3}
+
+
+def test_marks_from_many_threads_are_all_there() -> None:
+    fresh = Marks()
+    fresh._thread = threading.main_thread()
+    workers = [
+        threading.Thread(target=lambda: [fresh.add(["a", "b"]) for _ in range(200)])
+        for _ in range(4)
+    ]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert fresh._counts == {"a": 800, "b": 800}

@@ -1,0 +1,143 @@
+"""Keys: shown once, recognised, limited, expired, revoked, never above the member."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from memory import keys, tenancy
+from memory.models import AgentKey, JournalEntry, Membership, OperatorKey, User
+from memory.rules import errors
+from memory.rules.actors import AgentRole, KeyScope, Role
+from tests.world import World
+
+
+def test_a_key_is_long_and_only_its_digest_rests(world: World) -> None:
+    issued = keys.issue_agent_key(world.agents["ada"], by=world.actor("owner"))
+    assert issued.token.startswith("cmk_")
+    assert len(issued.token) == 47
+    row = AgentKey.objects.filter(pk=issued.key.pk).values().get()
+    assert issued.token not in str(row)
+    assert issued.token[12:] not in str(list(JournalEntry.objects.values()))
+    assert row["prefix"] == issued.token[:12]
+
+
+def test_an_agents_key_is_the_agent(world: World) -> None:
+    actor = keys.authenticate(world.tokens["lena"])
+    assert actor is not None
+    assert (actor.role, actor.agent_role) == (Role.AGENT, AgentRole.LEAD)
+    assert (actor.id, actor.crew_id) == (world.agents["lena"].id, world.crews["support"].id)
+    assert actor.workspace_id == world.acme.id
+
+
+@pytest.mark.parametrize(
+    "token", ["", "cmk_", "cmk_" + "x" * 43, "x", "cmk_é", "cmk_" + "x" * 200, "cmk_\x00"]
+)
+def test_nobody_is_behind_a_made_up_key(world: World, token: str) -> None:
+    assert keys.authenticate(token) is None
+
+
+@pytest.mark.parametrize("who", ["expired", "revoked"])
+def test_a_key_that_ended_opens_nothing(world: World, who: str) -> None:
+    assert keys.authenticate(world.tokens[who]) is None
+    assert AgentKey.objects.get(digest=keys.digest(world.tokens[who])).state == who
+
+
+def test_a_revoked_key_is_useless_at_once_and_stays_so(world: World) -> None:
+    owner = world.actor("owner")
+    issued = keys.issue_agent_key(world.agents["ada"], by=owner)
+    keys.revoke(issued.key, by=owner)
+    assert keys.authenticate(issued.token) is None
+    when = AgentKey.objects.get(pk=issued.key.pk).revoked_at
+    keys.revoke(issued.key, by=owner)
+    assert AgentKey.objects.get(pk=issued.key.pk).revoked_at == when
+    told = JournalEntry.objects.filter(
+        entry_type="key.revoked", summary__contains=issued.key.prefix
+    )
+    assert told.count() == 1
+
+
+def test_the_last_use_is_written_at_most_once_a_minute(world: World) -> None:
+    key = AgentKey.objects.get(digest=keys.digest(world.tokens["ada"]))
+    keys.authenticate(world.tokens["ada"])
+    key.refresh_from_db()
+    first = key.last_used_at
+    assert first is not None
+    keys.authenticate(world.tokens["ada"])
+    key.refresh_from_db()
+    assert key.last_used_at == first
+    early = first - timedelta(seconds=61)
+    AgentKey.objects.filter(pk=key.pk).update(last_used_at=early)
+    keys.authenticate(world.tokens["ada"])
+    key.refresh_from_db()
+    assert key.last_used_at is not None
+    assert key.last_used_at >= first
+
+
+@pytest.mark.parametrize(
+    ("member", "key", "acts"),
+    [
+        (Role.ADMIN, Role.ADMIN, Role.ADMIN),
+        (Role.ADMIN, Role.OPERATOR, Role.OPERATOR),
+        (Role.ADMIN, Role.VIEWER, Role.VIEWER),
+        (Role.OPERATOR, Role.ADMIN, Role.VIEWER),
+        (Role.OPERATOR, Role.OPERATOR, Role.OPERATOR),
+        (Role.OPERATOR, Role.COMPLIANCE, Role.VIEWER),
+        (Role.COMPLIANCE, Role.OPERATOR, Role.VIEWER),
+        (Role.VIEWER, Role.ADMIN, Role.VIEWER),
+    ],
+)
+def test_a_key_never_exceeds_the_membership_of_today(
+    world: World, member: Role, key: Role, acts: Role
+) -> None:
+    user = world.people["compliance"]
+    issued = keys.issue_operator_key(user, key, by=world.actor("owner"))
+    Membership.objects.filter(user=user).update(role=member.value)
+    actor = keys.authenticate(issued.token)
+    assert actor is not None
+    assert actor.role is acts
+
+
+def test_who_left_or_was_switched_off_has_no_key_any_more(world: World) -> None:
+    User.objects.filter(pk=world.people["viewer"].pk).update(is_active=False)
+    assert keys.authenticate(world.tokens["viewer"]) is None
+    member = Membership.objects.get(user=world.people["operator"])
+    tenancy.remove_member(member, by=world.actor("owner"))
+    assert keys.authenticate(world.tokens["operator"]) is None
+
+
+@pytest.mark.parametrize("who", ["operator", "compliance", "viewer", "ada", "looker"])
+def test_only_admins_issue_and_revoke(world: World, who: str) -> None:
+    actor = world.actor(who)
+    with pytest.raises(errors.Forbidden):
+        keys.issue_agent_key(world.agents["ada"], by=actor)
+    with pytest.raises(errors.Forbidden):
+        keys.issue_operator_key(world.people["viewer"], Role.ADMIN, by=actor)
+    with pytest.raises(errors.Forbidden):
+        keys.revoke(AgentKey.objects.filter(workspace=world.acme)[0], by=actor)
+
+
+def test_an_admin_of_another_workspace_finds_nothing_here(world: World) -> None:
+    stranger = world.actor("stranger")
+    with pytest.raises(errors.NotFound):
+        keys.issue_agent_key(world.agents["ada"], by=stranger)
+    with pytest.raises(errors.NotFound):
+        keys.issue_operator_key(world.people["viewer"], Role.ADMIN, by=stranger)
+    with pytest.raises(errors.NotFound):
+        keys.revoke(OperatorKey.objects.filter(workspace=world.acme)[0], by=stranger)
+
+
+def test_an_expiry_in_the_past_is_a_mistake(world: World) -> None:
+    with pytest.raises(errors.Invalid):
+        keys.issue_agent_key(
+            world.agents["ada"], by=world.actor("owner"), expires_at=timezone.now()
+        )
+
+
+def test_a_limited_key_says_what_it_may(world: World) -> None:
+    actor = world.actor("reader")
+    assert actor.scopes == {KeyScope.READ}
+    assert actor.can("journal.read")
+    assert not actor.can("journal.append")

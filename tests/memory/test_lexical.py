@@ -1,0 +1,265 @@
+"""The word index: user text stays text, tenants stay apart, words are found."""
+
+from __future__ import annotations
+
+import unicodedata
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memory import journal, lexical
+from memory.lexical import WordScope
+from memory.models import JournalEntry
+from tests import factories
+from tests.world import World
+
+HOSTILE = [
+    '"',
+    '""',
+    "\"unbalanced",
+    "a AND b OR NOT c",
+    "NEAR(a b, 3)",
+    "summary : x",
+    "{summary body} : x",
+    "^refund",
+    "refund*",
+    "refund + x",
+    "(((",
+    "-refund",
+    "a\x00b",
+    "'; DROP TABLE journal_entries; --",
+    "🚀🔥",
+    "\u202erefund",
+    "%s %(x)s {0}",
+    "\\",
+    "x" * 10_000,
+    "refund " * 1_500,
+    " ".join(f"w{n}" for n in range(3_000)),
+]
+
+
+def ids(world: World, text: str, **scope: object) -> list[str]:
+    """Return what a question finds in acme, best first."""
+    wanted = WordScope(world.acme.id, **scope)  # type: ignore[arg-type]
+    query = lexical.ask(world.acme.id, text)
+    return [hit.entry_id for hit in lexical.rank(query, wanted, 50)]
+
+
+def listed(world: World, text: str, workspace_id: str = "") -> set[str]:
+    """Return what the search box of the journal finds."""
+    found = lexical.matching(workspace_id or world.acme.id, text)
+    if found is None:
+        return set()
+    rows = JournalEntry.objects.filter(docid__in=found)
+    return set(rows.values_list("pk", flat=True))
+
+
+# ── Hostile text ─────────────────────────────────────────────────────────────
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_text_is_a_query_language(world: World, text: str) -> None:
+    world.entry("refund for a lost receipt")
+    assert len(ids(world, text)) <= 1
+    assert len(listed(world, text)) <= 1
+
+
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(text=st.text(max_size=80))
+def test_any_text_can_be_asked_and_found_again(world: World, text: str) -> None:
+    row = world.entry(("note " + text.replace("\x00", " ")).strip())
+    assert row.id in ids(world, f"note {text}")
+    assert row.id in listed(world, "note")
+    JournalEntry.objects.filter(pk=row.pk).delete()
+    assert row.id not in ids(world, f"note {text}")
+
+
+def test_text_without_a_word_matches_nothing(world: World) -> None:
+    world.entry("***")
+    for text in ("", "***", '""', "🚀", "_"):
+        assert ids(world, text) == []
+        assert listed(world, text) == set()
+
+
+# ── Words ────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("Rozhodnutí padlo", "rozhodnuti"),
+        ("rozhodnuti padlo", "Rozhodnutí"),
+        ("ROZHODNUTÍ PADLO", "rozhodnutí"),
+        ("Žurnálu věříme", "zurnalu"),
+        ("Überweisung fehlt", "uberweisung"),
+        ("the deployment failed", "deployments"),
+        ("customers were refunding", "refund"),
+        ("order-4711 lost", "4711"),
+        ("snake_case_name", "case"),
+        ("日本 語", "日本"),
+        (unicodedata.normalize("NFD", "příkaz"), "příkaz"),
+        ("příkaz", unicodedata.normalize("NFD", "příkaz")),
+    ],
+)
+def test_accents_case_and_endings_do_not_matter(
+    world: World, said: str, asked: str
+) -> None:
+    row = world.entry(said)
+    world.entry("something else entirely")
+    assert ids(world, asked) == [row.id]
+    assert listed(world, asked) == {row.id}
+
+
+def test_words_of_the_payload_are_found_and_its_keys_are_not(world: World) -> None:
+    row = world.entry("x", payload={"question": "where is my parcel", "list": [["deep"]]})
+    assert ids(world, "parcel") == ids(world, "deep") == [row.id]
+    assert ids(world, "question") == []
+
+
+def test_the_search_box_wants_every_word_and_recall_any(world: World) -> None:
+    both = world.entry("lost receipt in March")
+    one = world.entry("lost parcel in April")
+    assert listed(world, "lost receipt") == {both.id}
+    assert ids(world, "lost receipt") == [both.id, one.id]
+
+
+def test_a_quoted_part_is_a_phrase(world: World) -> None:
+    right = world.entry("the lost receipt was found")
+    world.entry("the receipt of a lost parcel")
+    assert listed(world, '"lost receipt"') == {right.id}
+
+
+def test_the_exact_phrase_comes_first(world: World) -> None:
+    world.entry("approved limit refund raised refund approved")
+    exact = world.entry("refund limit approved")
+    world.entry("limit limit limit approved")
+    assert ids(world, "refund limit approved")[0] == exact.id
+
+
+def test_stop_words_are_left_out_and_named(world: World) -> None:
+    asked = lexical.ask(world.acme.id, "why was the refund denied")
+    assert asked.terms == ("refund", "denied")
+    assert asked.dropped == ("why", "was", "the")
+
+
+def test_at_most_thirty_two_terms_are_asked(world: World) -> None:
+    asked = lexical.ask(world.acme.id, " ".join(f"w{n}" for n in range(40)))
+    assert len(asked.terms) == lexical.MAX_TERMS
+    assert len(asked.dropped) == 8
+
+
+@pytest.mark.sqlite
+def test_in_a_large_workspace_common_terms_are_dropped(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lexical, "PRUNE_FROM", 10)
+    monkeypatch.setattr(lexical, "BUDGET", 5)
+    factories.append_many(world.actor("ada"), [f"refund number {n}" for n in range(20)])
+    rare = world.entry("refund of a zeppelin")
+    asked = lexical.ask(world.acme.id, "refund zeppelin")
+    assert (asked.terms, asked.dropped) == (("zeppelin",), ("refund",))
+    assert ids(world, "refund zeppelin") == [rare.id]
+    assert lexical.ask(world.acme.id, "refund").terms == ("refund",)
+
+
+# ── The index follows the entries ────────────────────────────────────────────
+def test_changing_and_deleting_an_entry_changes_the_index(world: World) -> None:
+    row = world.entry("zeppelin")
+    JournalEntry.objects.filter(pk=row.pk).update(summary="submarine", body="torpedo")
+    assert listed(world, "zeppelin") == set()
+    assert listed(world, "submarine") == listed(world, "torpedo") == {row.id}
+    JournalEntry.objects.filter(pk=row.pk).delete()
+    assert listed(world, "submarine") == set()
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            cursor.execute("INSERT INTO journal_fts(journal_fts) VALUES('integrity-check')")
+
+
+def test_words_that_hit_are_told_per_entry(world: World) -> None:
+    first, second = world.entry("lost receipt"), world.entry("lost parcel")
+    theirs = world.entry("lost receipt", by="olga")
+    found = lexical.words_that_hit(
+        world.acme.id,
+        ["lost", "receipts", "zeppelin"],
+        {row.id: row.docid for row in (first, second, theirs)},
+    )
+    assert found == {
+        first.id: ["lost", "receipts"],
+        second.id: ["lost"],
+        theirs.id: [],
+    }
+
+
+# ── Whose words ──────────────────────────────────────────────────────────────
+def test_another_workspaces_words_are_never_found(world: World) -> None:
+    mine = world.entry("zeppelin secret")
+    theirs = world.entry("zeppelin secret", by="olga")
+    assert ids(world, "zeppelin") == [mine.id]
+    assert listed(world, "zeppelin") == {mine.id}
+    assert listed(world, "zeppelin", world.other.id) == {theirs.id}
+
+
+def test_row_numbers_of_two_workspaces_never_meet(world: World) -> None:
+    low, high = lexical.docids(world.acme.id)
+    other_low, other_high = lexical.docids(world.other.id)
+    assert high < other_low or other_high < low
+    row = world.entry()
+    assert low <= row.docid <= high
+
+
+@pytest.mark.sqlite
+def test_frequencies_are_counted_inside_the_workspace(world: World) -> None:
+    world.entry("zeppelin", by="ada")
+    for _ in range(3):
+        world.entry("zeppelin", by="olga")
+    counted = lexical.frequencies.of(world.acme.id, ["zeppelin"], 100)
+    assert counted == {"zeppelin": 1}
+
+
+def test_crew_and_agent_are_either_or(world: World) -> None:
+    ada = world.entry("zeppelin", by="ada")
+    lena = world.entry("zeppelin", by="lena")
+    bob = world.entry("zeppelin", by="bob")
+    crew, agent = world.crews["support"].id, world.agents["bob"].id
+    assert set(ids(world, "zeppelin")) == {ada.id, lena.id, bob.id}
+    assert set(ids(world, "zeppelin", crew_id=crew)) == {ada.id, lena.id}
+    assert set(ids(world, "zeppelin", agent_id=agent)) == {bob.id}
+    both = ids(world, "zeppelin", crew_id=crew, agent_id=agent)
+    assert set(both) == {ada.id, lena.id, bob.id}
+
+
+def test_only_what_is_embedded_is_recalled_unless_asked_otherwise(world: World) -> None:
+    loud = world.entry("zeppelin")
+    quiet = world.entry("zeppelin", entry_type="exec.output_chunk")
+    assert ids(world, "zeppelin") == [loud.id]
+    assert set(ids(world, "zeppelin", embeddable_only=False)) == {loud.id, quiet.id}
+    chunks = ids(
+        world, "zeppelin", entry_types=("exec.output_chunk",), embeddable_only=False
+    )
+    assert chunks == [quiet.id]
+
+
+def test_both_ends_of_a_range_are_in_it(world: World) -> None:
+    when = timezone.now().replace(microsecond=123_000) - timedelta(days=1)
+    row = world.entry("zeppelin", ts=when)
+    tick = timedelta(milliseconds=1)
+    assert ids(world, "zeppelin", since=when, until=when) == [row.id]
+    assert ids(world, "zeppelin", since=when + tick) == []
+    assert ids(world, "zeppelin", until=when - tick) == []
+
+
+def test_an_erased_entry_leaves_the_index(world: World) -> None:
+    row = world.entry("zeppelin", payload={"text": "dirigible"})
+    JournalEntry.objects.filter(pk=row.pk).update(summary="", body="", salt=None)
+    assert ids(world, "zeppelin") == ids(world, "dirigible") == []
+
+
+def test_the_limit_holds(world: World) -> None:
+    factories.append_many(world.actor("ada"), ["zeppelin"] * 5)
+    query = lexical.ask(world.acme.id, "zeppelin")
+    assert len(lexical.rank(query, WordScope(world.acme.id), 3)) == 3
+    assert journal.key()

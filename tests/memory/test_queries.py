@@ -1,0 +1,236 @@
+"""Lists and access: every filter, counts, pages, and whose things they are."""
+
+from __future__ import annotations
+
+import itertools
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memory import journal, queries
+from memory.models import JournalEntry
+from memory.queries import JournalFilter
+from memory.rules import errors
+from memory.rules.entries import Priority, Severity
+from tests import factories
+from tests.world import World
+
+NOON = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def full(world: World) -> World:
+    """A journal in which every filter has something to find and to leave out."""
+    world.entry("one lost receipt", ts=NOON, mission_id="m1", trace_id="t1")
+    world.entry(
+        "two parcels", by="lena", ts=NOON + timedelta(hours=1), severity=Severity.ERROR
+    )
+    row = world.entry(
+        "three receipts",
+        by="bob",
+        ts=NOON + timedelta(hours=2),
+        entry_type="llm.call",
+        subjects=("Jan Novák", "jan@x.example"),
+    )
+    journal.prioritise(row, Priority.PIN, "", by=world.actor("operator"))
+    world.entry("lost receipt elsewhere", by="olga", ts=NOON)
+    return world
+
+
+def found(world: World, who: str = "operator", **wanted: Any) -> set[str]:
+    """Return the summaries of what agents wrote that somebody finds."""
+    rows = queries.filtered(world.actor(who), JournalFilter(**wanted))
+    agents = rows.filter(ts__lt=datetime(2026, 2, 1, tzinfo=UTC))
+    assert rows.count() == len(list(rows))
+    return {row.summary.split()[0] for row in agents}
+
+
+# ── Filters ──────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize(
+    ("wanted", "summaries"),
+    [
+        ({}, {"one", "two", "three"}),
+        ({"q": "receipt"}, {"one", "three"}),
+        ({"q": "LOST receipts"}, {"one"}),
+        ({"q": '"lost receipt"'}, {"one"}),
+        ({"q": "***"}, set()),
+        ({"q": "   "}, {"one", "two", "three"}),
+        ({"mission_id": "m1"}, {"one"}),
+        ({"mission_id": "m2"}, set()),
+        ({"trace_id": "t1"}, {"one"}),
+        ({"entry_type": ("llm.call",)}, {"three"}),
+        ({"entry_type": ("llm.call", "peer.escalation")}, {"one", "two", "three"}),
+        ({"exclude_entry_type": ("llm.call",)}, {"one", "two"}),
+        ({"severity": ("error",)}, {"two"}),
+        ({"severity": ("info", "error")}, {"one", "two", "three"}),
+        ({"priority": ("pin",)}, {"three"}),
+        ({"priority": ("normal",)}, {"one", "two"}),
+        ({"since": NOON + timedelta(hours=1)}, {"two", "three"}),
+        ({"until": NOON + timedelta(hours=1)}, {"one", "two"}),
+        ({"since": NOON, "until": NOON}, {"one"}),
+        ({"subject": "JAN NOVAK"}, {"three"}),
+        ({"subject": "jan@x.example"}, {"three"}),
+        ({"subject": "jan"}, set()),
+    ],
+)
+def test_each_filter_alone(
+    full: World, wanted: dict[str, Any], summaries: set[str]
+) -> None:
+    assert found(full, **wanted) == summaries
+
+
+def test_crew_and_agent_filters(full: World) -> None:
+    assert found(full, crew_id=full.crews["support"].id) == {"one", "two"}
+    assert found(full, agent_id=full.agents["bob"].id) == {"three"}
+
+
+def test_filters_combine_by_and(full: World) -> None:
+    bits: list[dict[str, Any]] = [
+        {"q": "receipt"},
+        {"crew_id": full.crews["support"].id},
+        {"mission_id": "m1"},
+        {"entry_type": ("peer.escalation",)},
+        {"exclude_entry_type": ("llm.call",)},
+        {"severity": ("info",)},
+        {"priority": ("normal",)},
+        {"since": NOON},
+        {"until": NOON + timedelta(hours=2)},
+    ]
+    alone = [found(full, **bit) for bit in bits]
+    for (i, left), (j, right) in itertools.combinations(enumerate(bits), 2):
+        assert found(full, **left, **right) == alone[i] & alone[j]
+
+
+def test_a_range_that_ends_before_it_begins_is_invalid(world: World) -> None:
+    with pytest.raises(errors.Invalid) as caught:
+        found(world, since=NOON, until=NOON - timedelta(seconds=1))
+    assert caught.value.problem_code == "bad_range"
+
+
+# ── Whose ────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize(
+    ("who", "summaries"),
+    [
+        ("viewer", {"one", "two", "three"}),
+        ("ada", {"one", "two"}),
+        ("bob", {"three"}),
+        ("stranger", {"lost"}),
+        ("olga", {"lost"}),
+    ],
+)
+def test_everybody_finds_their_own(full: World, who: str, summaries: set[str]) -> None:
+    assert found(full, who) == summaries
+
+
+def test_an_agent_does_not_name_another_crew_or_its_agents(full: World) -> None:
+    for wanted in (
+        {"crew_id": full.crews["billing"].id},
+        {"crew_id": full.crews["other/support"].id},
+        {"agent_id": full.agents["bob"].id},
+        {"agent_id": full.agents["olga"].id},
+        {"agent_id": "agent_0000000000000000"},
+    ):
+        with pytest.raises(errors.NotFound):
+            found(full, "ada", **wanted)
+
+
+def test_missing_and_not_yours_are_one_answer(full: World) -> None:
+    theirs = JournalEntry.objects.filter(workspace=full.other).latest("seq")
+    operator = full.actor("operator")
+    messages = set()
+    for entry_id in (theirs.id, "j_0000000000000000", ""):
+        with pytest.raises(errors.NotFound) as caught:
+            queries.entry(operator, entry_id)
+        messages.add((caught.value.detail, str(caught.value.fields)))
+    assert len(messages) == 1
+
+
+def test_an_agent_cannot_open_another_crews_entry(full: World) -> None:
+    theirs = full.entry(by="bob")
+    with pytest.raises(errors.NotFound):
+        queries.entry(full.actor("ada"), theirs.id)
+    assert queries.entry(full.actor("bob"), theirs.id) == theirs
+
+
+def test_lists_of_crews_and_agents_end_at_the_crew_or_the_workspace(world: World) -> None:
+    assert {c.slug for c in queries.crews(world.actor("viewer"))} == {"support", "billing"}
+    assert [c.slug for c in queries.crews(world.actor("ada"))] == ["support"]
+    viewer = [a.slug for a in queries.agents(world.actor("viewer"))]
+    assert viewer == ["bob", "lena", "ada"]
+    assert [a.slug for a in queries.agents(world.actor("ada"))] == ["lena", "ada"]
+
+
+# ── Pages ────────────────────────────────────────────────────────────────────
+def walk(world: World, limit: int, **wanted: Any) -> list[list[str]]:
+    """Return the ids of every page."""
+    actor, wants = world.actor("operator"), JournalFilter(**wanted)
+    pages, cursor = [], None
+    while True:
+        page = queries.journal_page(actor, wants, limit=limit, cursor=cursor)
+        pages.append([row.id for row in page.entries])
+        cursor = page.next_cursor
+        if cursor is None:
+            return pages
+
+
+@settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    offsets=st.lists(st.integers(0, 3), min_size=0, max_size=12),
+    limit=st.integers(1, 13),
+)
+def test_pages_hold_every_entry_once_newest_first(
+    world: World, offsets: list[int], limit: int
+) -> None:
+    JournalEntry.objects.filter(entry_type="test.page").delete()
+    for offset in offsets:
+        when = NOON + timedelta(milliseconds=offset)
+        world.entry(ts=when, entry_type="test.page")
+    pages = walk(world, limit, entry_type=("test.page",))
+    told = [entry_id for page in pages for entry_id in page]
+    rows = JournalEntry.objects.filter(entry_type="test.page")
+    assert told == list(rows.order_by("-ts", "-seq").values_list("pk", flat=True))
+    assert all(len(page) == limit for page in pages[:-1])
+
+
+def test_an_exactly_full_last_page_has_no_cursor(world: World) -> None:
+    factories.append_many(world.actor("ada"), ["a", "b"], entry_type="test.page")
+    assert len(walk(world, 2, entry_type=("test.page",))) == 1
+
+
+def test_entries_written_meanwhile_do_not_disturb_older_pages(world: World) -> None:
+    rows = factories.append_many(world.actor("ada"), "abcd", entry_type="test.page")
+    actor, wanted = world.actor("operator"), JournalFilter(entry_type=("test.page",))
+    first = queries.journal_page(actor, wanted, limit=2)
+    world.entry("late", entry_type="test.page")
+    second = queries.journal_page(actor, wanted, limit=2, cursor=first.next_cursor)
+    assert [row.id for row in second.entries] == [rows[1].id, rows[0].id]
+    assert second.next_cursor is None
+
+
+def test_a_cursor_of_another_question_or_workspace(world: World) -> None:
+    factories.append_many(world.actor("ada"), "abc")
+    actor = world.actor("operator")
+    cursor = queries.journal_page(actor, JournalFilter(), limit=1).next_cursor
+    with pytest.raises(errors.Invalid):
+        queries.journal_page(actor, JournalFilter(q="a"), limit=1, cursor=cursor)
+    with pytest.raises(errors.NotFound):
+        queries.journal_page(
+            world.actor("stranger"), JournalFilter(), limit=1, cursor=cursor
+        )
+
+
+# ── Around one entry ─────────────────────────────────────────────────────────
+def test_an_entry_knows_its_neighbours_in_the_chain(world: World) -> None:
+    first, second, third = (world.entry() for _ in range(3))
+    place = queries.entry_place(second)
+    assert (place.previous, place.following, place.verdict) == (first, third, "holds")
+    assert queries.entry_place(third).following is None
+    first_of_all = JournalEntry.objects.get(workspace=world.acme, seq=1)
+    assert queries.entry_place(first_of_all).previous is None
