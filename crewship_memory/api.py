@@ -11,25 +11,15 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, URLResolver
 from ninja import NinjaAPI
 from ninja.openapi.schema import OpenAPISchema
-from ninja.throttling import AuthRateThrottle
 
 from crewship_memory import problems
 from crewship_memory.auth import KeyOrSession
 from crewship_memory.body import StrictParser
+from crewship_memory.throttle import KeyThrottle
 from episodic.doors.api import router as episodic_router
 from memory.doors.api import router as journal_router
 from memory.doors.api import workspace_router
 from memory.rules import errors
-from memory.rules.actors import Actor
-
-
-class KeyThrottle(AuthRateThrottle):
-    """Counts requests per key, or per person."""
-
-    def get_cache_key(self, request: HttpRequest) -> str:
-        """Return the counter's name."""
-        actor: Actor = request.auth  # type: ignore[attr-defined]
-        return f"throttle_{actor.key_id or actor.id}"
 
 
 def known_queries(run: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:

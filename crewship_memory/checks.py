@@ -1,1 +1,102 @@
 """System checks with hints; `manage.py check` and `doctor` run them."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from typing import Any, Final
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Tags, Warning, register
+
+from episodic import engine
+
+OLDEST_SQLITE: Final = (3, 38, 0)
+WORKERS: Final = "WEB_CONCURRENCY"
+
+
+def _is_sqlite() -> bool:
+    return str(settings.DATABASES["default"]["ENGINE"]).endswith("sqlite3")
+
+
+@register(Tags.files)
+def data_folder_is_writable(**_kwargs: Any) -> list[CheckMessage]:
+    """Nothing works without a place to keep things."""
+    folder = settings.DATA_DIR
+    if os.access(folder, os.W_OK | os.X_OK):
+        return []
+    hint = "Give it to the user this process runs as, or set CREWSHIP_DATA_DIR."
+    return [Error(f"{folder} cannot be written to.", hint=hint, id="crewship.E001")]
+
+
+def _has_fts5() -> bool:
+    with sqlite3.connect(":memory:") as memory:
+        rows = memory.execute("SELECT 1 FROM pragma_module_list WHERE name = 'fts5'")
+        return rows.fetchone() is not None
+
+
+@register(Tags.compatibility)
+def sqlite_can_search(**_kwargs: Any) -> list[CheckMessage]:
+    """SQLite must be new enough, with FTS5; PostgreSQL is asked by `doctor`."""
+    if not _is_sqlite():
+        return []
+    found: list[CheckMessage] = []
+    if sqlite3.sqlite_version_info < OLDEST_SQLITE:
+        told = f"SQLite {sqlite3.sqlite_version} is too old."
+        hint = "3.38 is the oldest that will do; use a newer Python build."
+        found.append(Error(told, hint=hint, id="crewship.E002"))
+    if not _has_fts5():
+        hint = "Use a Python whose SQLite was built with FTS5, or PostgreSQL."
+        found.append(Error("SQLite has no FTS5.", hint=hint, id="crewship.E003"))
+    return found
+
+
+@register(Tags.compatibility)
+def embedder_is_configured(**_kwargs: Any) -> list[CheckMessage]:
+    """A setting that names no embedder shows here and not at the first question."""
+    try:
+        engine.embedder()
+    except ValueError as error:
+        hint = "See CREWSHIP_EMBEDDER, CREWSHIP_LOCAL_MODEL and OLLAMA_HOST."
+        return [Error(str(error), hint=hint, id="crewship.E004")]
+    return []
+
+
+@register(Tags.security)
+def hosts_are_named(**_kwargs: Any) -> list[CheckMessage]:
+    """A wildcard lets anyone choose the address in our links."""
+    if settings.DEBUG or "*" not in settings.ALLOWED_HOSTS:
+        return []
+    told = "CREWSHIP_ALLOWED_HOSTS allows every host."
+    hint = "Name the hosts that people and agents use."
+    return [Warning(told, hint=hint, id="crewship.W001")]
+
+
+@register(Tags.compatibility)
+def several_processes_share_a_broker(**_kwargs: Any) -> list[CheckMessage]:
+    """Rate limits and tasks live in the process unless there is Redis."""
+    several = os.environ.get(WORKERS, "1").strip() not in ("", "0", "1")
+    if settings.REDIS_URL or not several:
+        return []
+    told = f"{WORKERS} asks for several processes, and there is no REDIS_URL."
+    hint = "Each would count rate limits alone and no worker would hear of appends."
+    return [Warning(told, hint=hint, id="crewship.W002")]
+
+
+@register(Tags.files)
+def data_folder_is_private(**_kwargs: Any) -> list[CheckMessage]:
+    """Keys and memories rest in it."""
+    folder = settings.DATA_DIR
+    if not folder.exists() or not folder.stat().st_mode & 0o007:
+        return []
+    told = f"Everybody on this machine can look into {folder}."
+    return [Warning(told, hint=f"chmod 700 {folder}", id="crewship.W003")]
+
+
+@register(Tags.security, deploy=True)
+def traffic_is_encrypted(**_kwargs: Any) -> list[CheckMessage]:
+    """Keys and cookies must not travel in the clear."""
+    if settings.HTTPS:
+        return []
+    hint = "Put a proxy with TLS in front and set CREWSHIP_HTTPS=1."
+    return [Warning("CREWSHIP_HTTPS is off.", hint=hint, id="crewship.W004")]

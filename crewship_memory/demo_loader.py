@@ -76,9 +76,7 @@ def _entry(told: DemoEntry, agent: Agent) -> NewEntry:
     for name in ("crew", "agent", "priority"):
         del fields[name]
     fields["severity"] = Severity(told.severity)
-    return NewEntry(
-        **fields, crew_id=agent.crew_id, agent_id=agent.id, as_agent=True
-    )
+    return NewEntry(**fields, crew_id=agent.crew_id, agent_id=agent.id, as_agent=True)
 
 
 def _prioritise(

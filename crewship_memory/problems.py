@@ -163,11 +163,14 @@ def declare(document: OpenAPISchema) -> OpenAPISchema:
 
 
 def _of_http(error: HttpError) -> errors.HouseError:
-    kinds = {401: errors.Unauthenticated, 404: errors.NotFound, 413: errors.TooLarge}
+    if isinstance(error.__cause__, errors.HouseError):
+        # Ninja wraps what the body's reader raised.
+        return error.__cause__
+    kinds = {401: errors.Unauthenticated, 404: errors.NotFound}
     kind = kinds.get(error.status_code)
     if kind is None:
         return BadRequest()
-    return kind(str(error))
+    return kind()
 
 
 def install(api: NinjaAPI) -> None:

@@ -12,6 +12,7 @@ import os
 import selectors
 import signal
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from gunicorn.workers.gthread import TConn, ThreadWorker
 
 from crewship_memory import metrics
 
+BRIEF_SECONDS: Final = 0.25
 PATIENCE_SECONDS: Final = 15.0
 BODY_SECONDS: Final = 60.0
 BODY_BYTES: Final = 32 * 1024 * 1024
@@ -77,7 +79,13 @@ def _why(address: Address, error: OSError) -> str:
 
 
 class PatientSocket(socket.socket):
-    """A connection that waits for its client, but not for ever."""
+    """A connection that waits for its client, but not for ever.
+
+    While it waits it holds a thread. Half of the threads may wait long; once they do,
+    other clients that stall are cut off at once, so that the rest keep being served.
+    """
+
+    waiters: threading.BoundedSemaphore
 
     def setblocking(self, flag: bool, /) -> None:  # noqa: FBT001  (socket's own)
         """Let "blocking" mean a limit, so that a stalled client frees its thread."""
@@ -85,10 +93,25 @@ class PatientSocket(socket.socket):
 
     def recv(self, size: int, flags: int = 0, /) -> bytes:
         """Read; a client that stalls counts as one that hung up."""
+        self.settimeout(BRIEF_SECONDS)
         try:
             return super().recv(size, flags)
         except TimeoutError:
-            raise ConnectionResetError(errno.ECONNRESET, "stalled") from None
+            return self._recv_late(size, flags)
+        finally:
+            self.settimeout(PATIENCE_SECONDS)
+
+    def _recv_late(self, size: int, flags: int) -> bytes:
+        stalled = ConnectionResetError(errno.ECONNRESET, "stalled")
+        if not self.waiters.acquire(blocking=False):
+            raise stalled
+        self.settimeout(PATIENCE_SECONDS)
+        try:
+            return super().recv(size, flags)
+        except TimeoutError:
+            raise stalled from None
+        finally:
+            self.waiters.release()
 
 
 class Quiet(Logger):  # type: ignore[misc]  # gunicorn is untyped
@@ -104,6 +127,11 @@ class Quiet(Logger):  # type: ignore[misc]  # gunicorn is untyped
 
 class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn is untyped
     """Gunicorn's threaded worker without a parent."""
+
+    def init_process(self) -> None:
+        """Count who waits; then everything of gunicorn's own, until the end."""
+        self.waiters = threading.BoundedSemaphore(max(1, self.cfg.threads // 2))
+        super().init_process()
 
     def is_parent_alive(self) -> bool:
         """Nobody forked us; whoever started the shell may leave."""
@@ -127,6 +155,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn is untyped
                 return
             raise
         patient = PatientSocket(fileno=client.detach())
+        patient.waiters = self.waiters
         conn = TConn(self.cfg, patient, where, listener.getsockname())
         conn.timeout = time.monotonic() + self.cfg.keepalive
         self.nr_conns += 1

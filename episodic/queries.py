@@ -1,4 +1,4 @@
-"""Lists for the pages of the first floor: what waits for the index, what to ask first."""
+"""Lists for the first floor's pages: what waits for the index, what to ask first."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from typing import Final
 
 from django.db.models import Q
 
-from episodic import backlog, engine
-from episodic.backlog import Status
-from episodic.embedders.base import Pulse
+from episodic import engine, overview
 from episodic.models import Embedding, State
 from memory import queries
 from memory.models import JournalEntry
@@ -40,22 +38,19 @@ class Waiting:
 class IndexPage:
     """How complete the index is, whether the embedder answers, and what waits."""
 
-    status: Status
-    embedder: str
-    pulse: Pulse
+    card: overview.Card
     waiting: list[Waiting]
 
     @property
     def rest(self) -> int:
         """How many wait beyond the ones listed."""
-        return max(0, self.status.pending + self.status.failed - len(self.waiting))
+        status = self.card.status
+        return max(0, status.pending + status.failed - len(self.waiting))
 
     @property
-    def share(self) -> float | None:
-        """Indexed of embeddable, 0..100; None while nothing is embeddable."""
-        if not self.status.embeddable:
-            return None
-        return 100 * self.status.indexed / self.status.embeddable
+    def can_embed(self) -> bool:
+        """Whether there is an embedder that an index run could ask."""
+        return self.card.embedder.name != overview.NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +84,7 @@ def waiting(actor: Actor, limit: int = WAITING_SHOWN) -> list[Waiting]:
 
 def index_page(actor: Actor) -> IndexPage:
     """Return everything about the index of the actor's workspace."""
-    status = backlog.status(actor.workspace_id, by=actor)
-    return IndexPage(status, engine.embedder().name, engine.pulse(), waiting(actor))
+    return IndexPage(overview.card(actor), waiting(actor))
 
 
 def _question(summary: str) -> str:

@@ -79,7 +79,7 @@ def _as_agent(
 
 
 def _as_person(scope: str | None, crew_id: str | None, by: Actor) -> Reach:
-    if crew_id is not None:
+    if crew_id is not None and scope != Scope.OWN:
         crew = queries.crew(by, crew_id)
         return Reach(by.workspace_id, Scope.CREW_SHARED.value, crew.id)
     if scope is not None:

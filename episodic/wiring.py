@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from episodic import tasks
+from episodic import recall, tasks
 from episodic.models import Embedding, State
 from episodic.rules import policy
 from memory import journal, ranking
 from memory.models import JournalEntry
-from memory.ranking import EmbeddingState
+from memory.ranking import EmbeddingState, Question, Recalled
+from memory.rules.actors import Actor
 
 
 class Hybrid:
@@ -32,6 +33,20 @@ class Hybrid:
         """Return the embedding state of each entry, by entry id."""
         rows = Embedding.objects.defer("vector").in_bulk([e.id for e in entries])
         return {e.id: _state(e, rows.get(e.id)) for e in entries}
+
+    def recall(self, question: Question, *, by: Actor) -> list[Recalled]:
+        """Rank by words and meaning; what is shown here counts as no use of it."""
+        request = recall.Request(
+            query=question.query,
+            scope=question.scope,
+            crew_id=question.crew_id,
+            agent_id=question.agent_id,
+            k=question.limit,
+            entry_types=question.entry_types,
+            mark=False,
+        )
+        hits = recall.ask(request, by=by).hits
+        return [Recalled(hit.entry, hit.score, hit.via) for hit in hits]
 
 
 def _state(entry: JournalEntry, row: Embedding | None) -> EmbeddingState:

@@ -2,7 +2,8 @@
 
 The ground floor appends and searches by words alone. The first floor registers a ranker
 at start-up that also knows which entries deserve an embedding, what state an entry's
-embedding is in, and how to rank by meaning.
+embedding is in, and how to rank by meaning. Whoever asks for a ranking says who asks:
+the ranker keeps to what that actor may read.
 """
 
 from __future__ import annotations
@@ -11,8 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from memory import lexical
+from memory.lexical import WordScope
+from memory.models import Agent, Crew, JournalEntry
+from memory.rules import errors
+
 if TYPE_CHECKING:
-    from memory.models import JournalEntry
+    from memory.rules.actors import Actor
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +35,31 @@ class EmbeddingState:
     attempts: int = 0
     last_error: str | None = None
     importance: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is looked for in the journal.
+
+    ``scope`` is own, crew_shared or None for the asker's default. ``entry_types``
+    empty means what is worth recalling.
+    """
+
+    query: str
+    scope: str | None = None
+    crew_id: str | None = None
+    agent_id: str | None = None
+    limit: int = 10
+    entry_types: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """One entry of an answer, best first; scores compare within one answer only."""
+
+    entry: JournalEntry
+    score: float
+    via: str
 
 
 class Ranker(Protocol):
@@ -50,6 +81,10 @@ class Ranker(Protocol):
         """Return the embedding state of each entry, by entry id."""
         ...
 
+    def recall(self, question: Question, *, by: Actor) -> list[Recalled]:
+        """Return the best entries that the actor may read; nothing is marked as used."""
+        ...
+
 
 class WordsOnly:
     """The default: nothing is embedded, ranking is by words."""
@@ -69,6 +104,51 @@ class WordsOnly:
     def states(self, entries: Sequence[JournalEntry]) -> dict[str, EmbeddingState]:
         """Every entry is not embeddable."""
         return {entry.id: EmbeddingState("not_embeddable") for entry in entries}
+
+    def recall(self, question: Question, *, by: Actor) -> list[Recalled]:
+        """Rank by words."""
+        return words_only(question, by=by)
+
+
+def _word_scope(question: Question, by: Actor) -> WordScope:
+    """Return what may be searched: ids of another crew or workspace are NotFound."""
+    crew_id, agent_id = question.crew_id, question.agent_id
+    crews = Crew.objects.filter(workspace_id=by.workspace_id)
+    agents = Agent.objects.filter(workspace_id=by.workspace_id)
+    if by.is_agent:
+        if crew_id not in (None, by.crew_id) or agent_id not in (None, by.id):
+            raise errors.NotFound
+        crew_id = by.crew_id if question.scope == "crew_shared" else None
+        agent_id = by.id
+    elif crew_id and not crews.filter(pk=crew_id).exists():
+        raise errors.NotFound
+    elif agent_id and not agents.filter(pk=agent_id).exists():
+        raise errors.NotFound
+    return WordScope(
+        workspace_id=by.workspace_id,
+        crew_id=crew_id,
+        agent_id=agent_id,
+        entry_types=question.entry_types,
+        embeddable_only=False,
+    )
+
+
+def words_only(question: Question, *, by: Actor) -> list[Recalled]:
+    """Return the best entries by words alone."""
+    by.require("recall.ask")
+    asked = lexical.ask(by.workspace_id, question.query)
+    found = lexical.rank(asked, _word_scope(question, by), question.limit)
+    rows = JournalEntry.objects.filter(
+        pk__in=[hit.entry_id for hit in found],
+        workspace_id=by.workspace_id,
+        erased_at__isnull=True,
+    )
+    by_id = {row.id: row for row in rows}
+    return [
+        Recalled(by_id[hit.entry_id], hit.score, "words")
+        for hit in found
+        if hit.entry_id in by_id
+    ]
 
 
 class _Port:

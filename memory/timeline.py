@@ -1,14 +1,14 @@
 """The journal as a person walks it: pages both ways, around one entry, with authors.
 
-The API's list runs one way and knows no numbers. A page also goes back to newer entries,
-opens at the place of a linked entry, and says where in the list it stands.
+The API's list runs one way and knows no numbers. A page also goes back to newer
+entries, opens at the place of a linked entry, and says where in the list it stands.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence  # noqa: TC003
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime  # noqa: TC003
+from datetime import datetime
 from typing import Final
 
 from django.db.models import Q, QuerySet
@@ -18,7 +18,7 @@ from memory import cursors, journal, queries
 from memory.models import JournalEntry, User
 from memory.queries import JournalFilter
 from memory.rules import errors
-from memory.rules.actors import Actor  # noqa: TC001
+from memory.rules.actors import Actor
 from memory.rules.entries import ActorType
 
 COUNT_CAP: Final = 10_000

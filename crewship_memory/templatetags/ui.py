@@ -77,7 +77,7 @@ def _two(large: int, unit: str, small: int, part: str) -> str:
 @register.filter
 def ago(value: datetime | None) -> str:
     """Return how long ago a moment was, as text: 5 h 12 m; "never" for None."""
-    if value is None:
+    if not value:
         return "never"
     return duration((timezone.now() - value).total_seconds())
 
@@ -85,7 +85,7 @@ def ago(value: datetime | None) -> str:
 @register.filter
 def age(value: datetime | None) -> str | SafeString:
     """Return how long ago a moment was, as a time element that carries the moment."""
-    if value is None:
+    if not value:
         return "never"
     full = value.astimezone(UTC).strftime(STAMPS["full"])
     return format_html(
@@ -96,7 +96,7 @@ def age(value: datetime | None) -> str | SafeString:
 @register.filter
 def moment(value: datetime | None, form: str = "") -> str | SafeString:
     """Return a moment in UTC as a time element; form is day, clock, full or nothing."""
-    if value is None:
+    if not value:
         return "never"
     text = value.astimezone(UTC).strftime(STAMPS[form])
     return format_html('<time datetime="{}">{}</time>', _iso(value), text)

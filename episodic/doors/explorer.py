@@ -1,9 +1,7 @@
-"""What the recall explorer shows: an answer taken apart, and why one entry is not in it."""
+"""What the recall explorer shows: an answer taken apart, and why one is not in it."""
 
 from __future__ import annotations
 
-import json
-import shlex
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -11,13 +9,13 @@ from django.urls import reverse
 
 from episodic import queries as lists
 from episodic import recall, why
-from episodic.doors import present
+from episodic.doors import curl, present, sketch
 from episodic.doors.forms import RecallForm
 from episodic.queries import Example
 from episodic.recall import K_MAX, QUERY_CHARS, Answer, Fusion, Hit, Mode, Request
 from episodic.rules import fusion
 from episodic.why import Why
-from memory import journal, queries
+from memory import queries
 from memory.models import JournalEntry
 from memory.rules import errors
 from memory.rules.actors import Actor
@@ -40,13 +38,19 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One entry of the fused answer. ``told`` says in words what the bars show."""
+    """One entry of the fused answer. ``told`` says in words what the bars show.
 
-    rank: int
+    A neighbour of a hit has no rank; ``beside`` is the hit it was reached from and
+    ``relation`` how.
+    """
+
+    rank: int | None
     hit: Hit
     author: str
     bars: list[Bar]
     told: str
+    relation: str = ""
+    beside: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,7 @@ class LegRow:
 
 @dataclass(frozen=True, slots=True)
 class Explored:
-    """An answer and its parts. ``fused`` says by which rule the legs became one list."""
+    """An answer and its parts; ``fused`` is the rule by which the legs became one."""
 
     answer: Answer
     dense: list[LegRow]
@@ -74,6 +78,7 @@ class Explored:
     below: list[Line]
     fused: str
     silent: int
+    neighbours: list[sketch.Neighbour]
 
     @property
     def asks_dense(self) -> bool:
@@ -85,6 +90,16 @@ class Explored:
         """Whether the word leg was asked, by the mode or in place of the dense one."""
         mode = self.answer.request.mode
         return mode is not Mode.DENSE or self.answer.legs.degraded is not None
+
+    @property
+    def height(self) -> int:
+        """The height of the drawing of the neighbours."""
+        return sketch.height(len(self.neighbours))
+
+    @property
+    def middle(self) -> int:
+        """Where the first hit stands in it."""
+        return self.height // 2
 
     @property
     def rest(self) -> float:
@@ -167,11 +182,14 @@ def _bars(hit: Hit, answer: Answer, rule: str) -> tuple[list[Bar], str]:
 def _lines(answer: Answer, rule: str) -> tuple[list[Line], list[Line]]:
     every = [*answer.hits, *answer.below]
     slugs = queries.names([hit.entry for hit in every])
-    lines = []
-    for rank, hit in enumerate(every, 1):
-        bars, told = _bars(hit, answer, rule)
+    lines, rank = [], 0
+    for hit in every:
+        relation, _, beside = hit.via.partition(":")
+        bars, told = ([], "a neighbour") if beside else _bars(hit, answer, rule)
+        rank += not beside
         who = slugs.get(hit.entry.agent_id or "", hit.entry.actor_id)
-        lines.append(Line(rank, hit, who, bars, told))
+        place = None if beside else rank
+        lines.append(Line(place, hit, who, bars, told, beside and relation, beside))
     cut = len(answer.hits)
     return lines[:cut], lines[cut:]
 
@@ -208,39 +226,7 @@ def explore(answer: Answer, *, whole: bool = False) -> Explored:
         below=below,
         fused=rule,
         silent=sum(row.entry_id not in said for row in dense),
-    )
-
-
-def _body(request: Request) -> dict[str, Any]:
-    """Return the same question for the JSON API; what is not set stays out."""
-    moments = {"since": request.since, "until": request.until}
-    told: dict[str, Any] = {
-        "query": request.query,
-        "agent_id": request.agent_id,
-        "crew_id": request.crew_id,
-        "scope": request.scope,
-        "mode": request.mode.value,
-        "fusion": request.fusion.value,
-        "k": request.k,
-        "entry_types": list(request.entry_types) or None,
-        **{k: journal.stamp(v) if v else None for k, v in moments.items()},
-        "min_score": request.min_score,
-        "walk_depth": request.walk_depth,
-        "explain": True,
-        "mark": False,
-    }
-    return {name: value for name, value in told.items() if value is not None}
-
-
-def curl(request: Request, origin: str) -> str:
-    """Return the question as a command for a shell; the key stays in a variable."""
-    url = origin + reverse("api:recall_entries")
-    body = json.dumps(_body(request), ensure_ascii=False, indent=2)
-    return (
-        f"curl -sS {shlex.quote(url)} \\\n"
-        '  -H "Authorization: Bearer $CREWSHIP_KEY" \\\n'
-        '  -H "Content-Type: application/json" \\\n'
-        f"  -d {shlex.quote(body)}"
+        neighbours=sketch.neighbours(answer),
     )
 
 
@@ -288,6 +274,6 @@ def build(actor: Actor, form: RecallForm, origin: str) -> RecallPage:
         why=found,
         wondered=found.entry if found else wondered,
         examples=[] if answer else lists.examples(actor),
-        curl=curl(request, origin) if request and answer else "",
+        curl=curl.command(request, origin) if request and answer else "",
         status=422 if form.errors else 200,
     )

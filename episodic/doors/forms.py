@@ -32,7 +32,7 @@ def _choice(label: str, choices: Choices | None = None) -> forms.ChoiceField:
 
 
 class RecallForm(forms.Form):
-    """One question and how to ask it. The whole state of the page is its query string."""
+    """One question and how to ask it; all of the page's state is in the address."""
 
     query = forms.CharField(label="Query", required=False, max_length=QUERY_CHARS)
     agent_id = _choice("Agent")
@@ -61,7 +61,9 @@ class RecallForm(forms.Form):
         label="Entry id", required=False, max_length=entries.ID_CHARS
     )
     legs = forms.ChoiceField(
-        required=False, choices=[("", "short"), ("all", "all")], widget=forms.HiddenInput
+        required=False,
+        choices=[("", "short"), ("all", "all")],
+        widget=forms.HiddenInput,
     )
 
     MAIN: Final = ("query", "agent_id", "scope", "mode", "fusion", "k")

@@ -76,7 +76,7 @@ def _text(label: str, limit: int, hint: str = "") -> forms.CharField:
 
 
 def _choice(label: str, limit: int = 2_000) -> forms.CharField:
-    """Return a field drawn as a select; a list with commas is allowed, as in the API."""
+    """Return a select that takes a list with commas, as the API does."""
     return forms.CharField(
         label=label, required=False, max_length=limit, widget=forms.Select
     )

@@ -1,4 +1,4 @@
-"""What the journal's pages show: the list by days, one entry beside it, and its links."""
+"""What the journal's pages show: the list by days, and one entry beside it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A page of the list, where it stands, and the ways on; None where there is none."""
+    """A page of the list, where it stands, and the ways on, None where it ends."""
 
     days: list[Day]
     stretch: Stretch
@@ -117,8 +117,12 @@ def _address(name: str, *args: str, query: str = "", **more: str) -> str:
     return f"{path}?{made.urlencode()}" if made else path
 
 
+def _day(row: Row) -> date:
+    return row.entry.ts.astimezone(UTC).date()
+
+
 def _days(rows: list[Row]) -> Iterator[Day]:
-    for day, group in groupby(rows, key=lambda row: row.entry.ts.astimezone(UTC).date()):
+    for day, group in groupby(rows, key=_day):
         yield Day(day, list(group))
 
 

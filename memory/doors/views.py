@@ -70,7 +70,7 @@ def priority(request: HttpRequest, entry_id: str) -> HttpResponse:
     said = f"Priority set to {change.priority}, was {change.previous}"
     if part(request, "journal"):
         response = _page(request, row)
-        return trigger_client_event(response, "toast", said)
+        return trigger_client_event(response, "toast", {"value": said})
     messages.success(request, said)
     query = request.GET.urlencode()
     path = reverse("memory:entry", args=[row.id])

@@ -119,7 +119,7 @@ def agent(request: HttpRequest, agent_id: str) -> HttpResponse:
 
 # ── Keys ─────────────────────────────────────────────────────────────────────
 def _keys_context(actor: Actor) -> dict[str, Any]:
-    found = queries.keys(actor)
+    found = sorted(queries.keys(actor), key=lambda key: key.state != "active")
     return {
         "keys": found,
         "active": sum(key.state == "active" for key in found),

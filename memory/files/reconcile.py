@@ -56,12 +56,18 @@ def notice(owner: Owner, place: Place) -> str:
         return "same"
     with vault.locked(owner.path(place)):
         file = settling.file_of(owner, place)
-        settling.recover(file)
-        file.refresh_from_db()
-        found = vault.read(owner.parts(place))
-        if (found.sha256 if found else "") == file.sha256:
-            return "same"
-        return _found(file, owner, place, found)
+        return look(file)
+
+
+def look(file: MemoryFile) -> str:
+    """Do what ``notice`` does for a file whose lock the caller holds."""
+    owner, place = places.owner_of(file), places.place_of(file)
+    settling.recover(file)
+    file.refresh_from_db(fields=["sha256", "bytes", "updated_at"])
+    found = places.vault().read(owner.parts(place))
+    if (found.sha256 if found else "") == file.sha256:
+        return "same"
+    return _found(file, owner, place, found)
 
 
 def _found(file: MemoryFile, owner: Owner, place: Place, found: Stored | None) -> str:

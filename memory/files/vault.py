@@ -74,15 +74,18 @@ class Vault:
     @contextmanager
     def _folder(self, parts: Sequence[str], *, make: bool) -> Iterator[int]:
         """Yield a handle of a folder below the root, made on the way if asked."""
+        for part in parts:
+            _check(part)
         if make:
             self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
         handle = os.open(self.root, _OPEN_DIR)
         try:
             for part in parts:
-                _check(part)
                 if make:
                     with suppress(FileExistsError):
                         os.mkdir(part, 0o700, dir_fd=handle)
+                        # Or a power cut takes the folder and the file that is in it.
+                        os.fsync(handle)
                 below = os.open(part, _OPEN_DIR, dir_fd=handle)
                 os.close(handle)
                 handle = below
@@ -162,6 +165,20 @@ class Vault:
         except OSError as error:
             raise Unsafe(label="/".join(parts[-2:])) from error
         return True
+
+    def touch(self, parts: Sequence[str]) -> None:
+        """Make a file young again, so that nobody takes it for abandoned."""
+        with self._folder(parts[:-1], make=False) as folder:
+            os.utime(parts[-1], dir_fd=folder, follow_symlinks=False)
+
+    def age(self, parts: Sequence[str]) -> float:
+        """Return the seconds since a file was written or touched, 0 for none."""
+        try:
+            with self._folder(parts[:-1], make=False) as folder:
+                facts = os.stat(parts[-1], dir_fd=folder, follow_symlinks=False)
+        except OSError:
+            return 0.0
+        return time.time() - facts.st_mtime
 
     # ── Walking ──────────────────────────────────────────────────────────────
     def walk(self, parts: Sequence[str] = ()) -> Iterator[tuple[str, ...]]:

@@ -60,19 +60,28 @@ def _parts(workspace_id: str, sha256: str) -> tuple[str, str, str]:
     return workspace_id, sha256[:2], sha256
 
 
+def _stripe(sha256: str) -> str:
+    """Return the lock that a blob shares with a sixteenth of all the others."""
+    return f"blobs:{sha256[:1]}"
+
+
 def keep(workspace_id: str, data: bytes) -> str:
     """Put bytes into the blob store, durably; return their SHA-256.
 
-    A blob that is there and whole is left alone; a damaged one is written anew.
+    A blob that is there and whole is made young, so that a collection of orphans that
+    runs before the version is written leaves it alone; a damaged one is written anew.
     """
     sha256 = digest(data)
-    store = blobs()
-    try:
-        found = store.read(_parts(workspace_id, sha256))
-    except errors.HouseError:
-        found = None
-    if found is None or found.sha256 != sha256:
-        store.write(_parts(workspace_id, sha256), data)
+    store, parts = blobs(), _parts(workspace_id, sha256)
+    with store.locked(_stripe(sha256)):
+        try:
+            found = store.read(parts)
+        except errors.HouseError:
+            found = None
+        if found is not None and found.sha256 == sha256:
+            store.touch(parts)
+        else:
+            store.write(parts, data)
     return sha256
 
 
@@ -159,12 +168,13 @@ def collect_orphans(workspace_id: str) -> int:
             "sha256", flat=True
         )
     )
-    edge = (timezone.now() - ORPHAN_AGE).timestamp()
     for parts in list(store.walk((workspace_id,))):
         name = parts[-1]
-        path = store.root.joinpath(*parts)
-        if len(name) == 64 and name not in named and path.stat().st_mtime < edge:
-            gone += store.remove(parts)
+        if len(name) != 64 or name in named:
+            continue
+        with store.locked(_stripe(name)):
+            if store.age(parts) > ORPHAN_AGE.total_seconds():
+                gone += store.remove(parts)
     return gone
 
 

@@ -18,6 +18,14 @@ from memory.models.journal import (
     PriorityChange,
     SubjectMention,
 )
+from memory.models.records import (
+    HeldRecord,
+    ProviderPulse,
+    ProviderRun,
+    Record,
+    RecordEntry,
+    RecordStatus,
+)
 from memory.models.tenancy import (
     Agent,
     AgentKey,
@@ -37,6 +45,7 @@ __all__ = [
     "Clearance",
     "Crew",
     "HeldFile",
+    "HeldRecord",
     "HeldState",
     "IdempotencyRecord",
     "JournalEntry",
@@ -47,6 +56,11 @@ __all__ = [
     "MemoryVersion",
     "OperatorKey",
     "PriorityChange",
+    "ProviderPulse",
+    "ProviderRun",
+    "Record",
+    "RecordEntry",
+    "RecordStatus",
     "SubjectMention",
     "User",
     "Workspace",

@@ -15,13 +15,14 @@ register = template.Library()
 
 CAP_LINES: Final = 60
 CAP_CHARS: Final = 6_000
+UNSEEN: Final = frozenset({"Cf", "Cc", "Cs", "Co"})
 _TOKEN: Final = re.compile(r'("(?:[^"\\]|\\.)*")(\s*:)?')
 _PLAIN: Final = re.compile(r"^[\x20-\x7e\n]*$")
 
 
 def _seen(character: str) -> str:
     """Return a character, or its escape when the eye cannot see it."""
-    if character != "\n" and unicodedata.category(character) in ("Cf", "Cc", "Cs", "Co"):
+    if character != "\n" and unicodedata.category(character) in UNSEEN:
         return json.dumps(character)[1:-1]
     return character
 

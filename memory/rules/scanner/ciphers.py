@@ -22,10 +22,13 @@ _MARKERS = (
     "the and you your all any for with this that from previous instructions ignore "
     "forget disregard password system prompt reveal send tell print user always never "
     "rules message secret assistant please every remember email forward files above "
-    "before instead reply write show not into must are have will what".split()
+    "before instead reply write show not into must are have will what give now new list "
+    "everything anything rule directive guidelines bank account invoice customer admin "
+    "user users answer text word words secrets key delete run other only without about "
+    "when whenever each been was has our they who how can they their first repeat".split()
 )
 _WORD = re.compile(r"[a-z]{1,255}")
-_MIN_MARKERS, _MIN_SHARE = 3, 0.12
+_MIN_MARKERS, _MIN_SHARE = 2, 0.12
 _LEET = str.maketrans("013457$@!|+89", "oleastsaiitbg")
 _LEET_WORD = re.compile(r"(?<![\w$@!|+])[a-z0-9$@!|+]{3,24}(?![\w$@])")
 _LEET_SIGN = re.compile(r"[013457$@!|+]")
@@ -34,11 +37,12 @@ _LETTER = re.compile("[a-z]")
 _LEET_INSIDE = re.compile(r"[013457@$!|](?<=[a-z].)[a-z]")
 _EDGES = ".,:;()[]{}<>'\"`?*"
 _SPACED = re.compile(
-    r"(?<![^\W_])[^\W\d_](?:([ .\-_*|/,~\u00b7\u200b]{1,3}|\n)[^\W\d_]){3,800}(?![^\W_])"
+    r"(?<![^\W_])[^\W\d_](?:[ \n.\-_*|/,~\u00b7\u200b]{1,3}[^\W\d_]){3,800}(?![^\W_])"
 )
+_SNAKE = re.compile(r"[a-z]{1,20}(?:_[a-z]{1,20}){3,40}")
 _GLUED = re.compile(r"(?<![\w/.+=-])[a-z]{18,400}(?![\w/+=-])")
 _LONE_LETTERS = b"\x01\x01\x01\x01"
-_MIN_GLUED, _MIN_COVERAGE = 18, 0.75
+_MIN_GLUED, _MIN_SNAKE, _MIN_LETTERS, _MIN_COVERAGE = 18, 3, 4, 0.75
 _JUMBLED = re.compile(r"\b[a-z]{6,16}\b")
 
 
@@ -75,6 +79,8 @@ def undo(view: View) -> Iterator[View]:
     yield from _leet(view)
     if _LONE_LETTERS in sizes or not view.text.isascii():
         yield from _spaced(view)
+    if view.text.count("_") >= _MIN_SNAKE:
+        yield from _snake(view)
     if max(sizes, default=0) >= _MIN_GLUED:
         yield from _glued(view)
 
@@ -103,7 +109,7 @@ def _enciphered(text: str, cipher: str) -> Iterator[tuple[int, int]]:
     for part in re.split(r"(\n+)", text):
         words = _WORD.findall(part)
         hits = sum(_TABLE.get(word) == cipher for word in words)
-        if hits >= 2 and hits >= _MIN_SHARE * len(words):
+        if hits >= _MIN_MARKERS and hits >= _MIN_SHARE * len(words):
             yield start, start + len(part)
         start += len(part)
 
@@ -161,13 +167,24 @@ def _spaced(view: View) -> Iterator[View]:
 
 
 def _joined(run: str) -> str:
-    """Words from pulled-apart letters; wider gaps separate words when there are any."""
-    wide = re.split(r"[^\w]{2,}|_{2,}|\n", run)
+    """Words from pulled-apart letters; gaps wider than usual separate words."""
+    gaps = re.findall(r"[\W_]+", run)
+    narrow = min(map(len, gaps))
+    wide = re.split(rf"[\W_]{{{narrow + 1},}}", run)
     letters = [re.sub(r"[\W_]", "", part) for part in wide]
     words = tuple(word for part in letters if part for word in segment.segment(part))
-    if segment.coverage(words) < _MIN_COVERAGE or len("".join(letters)) < 4:
+    if segment.coverage(words) < _MIN_COVERAGE or len("".join(letters)) < _MIN_LETTERS:
         return ""
     return " ".join(words)
+
+
+def _snake(view: View) -> Iterator[View]:
+    pieces: list[tuple[str, int, int]] = []
+    for match in _SNAKE.finditer(view.text):
+        pieces.append((match.group().replace("_", " "), match.start(), match.end()))
+        pieces.append(("\n\n", match.end(), match.end()))
+    if pieces:
+        yield view.derive(pieces, kind="glued")
 
 
 def _glued(view: View) -> Iterator[View]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 2
 MAX_GROWTH = 4
-_MIN_ESCAPES, _MIN_MARKED = 3, 4
+_MIN_ESCAPES, _MIN_MARKED, _MIN_PLAIN = 3, 4, 12
 _MIN_LETTERS, _MIN_PRINTABLE, _MIN_READABLE = 0.6, 0.97, 0.3
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
@@ -39,10 +39,11 @@ _HEX = re.compile(
 _HEX_MARKED = re.compile(r"(?:(?:0x|\\x)[0-9a-fA-F]{2}[ ,:]{0,2}){4,}")
 _NUMBERS = re.compile(r"[0-9][0-9a-fA-F ,:;]{15}")
 _PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2})+")
-_ENTITY = re.compile(r"&(?:#[0-9]{2,7}|#[xX][0-9a-fA-F]{2,6}|[a-zA-Z]{2,8});")
-_ESCAPE = re.compile(
+_ENTITY = re.compile(r"(?:&(?:#[0-9]{2,7}|#[xX][0-9a-fA-F]{2,6}|[a-zA-Z]{2,8});)+")
+_ONE_ESCAPE = re.compile(
     r"\\(?:u\{[0-9a-fA-F]{2,6}\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8})"
 )
+_ESCAPE = re.compile(rf"(?:{_ONE_ESCAPE.pattern})+")
 _BINARY = re.compile(r"(?:[01]{8}[ ,]{0,2}){6,}")
 _DECIMAL = re.compile(r"(?:(?:3[2-9]|[4-9]\d|1[01]\d|12[0-6])[ ,;]{1,2}){8,}\d{2,3}")
 _MORSE = re.compile(r"[.\-/ \u2022\u2013\u2014\u00b7_|]{24,}")
@@ -90,15 +91,20 @@ def _inline(
 ) -> Iterator[View]:
     """One view with escapes replaced in place, the text between them kept."""
     pieces: list[tuple[str, int, int]] = []
-    position = 0
+    position = plain = 0
     for match in pattern.finditer(view.text):
         start, end = match.span()
         pieces.append((view.text[position:start], position, start))
-        pieces.append((decode(match.group()), start, end))
+        said = decode(match.group())
+        plain += sum(char.isascii() and char.isalpha() for char in said)
+        pieces.append((said, start, end))
         position = end
     if pieces:
         pieces.append((view.text[position:], position, len(view.text)))
-        yield view.derive(pieces, kind=kind)
+        # Nobody encodes plain letters without wanting to hide them.
+        yield view.derive(
+            pieces, kind=f"{kind}_letters" if plain >= _MIN_PLAIN else kind
+        )
 
 
 def _utf8(values: bytes) -> str:
@@ -165,6 +171,10 @@ def _from_morse(run: str) -> str:
     return " ".join("".join(table.get(c, "\0") for c in word.split()) for word in words)
 
 
+def _from_escapes(run: str) -> str:
+    return "".join(_from_escape(one) for one in _ONE_ESCAPE.findall(run))
+
+
 def _from_escape(run: str) -> str:
     code = int(run[2:].strip("{}"), 16)
     return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "?"
@@ -199,7 +209,7 @@ def _marked(view: View) -> Iterator[View]:
     if "&" in text:
         yield from _inline(view, _ENTITY, html.unescape, "html")
     if text.count("\\") >= _MIN_ESCAPES:
-        yield from _inline(view, _ESCAPE, _from_escape, "escape")
+        yield from _inline(view, _ESCAPE, _from_escapes, "escape")
     if text.count("0x") + text.count("\\x") >= _MIN_MARKED:
         yield from _runs(view, _HEX_MARKED, _from_hex, "hex")
 

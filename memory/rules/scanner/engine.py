@@ -50,7 +50,7 @@ def _collect(text: str, off: frozenset[str]) -> list[Hit]:
     hits += secrets.find(original)
     found, views = hidden.channels(text)
     masked, plain = hidden.lookalikes(folded)
-    hits += found + masked
+    hits += found + masked + hidden.styled(text)
     seen = {(hit.rule.id, hit.start) for hit in hits}
     for view in (*views, *filter(None, (plain, normalise.flags(text)))):
         hits += _decoded(view, original, off, seen)

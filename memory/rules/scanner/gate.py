@@ -61,9 +61,11 @@ def needs(rule: Rule) -> Needs:
 @lru_cache(maxsize=1 << 16)
 def _mask(token: str) -> int:
     """The bits of one token: concepts, literals, or that it ends a sentence."""
-    if not token[0].isalnum():
+    if token[0] in sentences.BREAK_SIGNS:
         is_path = token[0] == "." and token[1:].isalpha()
-        return _MARKS.get(token, _BITS_OF["KEYFILE"] if is_path else _BREAK)
+        return _BITS_OF["KEYFILE"] if is_path else _BREAK
+    if token in _MARKS:
+        return _MARKS[token]
     found = lexicon.LEXICON.masks.get(lexicon.concept_char(token), 0)
     if token in lexicon.KEYS:
         found |= _KEY

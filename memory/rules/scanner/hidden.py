@@ -34,9 +34,16 @@ GAMES = frozenset(
         "decimal",
     }
 )
-CODES = frozenset({"base64", "base32", "ascii85", "hex", "escape"})
-SILENT = frozenset({"url", "html", "plain", "spread", "lookalike", "glued"})
+CODES = frozenset(
+    "base64 base32 ascii85 hex escape escape_letters url_letters html_letters".split()
+)
+SILENT = frozenset({"url", "html", "plain", "spread", "lookalike"})
 _MIN_WORDS, _LONG, _MIN_LONG = 3, 5, 2
+_STYLED = re.compile(
+    "[\U0001d400-\U0001d7ff\u24b6-\u24e9\uff21-\uff3a\uff41-\uff5a"
+    "\U0001f130-\U0001f149\U0001f150-\U0001f169\U0001f170-\U0001f189]{2,}"
+)
+_MIN_STYLED = 12
 _MANY_LOOKALIKES, _SHOWN, _MIN_CODED = 2, 400, 2
 _ORDERS = (
     "IGNORE",
@@ -95,6 +102,22 @@ def lookalikes(view: View) -> tuple[list[Hit], View | None]:
     return [Hit(rule, *view.origin(*span)) for span in spans[:20]], plain
 
 
+def styled(text: str) -> list[Hit]:
+    """Hits for sentences in letters that only look like letters."""
+    if text.isascii() or sentences.has_cjk(text):
+        return []
+    places = [match.span() for match in _STYLED.finditer(text)]
+    if sum(end - start for start, end in places) < _MIN_STYLED:
+        return []
+    start, end = places[0][0], places[-1][1]
+    said = normalise.folded(text[start:end])[:_SHOWN]
+    hits = [Hit(registry.rule("hidden_text.styled_letters"), start, end, decoded=said)]
+    if _gives_orders(said):
+        rule = registry.rule("hidden_text.encoded_order")
+        hits.append(Hit(rule, start, end, decoded=said))
+    return hits
+
+
 def expand(original: View, folded: View) -> Iterator[View]:
     """Decoded views, breadth first, within depth and size."""
     budget = decode.MAX_GROWTH * max(len(original.text), 256)
@@ -112,7 +135,7 @@ def expand(original: View, folded: View) -> Iterator[View]:
 
 def judge(view: View, pieces: list[tuple[int, int, str]]) -> list[Hit]:
     """Hits for a decoded view: does it read as prose, does it give orders?"""
-    if view.kind in SILENT or not pieces:
+    if view.kind in SILENT or view.kind == "glued" or not pieces:
         return []
     said = "\n".join(text for _, _, text in pieces)
     if not decode.is_prose(said) or not _is_enough(view.kind, said):

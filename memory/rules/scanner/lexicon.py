@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 UNKNOWN = "."
 # Nouns keep their concept at the end of a phrase: "new instructions" are instructions.
 _INHERITED = frozenset({"INSTR", "TASK", "RULE", "SECRET", "ACCOUNT", "USER"})
+# What a phrase opens with stays true of it: "never delete" is a prohibition.
+_LEADING = frozenset({"YOUR", "YOU", "NEG"})
 _TOKENS = {
     "@mail": {"MAIL"},
     "@url": {"URL"},
@@ -152,9 +154,11 @@ def _characters(table: dict[str, set[str]]) -> dict[frozenset[str], str]:
 
 def _inherit(table: dict[str, set[str]]) -> None:
     for phrase, names in table.items():
-        last = phrase.rstrip("*").rpartition(" ")[2]
-        if " " in phrase:
+        first, _, rest = phrase.rstrip("*").partition(" ")
+        if rest:
+            last = rest.rpartition(" ")[2]
             names |= table.get(last, set()) & _INHERITED
+            names |= table.get(first, set()) & _LEADING
 
 
 def _misspell(table: dict[str, set[str]]) -> None:

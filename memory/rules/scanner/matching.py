@@ -186,11 +186,12 @@ def _open(mask: int) -> list[_Expression]:
 
 def _in_sentence(offset: int, part: str, phrases: Iterable[_Phrase]) -> Iterator[Hit]:
     encoded = sentences.encode(part)
+    places: list[tuple[int, int]] = []
     for phrase in phrases:
         for match in phrase.pattern.finditer(encoded.chars):
-            first, last = match.start(), match.end() - 1
-            start, end = sentences.locate(part, encoded, first, last)
-            factor = _sentence_factor(phrase.rule, encoded.chars, first)
+            places = places or sentences.places(part, encoded)
+            start, end = places[match.start()][0], places[match.end() - 1][1]
+            factor = _sentence_factor(phrase.rule, encoded.chars, match.start())
             yield Hit(phrase.rule, offset + start, offset + end, factor)
 
 

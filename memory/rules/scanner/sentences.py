@@ -11,6 +11,8 @@ _BREAKS = (
     r"[.!?;]{1,8}[\"'”»)\]*_]{0,3}(?=\s|$)|\n[ \t]{0,8}\n|\n(?=[ \t]{0,8}(?:[-*#|>+]|"
     r"\d{1,3}[.)]|[a-z]\)))|[。！？؟।|\0]|={4,}|-{4,}"
 )
+# What a break can start with; no word starts with any of them.
+BREAK_SIGNS = frozenset(".!?;\n。！？؟।|\0=-")
 _BREAK = re.compile(_BREAKS)
 _PART = r"[^\W_\u3040-\u30ff\u3400-\u9fff]|[\u0900-\u0963\u0966-\u097f]"
 _WORD = rf"(?:{_PART})+(?:['-](?:{_PART})+)*"
@@ -124,15 +126,12 @@ def _phrase(
     return None
 
 
-def locate(part: str, encoded: Encoded, first: int, last: int) -> tuple[int, int]:
-    """The span of concepts first..last (inclusive) in the sentence."""
-    before = sum(encoded.counts[:first])
-    through = sum(encoded.counts[: last + 1])
-    start = end = 0
-    for number, match in enumerate(encoded.pattern.finditer(part)):
-        if number == before:
-            start = match.start()
-        if number == through - 1:
-            end = match.end()
-            break
-    return start, max(start, end)
+def places(part: str, encoded: Encoded) -> list[tuple[int, int]]:
+    """The span in the sentence of each concept."""
+    words = [match.span() for match in encoded.pattern.finditer(part)]
+    found: list[tuple[int, int]] = []
+    first = 0
+    for count in encoded.counts:
+        found.append((words[first][0], words[first + count - 1][1]))
+        first += count
+    return found

@@ -1,0 +1,279 @@
+"""What `doctor` looks at: one function a question, one frozen finding an answer.
+
+Nothing here changes anything, and no finding holds a secret: a database address, a key
+or a stored text never appears in one.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final
+
+from celery import current_app
+from django.conf import settings
+from django.core import checks as system_checks
+from django.db import DatabaseError, connection
+from django.db.models import Count, Min, Q
+from django.utils import timezone
+from kombu.exceptions import KombuError
+
+from crewship_memory import probes
+from episodic import engine
+from episodic.embedders import onnx
+from episodic.embedders.base import EmbedderError
+from episodic.models import Embedding, State
+from memory import journal
+from memory.models import ChainHead, JournalEntry
+from memory.rules import chain
+
+LOW_BYTES: Final = 1024**3
+EMPTY_BYTES: Final = 100 * 1024**2
+LATE_SECONDS: Final = 300
+PRAGMAS: Final = {
+    "journal_mode": "wal",
+    "synchronous": 2,
+    "secure_delete": 1,
+    "foreign_keys": 1,
+}
+
+
+class Level(StrEnum):
+    """How bad a finding is; only a fault makes doctor exit with 1."""
+
+    OK = "ok"
+    WARN = "warn"
+    FAIL = "fail"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One answer: what was looked at, how it is, and what to do about it."""
+
+    check: str
+    level: Level
+    message: str
+    hint: str = ""
+
+
+Check = Callable[[], list[Finding]]
+
+
+def _ok(check: str, message: str) -> Finding:
+    return Finding(check, Level.OK, message)
+
+
+def _warn(check: str, message: str, hint: str) -> Finding:
+    return Finding(check, Level.WARN, message, hint)
+
+
+def _fail(check: str, message: str, hint: str) -> Finding:
+    return Finding(check, Level.FAIL, message, hint)
+
+
+# ── Configuration and folders ────────────────────────────────────────────────
+def configuration() -> list[Finding]:
+    """Run Django's and our own system checks."""
+    found = []
+    for message in system_checks.run_checks(include_deployment_checks=False):
+        level = Level.FAIL if message.is_serious() else Level.WARN
+        text = f"{message.id}: {message.msg}"
+        found.append(Finding("configuration", level, text, message.hint or ""))
+    return found or [_ok("configuration", "The settings are consistent.")]
+
+
+def data_folder() -> list[Finding]:
+    """Look at the data folder: writable, private, with room left."""
+    folder = settings.DATA_DIR
+    if not os.access(folder, os.W_OK | os.X_OK):
+        hint = "Give it to the user this process runs as, or set CREWSHIP_DATA_DIR."
+        return [_fail("data_folder", f"{folder} cannot be written to.", hint)]
+    return [_permissions(), _room()]
+
+
+def _permissions() -> Finding:
+    mode = stat.S_IMODE(settings.DATA_DIR.stat().st_mode)
+    if mode & 0o077:
+        told = f"Others can look into {settings.DATA_DIR} ({mode:o})."
+        return _warn("data_folder", told, f"chmod 700 {settings.DATA_DIR}")
+    return _ok("data_folder", f"{settings.DATA_DIR} is writable and private.")
+
+
+def _room() -> Finding:
+    free = shutil.disk_usage(settings.DATA_DIR).free
+    told = f"{free / 1024**3:.1f} GiB free."
+    if free < EMPTY_BYTES:
+        return _fail("disk", told, "Appends will be refused when nothing is left.")
+    if free < LOW_BYTES:
+        return _warn("disk", told, "An erasure rewrites tables and needs room.")
+    return _ok("disk", told)
+
+
+# ── The database ─────────────────────────────────────────────────────────────
+def database() -> list[Finding]:
+    """Reach the database and count the migrations it has not seen."""
+    try:
+        probes.check_database()
+        waiting = probes.waiting_migrations()
+    except (probes.NotReady, DatabaseError, LookupError) as error:
+        hint = "Look at DATABASE_URL and at the server's own log."
+        return [_fail("database", f"No answer: {type(error).__name__}.", hint)]
+    found = [_ok("database", f"{connection.vendor} answers.")]
+    if waiting:
+        told = f"{len(waiting)} migrations wait: {', '.join(waiting[:5])}."
+        return [*found, _fail("migrations", told, "Run manage.py migrate.")]
+    return [*found, _ok("migrations", "All are applied.")]
+
+
+def _one(sql: str) -> Any:
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        row = cursor.fetchone()
+    return row[0] if row else None
+
+
+def features() -> list[Finding]:
+    """Assert what durability, erasure and search stand on."""
+    return _sqlite() if connection.vendor == "sqlite" else _postgres()
+
+
+def _sqlite() -> list[Finding]:
+    found = []
+    for name, wanted in PRAGMAS.items():
+        value = _one(f"PRAGMA {name}")
+        if value == wanted:
+            found.append(_ok("sqlite", f"{name} is {value}."))
+        else:
+            hint = "Another program opened the database, or its folder is remote."
+            told = f"{name} is {value}, not {wanted}."
+            found.append(_fail("sqlite", told, hint))
+    return [*found, _fts5()]
+
+
+def _fts5() -> Finding:
+    if _one("SELECT 1 FROM pragma_module_list WHERE name = 'fts5'"):
+        return _ok("fts5", f"SQLite {_one('SELECT sqlite_version()')} has FTS5.")
+    hint = "Use a Python whose SQLite was built with FTS5."
+    return _fail("fts5", "This SQLite has no FTS5.", hint)
+
+
+def _postgres() -> list[Finding]:
+    version = _one("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
+    if version is None:
+        hint = "CREATE EXTENSION vector; the image pgvector/pgvector has it."
+        return [_fail("pgvector", "The extension is missing.", hint)]
+    return [_ok("pgvector", f"pgvector {version}.")]
+
+
+# ── The embedder and its backlog ─────────────────────────────────────────────
+def embedder() -> list[Finding]:
+    """Embed one word for real."""
+    using = engine.embedder()
+    if using.name == "none":
+        hint = "Set CREWSHIP_EMBEDDER=local to recall by meaning."
+        return [_warn("embedder", "Switched off: recall is by words alone.", hint)]
+    try:
+        vectors = using.embed_documents(["doctor"])
+    except EmbedderError as error:
+        hint = f"Recall is by words alone until it answers ({error.reason})."
+        return [_fail("embedder", f"{using.name}: {error}", hint)]
+    told = f"{using.name} answers: model {using.model}, {vectors.shape[1]} dimensions"
+    told += _model_digest()
+    if using.name.startswith("hashing"):
+        return [_warn("embedder", told, "It knows spelling, not meaning.")]
+    return [_ok("embedder", told)]
+
+
+def _model_digest() -> str:
+    """Return the start of the local model's digest, nothing for any other embedder."""
+    if settings.EMBEDDER != "local":
+        return ""
+    name = settings.LOCAL_MODEL
+    file = (onnx.MINILM if name == "minilm" else Path(name)) / onnx.MODEL
+    return f", SHA-256 {onnx.digest(file)[:16]}…" if file.is_file() else ""
+
+
+def backlog() -> list[Finding]:
+    """Count what waits for its embedding, and for how long."""
+    rows = Embedding.objects.exclude(state=State.INDEXED).aggregate(
+        pending=Count("pk", filter=Q(state=State.PENDING)),
+        failed=Count("pk", filter=Q(state=State.FAILED)),
+        oldest=Min("entry__recorded_at", filter=Q(state=State.PENDING)),
+    )
+    waited = (timezone.now() - rows["oldest"]).total_seconds() if rows["oldest"] else 0
+    told = (
+        f"{rows['pending']} pending (oldest {waited:.0f} s), {rows['failed']} failed."
+    )
+    if rows["failed"]:
+        return [_warn("backlog", told, "Run manage.py episodic_index; it says why.")]
+    if waited > LATE_SECONDS:
+        return [_warn("backlog", told, "Is a worker running? `up` has one inside.")]
+    return [_ok("backlog", told)]
+
+
+def broker() -> list[Finding]:
+    """Reach the broker, when there is one."""
+    if not settings.REDIS_URL:
+        return [_ok("broker", "None is needed: the worker lives in the web process.")]
+    try:
+        with current_app.connection_for_write() as link:
+            link.ensure_connection(max_retries=1, timeout=3)
+    except (KombuError, OSError) as error:
+        hint = "Tasks wait until it is back; appends and recall go on."
+        return [_fail("broker", f"No answer: {type(error).__name__}.", hint)]
+    return [_ok("broker", "It answers.")]
+
+
+# ── The chain ────────────────────────────────────────────────────────────────
+def chain_heads() -> list[Finding]:
+    """Check the signed end of every workspace's chain, without walking it."""
+    heads = list(ChainHead.objects.select_related("workspace"))
+    broken = [head.workspace.slug for head in heads if not _holds(head)]
+    if broken:
+        told = f"The signed end does not hold in {', '.join(broken[:10])}."
+        hint = "Run manage.py journal_verify --workspace SLUG; was the key changed?"
+        return [_fail("chain", told, hint)]
+    return [_ok("chain", f"The signed ends of {len(heads)} chains hold.")]
+
+
+def _holds(head: ChainHead) -> bool:
+    """Whether a head is signed with our key and stands on the last entry."""
+    if head.seq == 0:
+        return True
+    args = (head.workspace_id, head.seq, head.entry_hash)
+    if chain.head_mac(journal.key(), *args) != head.mac:
+        return False
+    rows = JournalEntry.objects.filter(workspace_id=head.workspace_id)
+    last = rows.order_by("-seq").values_list("seq", "entry_hash").first()
+    # A compacted tail is for journal_verify to judge.
+    return last is None or last[0] != head.seq or last[1] == head.entry_hash
+
+
+CHECKS: Final[tuple[Check, ...]] = (
+    configuration,
+    data_folder,
+    database,
+    features,
+    embedder,
+    backlog,
+    broker,
+    chain_heads,
+)
+
+
+def _asked(check: Check) -> list[Finding]:
+    try:
+        return check()
+    except DatabaseError as error:
+        hint = "Mend the database first; the other findings say how."
+        return [_fail(check.__name__, f"{type(error).__name__}.", hint)]
+
+
+def run() -> list[Finding]:
+    """Look at everything; a check that the database stops is a fault, not the end."""
+    return [finding for check in CHECKS for finding in _asked(check)]

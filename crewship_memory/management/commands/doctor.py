@@ -1,0 +1,49 @@
+"""``manage.py doctor``: is everything as it should be, and if not, what to do."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from crewship_memory import diagnosis
+from crewship_memory.diagnosis import Finding, Level
+
+
+class Command(BaseCommand):
+    """Examine the installation; change nothing."""
+
+    help = "Examine configuration, database, embedder and chain. Exit 1 on a fault."
+    # Ours runs them itself and tells of them like of everything else.
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the output."""
+        parser.add_argument("--json", action="store_true", dest="as_json")
+
+    def handle(self, *, as_json: bool, **_options: Any) -> None:
+        """Look, tell, and fail when something is broken."""
+        findings = diagnosis.run()
+        faults = sum(finding.level is Level.FAIL for finding in findings)
+        if as_json:
+            told = {"ok": not faults, "checks": [asdict(one) for one in findings]}
+            self.stdout.write(json.dumps(told))
+        else:
+            for finding in findings:
+                self._tell(finding)
+        if faults:
+            raise CommandError(f"{faults} faults.")
+
+    def _tell(self, finding: Finding) -> None:
+        style = {
+            Level.OK: self.style.SUCCESS,
+            Level.WARN: self.style.WARNING,
+            Level.FAIL: self.style.ERROR,
+        }[finding.level]
+        mark = style(f"{finding.level.value:4}")
+        self.stdout.write(f"{mark}  {finding.check:13} {finding.message}")
+        if finding.hint:
+            self.stdout.write(f"{'':20}→ {finding.hint}")

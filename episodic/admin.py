@@ -1,0 +1,62 @@
+"""Raw rows of the index, read only. A vector is shown by its shape, never in full."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from episodic.models import Embedding, EmbeddingChange, IndexState
+from memory.admin import rows
+
+
+@admin.register(Embedding)
+class EmbeddingRows(rows.ReadOnly):
+    """Embeddings by entry."""
+
+    list_display = (
+        "entry_link", "state", "shape", "model", "importance_score",
+        "reference_count", "attempts", "indexed_at",
+    )  # fmt: skip
+    list_filter = ("state", "model", "workspace")
+    search_fields = ("=entry__id",)
+    search_help_text = "The id of an entry, whole."
+    exclude = ("vector", "entry")
+    readonly_fields = ("entry_link", "shape")
+    ordering = ("-entry_id",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Embedding]:
+        """Leave the vectors where they are; their width says enough."""
+        found: QuerySet[Embedding] = super().get_queryset(request)
+        return found.defer("vector")
+
+    @admin.display(description="entry", ordering="entry_id")
+    def entry_link(self, row: Embedding) -> SafeString:
+        """Lead to the entry without loading it."""
+        address = reverse("admin:memory_journalentry_change", args=[row.entry_id])
+        return format_html('<a href="{}">{}</a>', address, row.entry_id)
+
+    @admin.display(description="vector")
+    def shape(self, row: Embedding) -> str:
+        """Say how wide the vector is."""
+        return f"{row.dim} × float32" if row.dim else "none yet"
+
+
+@admin.register(IndexState)
+class IndexStateRows(rows.ReadOnly):
+    """How far the sweep has read each journal."""
+
+    list_display = ("workspace", "seq", "policy_version")
+
+
+@admin.register(EmbeddingChange)
+class ChangeRows(rows.ReadOnly):
+    """The change log that other processes catch up with."""
+
+    list_display = ("id", "workspace_id", "entry_id", "kind")
+    list_filter = ("kind",)
+    list_select_related = False
+    search_fields = ("=entry_id",)

@@ -1,0 +1,164 @@
+"""The journal and the ledgers beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from memory import journal
+from memory.admin import rows
+from memory.models import (
+    Agent,
+    ChainCheckpoint,
+    ChainHead,
+    IdempotencyRecord,
+    JournalEntry,
+    PriorityChange,
+    SubjectMention,
+)
+from memory.rules import errors
+from memory.rules.entries import Priority
+
+REASON: Final = "set in the Django admin"
+Entries = QuerySet[JournalEntry]
+
+
+# ── Journal ──────────────────────────────────────────────────────────────────
+def marker(wanted: Priority) -> Callable[..., None]:
+    """Return the action that sets one priority."""
+
+    def mark(page: EntryRows, request: HttpRequest, chosen: Entries) -> None:
+        page.mark(request, chosen, wanted)
+
+    mark.__name__ = f"make_{wanted.value}"
+    action: Callable[..., None] = admin.action(
+        mark, description=f"Set priority to {wanted.value}"
+    )
+    return action
+
+
+@admin.register(JournalEntry)
+class EntryRows(rows.ReadOnly):
+    """Entries, read only; priority changes through the journal."""
+
+    actions = tuple(marker(wanted) for wanted in Priority)
+    list_display = ("id", "seq", "ts", "entry_type", "severity", "priority", "head")
+    list_filter = ("severity", "priority", "workspace")
+    search_fields = ("=id", "=trace_id", "=mission_id")
+    search_help_text = "An id, a trace or a mission, whole. Words: on the Journal page."
+    ordering = ("-docid",)
+    exclude = ("salt", "commitment", "prev_hash", "entry_hash", "body")
+    readonly_fields = ("hashes", "related")
+
+    @admin.display(description="summary")
+    def head(self, row: JournalEntry) -> str:
+        """The beginning of the summary."""
+        return row.summary[:80]
+
+    @admin.display(description="chain")
+    def hashes(self, row: JournalEntry) -> str:
+        """The heads of the hashes."""
+        return (
+            f"{rows.short(row.prev_hash)} → {rows.short(row.entry_hash)}, "
+            f"commitment {rows.short(row.commitment)}"
+        )
+
+    @admin.display(description="see also")
+    def related(self, row: JournalEntry) -> SafeString:
+        """Lead to the page of the entry and to its agent."""
+        agent = Agent.objects.filter(pk=row.agent_id or "").first()
+        page = reverse("memory:entry", args=[row.pk])
+        return format_html(
+            '<a href="{}">Page of this entry</a> · agent {}', page, rows.link(agent)
+        )
+
+    def mark(
+        self, request: HttpRequest, chosen: Entries, wanted: Priority
+    ) -> None:
+        """Set priorities through the journal, entry by entry."""
+        done = 0
+        for entry in chosen:
+            try:
+                actor = rows.staff_actor(request, entry.workspace_id)
+                journal.prioritise(entry, wanted, REASON, by=actor)
+                done += 1
+            except errors.HouseError as error:
+                text = f"{entry.pk}: {error.detail}"
+                self.message_user(request, text, messages.ERROR)
+        self.message_user(request, f"{done} set to {wanted.value}.")
+
+    def get_queryset(self, request: HttpRequest) -> Entries:
+        """Leave the long texts where they are until one entry is opened."""
+        found: Entries = super().get_queryset(request)
+        return found.defer("payload_text", "refs_text", "body")
+
+
+@admin.register(PriorityChange)
+class PriorityRows(rows.ReadOnly):
+    """The ledger of priorities."""
+
+    list_display = ("entry_link", "number", "previous", "priority", "set_by", "set_at")
+    list_filter = ("priority", "workspace")
+    search_fields = ("=entry__id", "set_by")
+
+    @admin.display(description="entry", ordering="entry_id")
+    def entry_link(self, row: PriorityChange) -> SafeString:
+        """Lead to the entry without loading it."""
+        address = reverse("admin:memory_journalentry_change", args=[row.entry_id])
+        return format_html('<a href="{}">{}</a>', address, row.entry_id)
+
+
+@admin.register(ChainHead)
+class HeadRows(rows.ReadOnly):
+    """Where each chain ends."""
+
+    list_display = ("workspace", "seq", "hash_head")
+    exclude = ("entry_hash", "mac")
+    readonly_fields = ("hash_head",)
+
+    @admin.display(description="hash")
+    def hash_head(self, row: ChainHead) -> str:
+        """The head of the hash."""
+        return rows.short(row.entry_hash)
+
+
+@admin.register(ChainCheckpoint)
+class CheckpointRows(rows.ReadOnly):
+    """Entries that left a chain on purpose."""
+
+    list_display = ("id", "workspace", "created_at")
+    list_filter = ("workspace",)
+    exclude = ("mac",)
+
+
+@admin.register(SubjectMention)
+class MentionRows(rows.ReadOnly):
+    """People named by writers of entries."""
+
+    list_display = ("alias", "entry_id", "workspace")
+    list_filter = ("workspace",)
+    search_fields = ("=folded", "=entry__id")
+    raw_id_fields = ("entry",)
+
+
+@admin.register(IdempotencyRecord)
+class IdempotencyRows(rows.ReadOnly):
+    """Answers kept for repeated requests."""
+
+    list_display = ("id", "actor_id", "workspace", "created_at", "key_head")
+    list_filter = ("workspace",)
+    search_fields = ("=actor_id",)
+    exclude = ("key_digest", "body_digest")
+    readonly_fields = ("key_head",)
+
+    @admin.display(description="key")
+    def key_head(self, row: IdempotencyRecord) -> str:
+        """The head of the key's digest."""
+        return rows.short(row.key_digest)

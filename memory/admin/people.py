@@ -1,0 +1,174 @@
+"""Tenants, people, agents and their keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import admin, messages
+from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.models import Group
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+
+from memory import keys
+from memory.admin import rows
+from memory.models import (
+    Agent,
+    AgentKey,
+    Crew,
+    Membership,
+    OperatorKey,
+    User,
+    Workspace,
+)
+from memory.rules import errors
+
+admin.site.site_header = "Crewship Memory · raw rows"
+admin.site.site_title = "Crewship Memory"
+admin.site.index_title = "Tables"
+admin.site.unregister(Group)
+
+if TYPE_CHECKING:
+    Accounts = UserAdmin[User]
+else:
+    Accounts = UserAdmin
+
+
+# ── Tenancy ──────────────────────────────────────────────────────────────────
+@admin.register(User)
+class UserRows(Accounts):
+    """People: names, flags and passwords; memberships are given on the pages."""
+
+    ordering = ("email",)
+    list_display = ("email", "name", "is_active", "is_staff", "last_login")
+    list_filter = ("is_active", "is_staff")
+    search_fields = ("email", "name", "id")
+    readonly_fields = ("last_login", "date_joined")
+    filter_horizontal = ()
+    show_full_result_count = False
+    fieldsets = (
+        (None, {"fields": ("email", "password", "name")}),
+        ("May", {"fields": ("is_active", "is_staff", "is_superuser")}),
+        ("When", {"fields": ("last_login", "date_joined")}),
+    )
+
+    def has_add_permission(self, request: HttpRequest) -> bool:  # noqa: ARG002
+        """People are invited under Members, or made by a command."""
+        return False
+
+    def has_delete_permission(
+        self, request: HttpRequest, obj: Any = None  # noqa: ARG002
+    ) -> bool:
+        """An account is switched off; the journal still names its owner."""
+        return False
+
+
+@admin.register(Workspace)
+class WorkspaceRows(rows.ReadOnly):
+    """Tenants."""
+
+    list_display = ("slug", "name", "id", "number", "created_at")
+    list_select_related = False
+    search_fields = ("slug", "name", "id")
+
+
+@admin.register(Crew)
+class CrewRows(rows.ReadOnly):
+    """Crews."""
+
+    list_display = ("slug", "name", "workspace", "id", "created_at")
+    list_filter = ("workspace",)
+    search_fields = ("slug", "name", "id")
+
+
+@admin.register(Agent)
+class AgentRows(rows.ReadOnly):
+    """Agents."""
+
+    list_display = ("slug", "role", "memory_walk_depth", "crew_link", "workspace", "id")
+    list_filter = ("role", "workspace")
+    list_select_related = ("workspace", "crew")
+    search_fields = ("slug", "name", "id")
+
+    @admin.display(description="crew", ordering="crew__slug")
+    def crew_link(self, row: Agent) -> str | SafeString:
+        """Lead to the crew."""
+        return rows.link(row.crew)
+
+
+@admin.register(Membership)
+class MembershipRows(rows.ReadOnly):
+    """Who may do what where."""
+
+    list_display = ("id", "user_link", "role", "workspace", "created_at")
+    list_filter = ("role", "workspace")
+    list_select_related = ("workspace", "user")
+    search_fields = ("user__email", "id")
+
+    @admin.display(description="person", ordering="user__email")
+    def user_link(self, row: Membership) -> str | SafeString:
+        """Lead to the person."""
+        return rows.link(row.user, row.user.email)
+
+
+# ── Keys ─────────────────────────────────────────────────────────────────────
+class KeyRows(rows.ReadOnly):
+    """Keys of either kind; digests are cut."""
+
+    actions = ("revoke",)
+    list_filter = ("workspace",)
+    search_fields = ("prefix", "name", "id")
+    exclude = ("digest",)
+    readonly_fields = ("digest_head",)
+
+    @admin.display(description="state")
+    def state_word(self, row: AgentKey | OperatorKey) -> str:
+        """Active, expired or revoked."""
+        return row.state
+
+    @admin.display(description="digest")
+    def digest_head(self, row: AgentKey | OperatorKey) -> str:
+        """The head of what is kept."""
+        return rows.short(row.digest)
+
+    @admin.action(description="Revoke the chosen keys")
+    def revoke(self, request: HttpRequest, chosen: QuerySet[Any]) -> None:
+        """Revoke through the service, key by key."""
+        done = 0
+        for key in chosen:
+            try:
+                keys.revoke(key, by=rows.staff_actor(request, key.workspace_id))
+                done += 1
+            except errors.HouseError as error:
+                text = f"{key.prefix}…: {error.detail}"
+                self.message_user(request, text, messages.ERROR)
+        self.message_user(request, f"{done} revoked.")
+
+
+@admin.register(AgentKey)
+class AgentKeyRows(KeyRows):
+    """Keys of agents."""
+
+    list_display = ("prefix", "name", "agent_link", "state_word", "workspace", "id")
+    list_select_related = ("workspace", "agent")
+
+    @admin.display(description="agent", ordering="agent__slug")
+    def agent_link(self, row: AgentKey) -> str | SafeString:
+        """Lead to the agent."""
+        return rows.link(row.agent)
+
+
+@admin.register(OperatorKey)
+class OperatorKeyRows(KeyRows):
+    """Keys that act as a person."""
+
+    list_display = (
+        "prefix", "name", "user_link", "role", "state_word", "workspace", "id",
+    )  # fmt: skip
+    list_select_related = ("workspace", "user")
+
+    @admin.display(description="person", ordering="user__email")
+    def user_link(self, row: OperatorKey) -> str | SafeString:
+        """Lead to the person."""
+        return rows.link(row.user, row.user.email)

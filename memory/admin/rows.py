@@ -1,0 +1,77 @@
+"""What every table in the admin shares: it is read only, and links lead onwards."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from django.contrib import admin
+from django.db.models import Model
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from memory.models import Membership
+from memory.rules import errors
+from memory.rules.actors import Actor, Role
+
+SHOWN_OF_HASH: Final = 12
+
+
+def link(row: Model | None, text: str = "") -> str | SafeString:
+    """Return a link to another row's page, nothing for no row."""
+    if row is None:
+        return "none"
+    name = f"admin:{row._meta.app_label}_{row._meta.model_name}_change"
+    return format_html('<a href="{}">{}</a>', reverse(name, args=[row.pk]), text or row)
+
+
+def short(value: str) -> str:
+    """Return the head of a hash or digest; the whole is nobody's business here."""
+    return f"{value[:SHOWN_OF_HASH]}…" if value else "none"
+
+
+def staff_actor(request: HttpRequest, workspace_id: str) -> Actor:
+    """Return the staff member as a member of a workspace, or raise Forbidden."""
+    user = request.user
+    rows = Membership.objects.filter(workspace_id=workspace_id, user_id=user.pk)
+    member = rows.select_related("user").first()
+    if member is None:
+        text = "You are no member of this workspace, so its services refuse you."
+        raise errors.Forbidden(text)
+    return Actor(
+        role=Role(member.role),
+        workspace_id=workspace_id,
+        id=member.user_id,
+        label=member.user.email,
+    )
+
+
+if TYPE_CHECKING:
+    Base = admin.ModelAdmin[Any]
+else:
+    Base = admin.ModelAdmin
+
+
+class ReadOnly(Base):
+    """Rows to look at: no adding, changing or deleting, and cheap on large tables."""
+
+    show_full_result_count = False
+    list_per_page = 50
+    list_select_related: ClassVar[bool | tuple[str, ...]] = ("workspace",)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:  # noqa: ARG002
+        """Services add."""
+        return False
+
+    def has_change_permission(
+        self, request: HttpRequest, obj: Any = None  # noqa: ARG002
+    ) -> bool:
+        """Services change."""
+        return False
+
+    def has_delete_permission(
+        self, request: HttpRequest, obj: Any = None  # noqa: ARG002
+    ) -> bool:
+        """Services delete."""
+        return False

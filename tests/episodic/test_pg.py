@@ -1,0 +1,147 @@
+"""The dense leg on PostgreSQL: the same answers as the exact scan."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import numpy as np
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from episodic import engine, index
+from episodic.embedders.hashing import HashingEmbedder
+from episodic.models import Embedding
+from episodic.vectors import pg
+from episodic.vectors.base import Found, VectorScope
+from memory.rules.entries import Severity
+from tests import factories
+from tests.episodic import doubles
+from tests.world import World
+
+pytestmark = pytest.mark.postgres
+MODEL = "hashing-512-v1"
+
+
+def search(world: World, query: str = "refund", limit: int = 50, **named: object) -> Found:
+    """Search acme."""
+    scope = VectorScope(workspace_id=world.acme.id, model=MODEL, **named)  # type: ignore[arg-type]
+    return engine.vectors().search(HashingEmbedder().embed_query(query), scope, limit)
+
+
+def exact(world: World, query: str) -> list[tuple[str, float]]:
+    """Return ids and scores of acme by numpy, best first."""
+    asked = HashingEmbedder().embed_query(query)
+    rows = Embedding.objects.filter(workspace=world.acme).select_related("entry")
+    scored = [
+        (
+            float(np.frombuffer(bytes(row.vector), "<f4") @ asked) * row.importance_score,
+            row.entry.ts,
+            row.entry_id,
+        )
+        for row in rows
+    ]
+    scored.sort(key=lambda one: (-round(one[0], 6), -one[1].timestamp(), one[2]))
+    return [(entry_id, score) for score, _, entry_id in scored]
+
+
+def test_the_index_in_use_is_pgvector() -> None:
+    assert engine.vectors().name == "pgvector"
+
+
+def test_the_answer_is_the_exact_one(world: World) -> None:
+    texts = [f"refund {'receipt ' * (n % 4)}{n}" for n in range(15)]
+    factories.append_many(world.actor("ada"), texts)
+    world.entry("refund", severity=Severity.ERROR)
+    index.sweep()
+    found = search(world, "refund receipt")
+    wanted = exact(world, "refund receipt")
+    assert [hit.entry_id for hit in found.hits] == [entry_id for entry_id, _ in wanted]
+    assert [hit.score for hit in found.hits] == pytest.approx([s for _, s in wanted], abs=1e-5)
+    assert found.considered == 16
+    assert (found.highest, found.lowest) == (found.hits[0].score, found.hits[-1].score)
+    assert search(world, "refund receipt", 4).hits == found.hits[:4]
+
+
+def test_of_and_rank_agree_with_search(world: World) -> None:
+    factories.append_many(world.actor("ada"), ["refund one", "refund two", "parcel"])
+    index.sweep()
+    vectors, query = engine.vectors(), HashingEmbedder().embed_query("refund")
+    scope = VectorScope(workspace_id=world.acme.id, model=MODEL)
+    hits = vectors.search(query, scope, 9).hits
+    assert [vectors.rank(query, scope, hit.entry_id) for hit in hits] == [1, 2, 3]
+    assert vectors.of(query, scope, [hit.entry_id for hit in hits]) == {
+        hit.entry_id: hit for hit in hits
+    }
+    assert vectors.rank(query, scope, "j_0000000000000000") is None
+    assert vectors.of(query, scope, []) == {}
+
+
+def test_the_scope_is_in_the_query(world: World) -> None:
+    for who in ("ada", "lena", "bob", "olga"):
+        world.entry(f"refund by {who}", by=who)
+    index.sweep()
+    support, bob = world.crews["support"].id, world.agents["bob"].id
+    assert search(world).considered == 3
+    assert search(world, crew_id=support).considered == 2
+    assert search(world, agent_id=bob).considered == 1
+    assert search(world, crew_id=support, agent_id=bob).considered == 3
+    assert search(world, entry_types=("peer.escalation",)).considered == 3
+    assert search(world, entry_types=("x.y",)).considered == 0
+    soon = timezone.now() + timedelta(hours=1)
+    assert search(world, since=soon).considered == 0
+    assert search(world, until=soon).considered == 3
+
+
+def test_raw_sql_is_noticed(world: World) -> None:
+    row = world.indexed("refund")
+    assert len(search(world).hits) == 1
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM journal_embeddings WHERE entry_id = %s", [row.id])
+    assert search(world).hits == []
+
+
+def test_vectors_of_two_models_never_meet(world: World) -> None:
+    world.indexed("refund")
+    engine.use(doubles.Other())
+    world.entry("refund small")
+    rows = Embedding.objects.filter(entry__summary="refund small")
+    index.discover(world.acme.id)
+    index.embed(list(rows.values_list("pk", flat=True)))
+    assert search(world).considered == 1
+    small = VectorScope(workspace_id=world.acme.id, model="other-8")
+    query = doubles.Other().embed_query("refund")
+    assert engine.vectors().search(query, small, 9).considered == 1
+
+
+def test_one_model_with_two_lengths_does_not_break_the_query(world: World) -> None:
+    world.indexed("refund")
+    engine.use(doubles.Other())
+    world.indexed("refund small")
+    Embedding.objects.update(model=MODEL)
+    assert search(world).considered <= 2
+
+
+def test_an_index_serves_large_workspaces(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pg, "EXACT", 3)
+    monkeypatch.setattr(pg, "INDEXED_DIMS", (512,))
+    factories.append_many(world.actor("ada"), [f"refund {n}" for n in range(20)])
+    index.sweep()
+    found = search(world, "refund 7", 5)
+    wanted = [entry_id for entry_id, _ in exact(world, "refund 7")[:5]]
+    assert [hit.entry_id for hit in found.hits] == wanted
+    assert found.considered == 20
+
+
+def test_the_vector_column_has_an_index_for_each_family() -> None:
+    assert pg.INDEXED_DIMS == (384, 768)
+
+
+def test_both_families_are_indexed(world: World) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT indexdef FROM pg_indexes WHERE indexdef LIKE '%hnsw%'")
+        found = " ".join(row[0] for row in cursor.fetchall())
+    assert "(384)" in found
+    assert "(768)" in found

@@ -1,0 +1,344 @@
+"""Recall: scopes, filters, modes, order, degraded answers, limits."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from episodic import engine, index, recall
+from episodic.embedders.base import BadAnswer, Damaged, TooSlow, Unreachable
+from episodic.embedders.none import NoEmbedder
+from episodic.models import Embedding
+from episodic.recall import Answer, Fusion, Mode, Request
+from memory import journal, tenancy
+from memory.models import JournalEntry
+from memory.rules import errors
+from memory.rules.actors import AgentRole
+from memory.rules.entries import Priority, Severity
+from tests import factories
+from tests.episodic import doubles
+from tests.world import World
+
+
+def ask(world: World, query: str = "refund", *, who: str = "ada", **asked: Any) -> Answer:
+    """Ask as somebody."""
+    return recall.ask(Request(query=query, **asked), by=world.actor(who))
+
+
+def told(world: World, query: str = "refund", **asked: Any) -> list[str]:
+    """Return the summaries of the hits."""
+    return [hit.entry.summary for hit in ask(world, query, **asked).hits]
+
+
+def erase(row: JournalEntry) -> None:
+    """Erase an entry but leave its vector, as if the sweep had not run yet."""
+    JournalEntry.objects.filter(pk=row.pk).update(erased_at=timezone.now())
+
+
+# ── Whose memory ─────────────────────────────────────────────────────────────
+@pytest.fixture
+def crews(world: World) -> World:
+    """One refund story per agent."""
+    for who in ("ada", "lena", "bob", "olga"):
+        world.entry(f"refund by {who}", by=who)
+    index.sweep()
+    return world
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+@pytest.mark.parametrize(
+    ("who", "asked", "agents"),
+    [
+        ("ada", {}, {"ada"}),
+        ("ada", {"scope": "own"}, {"ada"}),
+        ("ada", {"scope": "crew_shared"}, {"ada", "lena"}),
+        ("lena", {}, {"ada", "lena"}),
+        ("lena", {"scope": "own"}, {"lena"}),
+        ("bob", {"scope": "crew_shared"}, {"bob"}),
+        ("olga", {"scope": "crew_shared"}, {"olga"}),
+        ("viewer", {}, {"ada", "lena", "bob"}),
+        ("stranger", {}, {"olga"}),
+    ],
+)
+def test_everybody_recalls_their_own(
+    crews: World, mode: Mode, who: str, asked: dict[str, Any], agents: set[str]
+) -> None:
+    found = set(told(crews, who=who, mode=mode, **asked))
+    assert found == {f"refund by {agent}" for agent in agents}
+
+
+def test_a_person_recalls_as_an_agent_or_a_crew(crews: World) -> None:
+    ada, billing = crews.agents["ada"].id, crews.crews["billing"].id
+    assert told(crews, who="viewer", agent_id=ada) == ["refund by ada"]
+    assert told(crews, who="viewer", crew_id=billing) == ["refund by bob"]
+
+
+def test_an_entry_without_a_crew_is_the_workspaces(world: World) -> None:
+    house = world.system()
+    [row] = journal.write([factories.new(summary="refund by the house")], by=house)
+    index.sweep()
+    assert told(world, who="viewer") == [row.summary]
+    assert told(world, who="lena") == []
+
+
+# ── Filters ──────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize("mode", list(Mode))
+def test_filters_hold_in_every_leg(world: World, mode: Mode) -> None:
+    old = world.entry("old refund", ts=factories.ago(10))
+    new = world.entry("new refund", entry_type="summary.generated")
+    index.sweep()
+    limit = factories.ago(5)
+    assert told(world, mode=mode, since=limit) == [new.summary]
+    assert told(world, mode=mode, until=limit) == [old.summary]
+    assert told(world, mode=mode, since=old.ts, until=old.ts) == [old.summary]
+    types = ("summary.generated",)
+    assert told(world, mode=mode, entry_types=types) == [new.summary]
+    assert told(world, mode=mode, entry_types=("llm.call",)) == []
+
+
+def test_naming_a_type_opens_the_word_leg_to_what_is_not_embedded(world: World) -> None:
+    world.entry("refund chatter", entry_type="llm.call")
+    assert told(world) == []
+    assert told(world, entry_types=("llm.call",)) == ["refund chatter"]
+
+
+def test_a_least_cosine_cuts_what_has_a_vector_and_is_far(world: World) -> None:
+    world.indexed("refund receipt")
+    world.indexed("refund zeppelin submarine torpedo dirigible")
+    world.entry("refund not indexed yet")
+    found = told(world, "refund receipt", min_score=0.5)
+    assert found == ["refund receipt", "refund not indexed yet"]
+    assert told(world, "refund receipt", mode=Mode.DENSE, min_score=0.99) == [
+        "refund receipt"
+    ]
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_the_erased_are_never_recalled(world: World, mode: Mode) -> None:
+    erase(world.indexed("refund"))
+    assert told(world, mode=mode) == []
+
+
+# ── Order ────────────────────────────────────────────────────────────────────
+def test_dense_orders_by_cosine_times_importance(world: World) -> None:
+    world.entry("refund", severity=Severity.INFO)
+    world.entry("refund ", severity=Severity.ERROR)
+    index.sweep()
+    answer = ask(world, mode=Mode.DENSE)
+    assert [hit.importance for hit in answer.hits] == pytest.approx([0.95, 0.70])
+    for hit in answer.hits:
+        assert hit.cosine is not None
+        assert hit.score == pytest.approx(hit.cosine * hit.importance)
+        assert hit.via == "dense"
+
+
+def test_hybrid_adds_reciprocal_ranks(world: World) -> None:
+    world.indexed("refund receipt lost")
+    world.indexed("refund")
+    for hit in ask(world, "refund receipt").hits:
+        ranks = [rank for rank in (hit.dense_rank, hit.sparse_rank) if rank]
+        assert hit.score == pytest.approx(sum(1 / (60 + rank) for rank in ranks))
+        assert hit.score == hit.rrf
+        assert hit.via == "both"
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+@pytest.mark.parametrize("k", [1, 3, 16, 17, 50])
+def test_equal_entries_come_newest_first(world: World, mode: Mode, k: int) -> None:
+    factories.append_many(
+        world.actor("ada"), ["refund"] * 60, ts=factories.ago(1)
+    )
+    world.entry("refund", ts=factories.ago(2))
+    index.sweep()
+    hits = ask(world, mode=mode, k=k).hits
+    assert len(hits) == k
+    keys = [(-h.score, -h.entry.ts.timestamp(), h.entry.id) for h in hits]
+    assert keys == sorted(keys)
+    assert ask(world, mode=mode, k=k, mark=False).hits[0].entry == hits[0].entry
+
+
+def test_the_word_leg_sees_an_entry_at_once(world: World) -> None:
+    world.entry("refund")
+    [hit] = ask(world).hits
+    assert (hit.via, hit.cosine, hit.dense_rank, hit.sparse_rank) == ("words", None, None, 1)
+    assert hit.importance == pytest.approx(0.70)
+
+
+def test_convex_fusion_scores_lie_in_the_unit(world: World) -> None:
+    factories.append_many(world.actor("ada"), ["refund", "refund receipt", "parcel"])
+    index.sweep()
+    answer = ask(world, "refund receipt", fusion=Fusion.CONVEX)
+    assert all(0 <= hit.score <= 1 for hit in answer.hits)
+    assert answer.hits[0].entry.summary == "refund receipt"
+
+
+def test_a_pinned_entry_rises(world: World) -> None:
+    plain = world.entry("refund case one")
+    pinned = world.entry("refund case two", ts=factories.ago(3))
+    journal.prioritise(pinned, Priority.PERMANENT, "", by=world.actor("operator"))
+    index.sweep()
+    assert told(world, "refund case", mode=Mode.DENSE) == [pinned.summary, plain.summary]
+
+
+# ── Limits ───────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize(
+    ("k", "count"), [(-3, 1), (0, 1), (1, 1), (5, 5), (16, 16), (17, 17), (50, 50), (51, 50)]
+)
+def test_k_is_clamped_inside(world: World, k: int, count: int) -> None:
+    factories.append_many(world.actor("ada"), [f"refund {n}" for n in range(60)])
+    index.sweep()
+    for mode in Mode:
+        assert len(ask(world, k=k, mode=mode, mark=False).hits) == count
+
+
+@pytest.mark.parametrize(
+    ("query", "error"),
+    [("", errors.Invalid), ("  \n", errors.Invalid), ("x" * 4_001, errors.TooLarge)],
+)
+def test_questions_that_are_none(world: World, query: str, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        ask(world, query)
+
+
+def test_a_range_that_ends_before_it_begins(world: World) -> None:
+    now = timezone.now()
+    with pytest.raises(errors.Invalid):
+        ask(world, since=now, until=now - timedelta(seconds=1))
+
+
+def test_a_question_without_a_word_is_answered_by_meaning_alone(world: World) -> None:
+    world.indexed("refund 🚀")
+    answer = ask(world, "🚀 ***")
+    assert [hit.via for hit in answer.hits] == ["dense"]
+    assert answer.legs.asked.is_empty
+
+
+@settings(
+    max_examples=50,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(query=st.text(min_size=1, max_size=80).filter(str.strip))
+def test_any_question_can_be_asked(world: World, query: str) -> None:
+    if not Embedding.objects.exists():
+        world.indexed("refund")
+    answer = ask(world, query, explain=True, mark=False)
+    assert len(answer.hits) <= 1
+
+
+def test_an_empty_memory_answers_nothing(world: World) -> None:
+    answer = ask(world)
+    assert (answer.hits, answer.legs.degraded) == ([], None)
+
+
+# ── Degraded ─────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize("mode", [Mode.HYBRID, Mode.DENSE])
+@pytest.mark.parametrize(
+    "error",
+    [Unreachable("x"), TooSlow("x"), BadAnswer("x"), Damaged("x")],
+    ids=lambda error: error.reason,
+)
+def test_without_an_embedder_words_answer_and_say_so(
+    world: World, mode: Mode, error: Any
+) -> None:
+    world.indexed("refund")
+    engine.use(doubles.Down(error))
+    answer = ask(world, mode=mode)
+    assert [hit.via for hit in answer.hits] == ["words"]
+    assert answer.legs.degraded == (
+        f"dense leg unavailable ({error.reason}): words only"
+    )
+
+
+def test_none_configured_is_words_alone(world: World) -> None:
+    world.entry("refund")
+    engine.use(NoEmbedder())
+    answer = ask(world)
+    assert [hit.entry.summary for hit in answer.hits] == ["refund"]
+    assert answer.model is None
+    assert answer.legs.degraded is not None
+    assert ask(world, mode=Mode.SPARSE).legs.degraded is None
+
+
+def test_it_recovers_by_itself(world: World) -> None:
+    world.indexed("refund")
+    engine.use(doubles.Down())
+    assert ask(world).legs.degraded
+    engine.use(None)
+    assert ask(world).legs.degraded is None
+
+
+# ── Another model ────────────────────────────────────────────────────────────
+@pytest.mark.parametrize("other", [doubles.Other, doubles.Renamed])
+def test_vectors_of_two_models_never_meet(world: World, other: type[Any]) -> None:
+    world.indexed("refund old")
+    engine.use(other())
+    assert told(world, mode=Mode.DENSE) == []
+    assert told(world) == ["refund old"]
+    assert ask(world).hits[0].cosine is None
+    world.entry("refund new")
+    newest = Embedding.objects.filter(entry__summary="refund new")
+    index.discover(world.acme.id)
+    index.embed(list(newest.values_list("pk", flat=True)))
+    assert told(world, mode=Mode.DENSE) == ["refund new"]
+    index.sweep()
+    assert set(told(world, mode=Mode.DENSE)) == {"refund new", "refund old"}
+
+
+# ── Meaning ──────────────────────────────────────────────────────────────────
+def test_the_model_that_comes_along_knows_meaning(world: World, minilm: Any) -> None:
+    world.entry("The customer wants their money back")
+    world.entry("The deployment failed on Tuesday night")
+    index.sweep()
+    answer = ask(world, "reimbursement request", mode=Mode.DENSE)
+    assert answer.hits[0].entry.summary == "The customer wants their money back"
+    assert answer.model == minilm.model
+
+
+# ── Neighbours ───────────────────────────────────────────────────────────────
+def test_the_walk_brings_neighbours_and_never_leaves_the_reach(world: World) -> None:
+    world.indexed("alpha beta gamma delta epsilon", by="lena")
+    mine = world.indexed("alpha beta gamma delta epsilon zeta", by="ada")
+    depth = {"walk_depth": 1, "mode": Mode.SPARSE, "k": 1}
+    shared = ask(world, "zeta", who="lena", **depth)
+    assert [hit.entry.agent_id for hit in shared.hits] == [
+        world.agents["ada"].id,
+        world.agents["lena"].id,
+    ]
+    assert shared.hits[1].via == f"similar:{mine.id}"
+    assert [hit.entry.id for hit in ask(world, "zeta", **depth).hits] == [mine.id]
+
+
+def test_the_walk_obeys_the_filters(world: World) -> None:
+    world.indexed("alpha beta gamma delta epsilon", entry_type="summary.generated")
+    world.indexed("alpha beta gamma delta epsilon zeta")
+    types = ("peer.escalation",)
+    hits = ask(world, "zeta", walk_depth=1, entry_types=types).hits
+    assert {hit.entry.entry_type for hit in hits} == set(types)
+
+
+def test_an_agent_may_walk_by_default(world: World) -> None:
+    world.indexed("alpha beta gamma delta epsilon")
+    world.indexed("alpha beta gamma delta epsilon zeta")
+    assert len(ask(world, "zeta", mode=Mode.SPARSE).hits) == 1
+    tenancy.change_agent(
+        world.agents["ada"], by=world.actor("owner"), role=AgentRole.AGENT, walk_depth=1
+    )
+    assert len(ask(world, "zeta", mode=Mode.SPARSE).hits) == 2
+    assert len(ask(world, "zeta", mode=Mode.SPARSE, walk_depth=0).hits) == 1
+
+
+# ── What comes along ─────────────────────────────────────────────────────────
+def test_timings_add_up_and_explain_shows_what_was_below(world: World) -> None:
+    factories.append_many(world.actor("ada"), [f"refund {n}" for n in range(8)])
+    index.sweep()
+    answer = ask(world, k=3, explain=True)
+    assert (len(answer.hits), len(answer.below)) == (3, 5)
+    t = answer.timings
+    assert t.embed + t.dense + t.sparse + t.fuse + t.load <= t.total + 0.1
+    assert ask(world, k=3).below == []

@@ -1,0 +1,267 @@
+"""The dense leg on SQLite: exact, and never stale, whoever changed the table."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from django.db import connections
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from episodic import engine, index
+from episodic.models import Embedding, EmbeddingChange, State
+from episodic.vectors import scan
+from episodic.vectors.base import VectorScope
+from episodic.vectors.matrix import Matrix, Row
+from memory.models import JournalEntry
+from tests import factories, processes
+from tests.world import World
+
+pytestmark = pytest.mark.sqlite
+MODEL = "hashing-512-v1"
+
+
+def found(world: World, limit: int = 50) -> list[str]:
+    """Return the summaries of everything in acme, nearest first."""
+    vector = engine.embedder().embed_query("refund")
+    answer = engine.vectors().search(vector, VectorScope(
+        workspace_id=world.acme.id, model=MODEL
+    ), limit)  # fmt: skip
+    rows = JournalEntry.objects.in_bulk([hit.entry_id for hit in answer.hits])
+    return [rows[h.entry_id].summary for h in answer.hits if h.entry_id in rows]
+
+
+# ── Fresh ────────────────────────────────────────────────────────────────────
+def test_what_was_indexed_after_the_first_query_is_found(world: World) -> None:
+    world.indexed("one")
+    assert found(world) == ["one"]
+    world.indexed("two")
+    assert set(found(world)) == {"one", "two"}
+
+
+def test_raw_sql_is_noticed(world: World) -> None:
+    row = world.indexed("one")
+    other = world.indexed("refund two")
+    assert found(world) == ["refund two", "one"]
+    with connections["default"].cursor() as cursor:
+        cursor.execute(
+            "UPDATE journal_embeddings SET vector ="
+            " (SELECT vector FROM journal_embeddings WHERE entry_id = %s)"
+            " WHERE entry_id = %s",
+            [other.id, row.id],
+        )
+        cursor.execute(
+            "UPDATE journal_embeddings SET importance_score = 1 WHERE entry_id = %s",
+            [row.id],
+        )
+        assert found(world) == ["one", "refund two"]
+        cursor.execute("DELETE FROM journal_embeddings WHERE entry_id = %s", [row.id])
+    assert found(world) == ["refund two"]
+
+
+@pytest.mark.parametrize("change", [{"state": State.PENDING}, {"model": "x"}, {"dim": 4}])
+def test_a_row_that_is_no_longer_indexed_disappears(
+    world: World, change: dict[str, object]
+) -> None:
+    row = world.indexed("one")
+    assert found(world) == ["one"]
+    Embedding.objects.filter(pk=row.pk).update(**change)
+    assert found(world) == [] or "dim" in change
+
+
+def test_deleting_the_entry_takes_its_vector_along(world: World) -> None:
+    row = world.indexed("one")
+    assert found(world) == ["one"]
+    JournalEntry.objects.filter(pk=row.pk).delete()
+    assert found(world) == []
+
+
+def test_a_vector_of_the_wrong_length_is_left_out(world: World) -> None:
+    row = world.indexed("one")
+    world.indexed("two")
+    Embedding.objects.filter(pk=row.pk).update(vector=b"\x00" * 12)
+    assert found(world) == ["two"]
+
+
+@pytest.mark.slow
+def test_what_another_process_did_is_seen_by_the_next_query(
+    shared_world: World,
+) -> None:
+    row = shared_world.indexed("one")
+    assert found(shared_world) == ["one"]
+    key = shared_world.tokens["ada"]
+    processes.run(
+        "from memory import journal, keys; from episodic import index\n"
+        "from memory.rules.entries import NewEntry\n"
+        f"by = keys.authenticate({key!r})\n"
+        "journal.append(NewEntry(entry_type='peer.escalation', summary='two'), by=by)\n"
+        "print(index.sweep().indexed)"
+    )
+    assert set(found(shared_world)) == {"one", "two"}
+    processes.run(
+        "from django.db import connection\n"
+        "with connection.cursor() as c:\n"
+        f"    c.execute('DELETE FROM journal_embeddings WHERE entry_id = %s', [{row.id!r}])"
+    )
+    assert found(shared_world) == ["two"]
+
+
+def test_a_trimmed_log_makes_a_sleeping_matrix_load_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "KEEP_CHANGES", 5)
+    gone = world.indexed("gone")
+    assert found(world) == ["gone"]
+    Embedding.objects.filter(pk=gone.pk).delete()
+    factories.append_many(world.actor("ada"), [f"note {n}" for n in range(20)])
+    index.sweep()
+    kinds = set(EmbeddingChange.objects.values_list("kind", flat=True))
+    assert "trim" in kinds
+    assert EmbeddingChange.objects.count() < 15
+    assert set(found(world)) == {f"note {n}" for n in range(20)}
+    world.indexed("late")
+    assert "late" in found(world)
+
+
+def test_every_workspace_has_a_matrix_of_its_own(world: World) -> None:
+    world.indexed("one", by="ada")
+    world.indexed("two", by="olga")
+    assert found(world) == ["one"]
+
+
+def test_only_so_many_matrices_are_kept(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scan, "MATRICES", 1)
+    world.indexed("one", by="ada")
+    world.indexed("two", by="olga")
+    vectors = scan.ScanIndex()
+    query = engine.embedder().embed_query("x")
+    for workspace in (world.acme, world.other, world.acme):
+        scope = VectorScope(workspace_id=workspace.id, model=MODEL)
+        assert len(vectors.search(query, scope, 9).hits) == 1
+    assert len(vectors._shelves) == 1
+    vectors.clear()
+    assert len(vectors._shelves) == 0
+
+
+def test_readers_and_writers_at_once_see_whole_rows(shared_world: World) -> None:
+    shared_world.indexed("refund 0")
+    faults: list[object] = []
+    stop = threading.Event()
+
+    def read() -> None:
+        while not stop.is_set():
+            try:
+                names = found(shared_world, 200)
+                if len(names) != len(set(names)) or "refund 0" not in names:
+                    faults.append(names)
+            except Exception as error:  # noqa: BLE001
+                faults.append(error)
+        connections.close_all()
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    for n in range(1, 31):
+        shared_world.indexed(f"refund {n}")
+    stop.set()
+    for reader in readers:
+        reader.join()
+    assert faults == []
+    assert len(found(shared_world, 200)) == 31
+
+
+# ── Exact ────────────────────────────────────────────────────────────────────
+def test_search_of_and_rank_agree(world: World) -> None:
+    texts = [f"refund {'receipt ' * (n % 3)}{n}" for n in range(12)]
+    factories.append_many(world.actor("ada"), texts)
+    index.sweep()
+    vectors, query = engine.vectors(), engine.embedder().embed_query("refund receipt")
+    scope = VectorScope(workspace_id=world.acme.id, model=MODEL)
+    everything = vectors.search(query, scope, 100)
+    assert everything.considered == 12
+    ids = [hit.entry_id for hit in everything.hits]
+    assert [vectors.rank(query, scope, entry_id) for entry_id in ids] == list(range(1, 13))
+    named = vectors.of(query, scope, [*ids, "j_0000000000000000"])
+    assert named == {hit.entry_id: hit for hit in everything.hits}
+    assert everything.highest == everything.hits[0].score
+    assert everything.lowest == everything.hits[-1].score
+    assert vectors.rank(query, scope, "j_0000000000000000") is None
+    assert vectors.search(query, scope, 5).hits == everything.hits[:5]
+
+
+def test_a_scope_with_nothing_in_it(world: World) -> None:
+    world.indexed("one")
+    vectors, query = engine.vectors(), engine.embedder().embed_query("x")
+    for scope in (
+        VectorScope(workspace_id=world.other.id, model=MODEL),
+        VectorScope(workspace_id=world.acme.id, model="another"),
+        VectorScope(workspace_id=world.acme.id, model=MODEL, agent_id="nobody"),
+        VectorScope(workspace_id=world.acme.id, model=MODEL, entry_types=("x.y",)),
+    ):
+        assert vectors.search(query, scope, 9).hits == []
+        assert vectors.of(query, scope, []) == {}
+        assert vectors.rank(query, scope, "j_0") is None
+
+
+# ── The matrix ───────────────────────────────────────────────────────────────
+def rows(ids: list[str]) -> Iterator[Row]:
+    """Return rows for ids."""
+    return (Row(e, None, None, "t", 0, 1.0) for e in ids)
+
+
+def numbers(ids: list[str], factor: float) -> NDArray[np.float32]:
+    """Return a vector for each id that tells which id it is."""
+    return np.array([[float(e) * factor, 1.0] for e in ids], dtype=np.float32)
+
+
+STEPS = st.lists(
+    st.tuples(st.booleans(), st.lists(st.integers(0, 30).map(str), unique=True, max_size=12)),
+    max_size=25,
+)
+
+
+@given(STEPS)
+def test_a_matrix_behaves_like_a_dict(steps: list[tuple[bool, list[str]]]) -> None:
+    matrix, model = Matrix(2), {}
+    for factor, (puts, ids) in enumerate(steps, 1):
+        if puts and ids:
+            matrix.put(list(rows(ids)), numbers(ids, factor))
+            model.update(dict.fromkeys(ids, factor))
+        else:
+            for entry_id in ids:
+                matrix.drop(entry_id)
+                model.pop(entry_id, None)
+    view = matrix.snapshot()
+    alive = np.flatnonzero(view.columns.alive[: view.size])
+    held = {str(view.columns.ids[i]): view.columns.vectors[i, 0] for i in alive}
+    assert held == {e: float(e) * factor for e, factor in model.items()}
+    assert len(matrix) == len(model)
+    assert all(matrix.position(e) is not None for e in model)
+
+
+def test_a_forgotten_vector_is_wiped_from_memory() -> None:
+    matrix = Matrix(2)
+    matrix.put(list(rows(["1", "2"])), numbers(["1", "2"], 7))
+    view = matrix.snapshot()
+    matrix.drop("1")
+    assert not view.columns.vectors[0].any()
+    assert view.columns.vectors[1].any()
+    matrix.put(list(rows(["2"])), numbers(["2"], 9))
+    assert not view.columns.vectors[1].any()
+
+
+def test_a_matrix_grows_and_makes_room() -> None:
+    matrix = Matrix(2)
+    for start in range(0, 2_000, 100):
+        ids = [str(n) for n in range(start, start + 100)]
+        matrix.put(list(rows(ids)), numbers(ids, 1))
+        for entry_id in ids[:90]:
+            matrix.drop(entry_id)
+    assert len(matrix) == 200
+    assert len(matrix.snapshot().columns.alive) < 1_000

@@ -1,0 +1,390 @@
+"""The vault: nothing leads outside, nothing tears, nothing hangs."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory.files import vault as vault_module
+from memory.files.vault import Busy, Unsafe, Vault
+from memory.rules import errors, tiers
+
+SECRET = b"outside the tree"
+
+# Labels as an attacker would spell them. None may name a place.
+ODD_LABELS = [
+    "", ".", "..", "/", "//", "\\", "~", "~/AGENT.md", "-", "CON",
+    "../AGENT.md", "..\\AGENT.md", "./AGENT.md", "AGENT.md/", "/AGENT.md",
+    "//AGENT.md", "AGENT.md/..", "daily/../AGENT.md", "daily/../../etc/passwd",
+    "daily/..", "daily/.", "daily/", "daily/.md", "daily", "peers/", "peers/.md",
+    "peers/..md", "peers/../AGENT.md", "peers/..%2fAGENT.md", "peers/%2e%2e.md",
+    "%2e%2e/AGENT.md", "..%c0%afAGENT.md", "..%252fAGENT.md", "AGENT%2emd",
+    "AGENT.md\x00", "AGENT.md\x00.txt", "daily/2026-05-21\x00.md", "peers/a\x00b.md",
+    "agent.md", "Agent.md", "AGENT.MD", "AGENT.Md", "crew.md", "Pins.md", "PINS.md",
+    "Daily/2026-05-21.md", "PEERS/ada.md", "peers/Ada.md", "peers/ADA.md",
+    "AGENT\uff0emd", "AGENT\u2024md", "\uff21GENT.md", "\u0410GENT.md",
+    "AGE\u200bNT.md", "AGENT.md\u202e", "daily\u2215" "2026-05-21.md",
+    "daily\uff0f2026-05-21.md", "peers/a\u0308da.md", "peers/ädа.md", "peers/ſ.md",
+    "daily/2026-02-30.md", "daily/2026-13-01.md", "daily/26-05-21.md",
+    "daily/2026-5-1.md", "daily/20260521.md", "daily/２０２６-05-21.md",
+    "daily/2026-05-21.md.md", "daily/2026-05-21 .md", " daily/2026-05-21.md",
+    "daily/2026-05-21.md\n", "AGENT.md\n", "AGENT.md ", " AGENT.md", "peers/-a.md",
+    "peers/a-.md", "peers/a b.md", "peers/a_b.md", "peers/a.b.md", "peers/a/b.md",
+    "peers/" + "a" * 65 + ".md", ".AGENT.md", ".memory/AGENT.md",
+    "AGENT.md.crewship-tmp-1", "lessons.md/x", "index.sqlite", ".quarantine/a.md",
+]  # fmt: skip
+ODD_PARTS = ["", ".", "..", "a/b", "a\\b", "a\x00b", "/etc", "../x"]
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Vault:
+    """A vault with a secret lying beside it."""
+    (tmp_path / "secret").write_bytes(SECRET)
+    (tmp_path / "files-twin").mkdir()
+    (tmp_path / "files-twin" / "AGENT.md").write_bytes(SECRET)
+    return Vault(tmp_path / "files", tmp_path / "locks")
+
+
+# ── Names ────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize("label", ODD_LABELS)
+def test_an_odd_label_names_no_place(label: str) -> None:
+    assert tiers.split(label) is None
+
+
+@pytest.mark.parametrize("part", ODD_PARTS)
+@pytest.mark.parametrize("where", [0, 1])
+def test_an_odd_segment_is_refused_everywhere(
+    vault: Vault, part: str, where: int
+) -> None:
+    parts = ["a", "b"]
+    parts[where] = part
+    acts: list[Callable[[], Any]] = [
+        lambda: vault.read(parts),
+        lambda: vault.write(parts, b"x"),
+        lambda: vault.remove(parts),
+    ]
+    vault.write(["a", "there"], b"x")
+    for act in acts:
+        with pytest.raises(Unsafe):
+            act()
+
+
+def test_a_sibling_with_the_same_prefix_is_not_below_the_root(vault: Vault) -> None:
+    with pytest.raises(Unsafe):
+        vault.read(["..", "files-twin", "AGENT.md"])
+
+
+def test_a_name_that_is_too_long_is_refused_not_a_crash(vault: Vault) -> None:
+    with pytest.raises(Unsafe):
+        vault.write(["a" * 300], b"x")
+    with pytest.raises(Unsafe):
+        vault.read(["a", "b" * 300]) or vault.read(["b" * 300])
+
+
+# ── Links and devices ────────────────────────────────────────────────────────
+def test_a_linked_file_is_neither_read_nor_written_nor_removed(
+    vault: Vault, tmp_path: Path
+) -> None:
+    vault.write(["a", "real"], b"x")
+    (tmp_path / "files" / "a" / "AGENT.md").symlink_to(tmp_path / "secret")
+    parts = ["a", "AGENT.md"]
+    for act in (vault.read, vault.remove):
+        with pytest.raises(Unsafe):
+            act(parts)
+    with pytest.raises(Unsafe):
+        vault.write(parts, b"mine")
+    assert (tmp_path / "secret").read_bytes() == SECRET
+    assert list(vault.walk()) == [("a", "real")]
+
+
+def test_a_linked_folder_is_not_entered(vault: Vault, tmp_path: Path) -> None:
+    vault.write(["a", "real"], b"x")
+    (tmp_path / "files" / "b").symlink_to(tmp_path / "files-twin")
+    with pytest.raises(Unsafe):
+        vault.read(["b", "AGENT.md"])
+    with pytest.raises(Unsafe):
+        vault.write(["b", "AGENT.md"], b"mine")
+    with pytest.raises(Unsafe):
+        vault.remove(["b", "AGENT.md"])
+    assert list(vault.walk()) == [("a", "real")]
+    assert list(vault.walk(["b"])) == []
+
+
+def test_a_link_to_nowhere_is_not_an_empty_file(vault: Vault, tmp_path: Path) -> None:
+    vault.write(["a", "real"], b"x")
+    (tmp_path / "files" / "a" / "AGENT.md").symlink_to(tmp_path / "gone")
+    with pytest.raises(Unsafe):
+        vault.read(["a", "AGENT.md"])
+    with pytest.raises(Unsafe):
+        vault.write(["a", "AGENT.md"], b"mine")
+    assert not (tmp_path / "gone").exists()
+
+
+def test_the_root_itself_may_not_be_a_link(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "files").symlink_to(tmp_path / "elsewhere")
+    vault = Vault(tmp_path / "files", tmp_path / "locks")
+    with pytest.raises(Unsafe):
+        vault.write(["AGENT.md"], b"x")
+
+
+def test_a_second_name_for_the_bytes_is_refused(vault: Vault, tmp_path: Path) -> None:
+    vault.write(["a", "real"], b"x")
+    os.link(tmp_path / "secret", tmp_path / "files" / "a" / "AGENT.md")
+    with pytest.raises(Unsafe):
+        vault.read(["a", "AGENT.md"])
+    with pytest.raises(Unsafe):
+        vault.write(["a", "AGENT.md"], b"mine")
+    assert (tmp_path / "secret").read_bytes() == SECRET
+
+
+def test_a_pipe_is_refused_and_does_not_hang(vault: Vault, tmp_path: Path) -> None:
+    vault.write(["a", "real"], b"x")
+    os.mkfifo(tmp_path / "files" / "a" / "AGENT.md")
+    started = time.monotonic()
+    with pytest.raises(Unsafe):
+        vault.read(["a", "AGENT.md"])
+    with pytest.raises(Unsafe):
+        vault.write(["a", "AGENT.md"], b"mine")
+    assert time.monotonic() - started < 1
+
+
+def test_a_socket_and_a_folder_are_refused(vault: Vault, tmp_path: Path) -> None:
+    vault.write(["a", "real"], b"x")
+    (tmp_path / "files" / "a" / "pins.md").mkdir()
+    listener = socket.socket(socket.AF_UNIX)
+    folder = os.open(tmp_path / "files" / "a", os.O_RDONLY)
+    listener.bind(f"/proc/self/fd/{folder}/AGENT.md")
+    for name in ("AGENT.md", "pins.md"):
+        with pytest.raises(Unsafe):
+            vault.read(["a", name])
+        with pytest.raises(Unsafe):
+            vault.write(["a", name], b"mine")
+    os.close(folder)
+    listener.close()
+
+
+def test_a_device_is_refused(vault: Vault, tmp_path: Path) -> None:
+    vault.write(["a", "real"], b"x")
+    try:
+        os.mknod(tmp_path / "files" / "a" / "AGENT.md", 0o20600, os.makedev(1, 5))
+    except PermissionError:
+        pytest.skip("this system lets nobody make devices")
+    with pytest.raises(Unsafe):
+        vault.read(["a", "AGENT.md"])
+
+
+# ── Swapped between a check and an open ──────────────────────────────────────
+def test_a_folder_swapped_for_a_link_on_the_way_leads_nowhere(
+    vault: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault.write(["a", "b", "AGENT.md"], b"mine")
+    folder, real = tmp_path / "files" / "a" / "b", os.open
+
+    def swap(name: Any, flags: int, *args: Any, **kwargs: Any) -> int:
+        if name == "b" and folder.is_dir() and not folder.is_symlink():
+            folder.rename(tmp_path / "moved")
+            folder.symlink_to(tmp_path / "files-twin")
+        return real(name, flags, *args, **kwargs)
+
+    monkeypatch.setattr(vault_module.os, "open", swap)
+    with pytest.raises(Unsafe):
+        vault.read(["a", "b", "AGENT.md"])
+    with pytest.raises(Unsafe):
+        vault.write(["a", "b", "AGENT.md"], b"again")
+    assert (tmp_path / "files-twin" / "AGENT.md").read_bytes() == SECRET
+
+
+def test_a_folder_swapped_after_it_was_opened_changes_nothing_outside(
+    vault: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault.write(["a", "AGENT.md"], b"mine")
+    folder, real = tmp_path / "files" / "a", os.replace
+
+    def swap(*args: Any, **kwargs: Any) -> None:
+        folder.rename(tmp_path / "moved")
+        folder.symlink_to(tmp_path / "files-twin")
+        real(*args, **kwargs)
+
+    monkeypatch.setattr(vault_module.os, "replace", swap)
+    vault.write(["a", "AGENT.md"], b"again")
+    assert (tmp_path / "files-twin" / "AGENT.md").read_bytes() == SECRET
+    assert (tmp_path / "moved" / "AGENT.md").read_bytes() == b"again"
+
+
+def test_a_file_swapped_for_a_link_after_the_check_is_replaced_not_followed(
+    vault: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault.write(["a", "AGENT.md"], b"mine")
+    path, real = tmp_path / "files" / "a" / "AGENT.md", os.stat
+
+    def swap(name: Any, *args: Any, **kwargs: Any) -> os.stat_result:
+        facts = real(name, *args, **kwargs)
+        if name == "AGENT.md" and not path.is_symlink():
+            path.unlink()
+            path.symlink_to(tmp_path / "secret")
+        return facts
+
+    monkeypatch.setattr(vault_module.os, "stat", swap)
+    vault.write(["a", "AGENT.md"], b"again")
+    assert (tmp_path / "secret").read_bytes() == SECRET
+    assert path.read_bytes() == b"again"
+
+
+# ── Whole or not at all ──────────────────────────────────────────────────────
+def test_a_write_comes_back_and_leaves_nothing_beside(vault: Vault) -> None:
+    sha256 = vault.write(["a", "AGENT.md"], b"mine")
+    found = vault.read(["a", "AGENT.md"])
+    assert found is not None
+    assert (found.data, found.sha256) == (b"mine", sha256)
+    assert os.listdir(vault.root / "a") == ["AGENT.md"]  # noqa: PTH208
+
+
+def test_files_are_for_us_alone(vault: Vault) -> None:
+    vault.write(["a", "AGENT.md"], b"mine")
+    assert (vault.root / "a" / "AGENT.md").stat().st_mode & 0o077 == 0
+    assert (vault.root / "a").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("name", ["replace", "fsync"])
+def test_a_write_that_fails_leaves_the_old_file_and_no_temporary(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    vault.write(["a", "AGENT.md"], b"old")
+
+    def full(*args: Any, **kwargs: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(vault_module.os, name, full)
+    with pytest.raises(errors.HouseError):
+        vault.write(["a", "AGENT.md"], b"new")
+    monkeypatch.undo()
+    found = vault.read(["a", "AGENT.md"])
+    assert found is not None
+    assert found.data == b"old"
+    assert os.listdir(vault.root / "a") == ["AGENT.md"]  # noqa: PTH208
+
+
+def test_the_bytes_and_the_folder_reach_the_disk_before_it_returns(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[str] = []
+    real_sync, real_replace = os.fsync, os.replace
+
+    def sync(handle: int) -> None:
+        order.append("folder" if os.path.isdir(f"/proc/self/fd/{handle}") else "file")  # noqa: PTH112
+        real_sync(handle)
+
+    def replace(*args: Any, **kwargs: Any) -> None:
+        order.append("rename")
+        real_replace(*args, **kwargs)
+
+    vault.write(["a", "other"], b"x")
+    monkeypatch.setattr(vault_module.os, "fsync", sync)
+    monkeypatch.setattr(vault_module.os, "replace", replace)
+    vault.write(["a", "AGENT.md"], b"mine")
+    assert order == ["file", "rename", "folder"]
+
+
+def test_a_new_folder_reaches_the_disk_with_its_name(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[str] = []
+    real = os.fsync
+
+    def sync(handle: int) -> None:
+        synced.append(os.readlink(f"/proc/self/fd/{handle}"))  # noqa: PTH115
+        real(handle)
+
+    monkeypatch.setattr(vault_module.os, "fsync", sync)
+    vault.write(["a", "b", "AGENT.md"], b"mine")
+    assert {str(vault.root), str(vault.root / "a")} <= set(synced)
+
+
+def test_readers_see_the_old_or_the_new_and_nothing_between(vault: Vault) -> None:
+    bodies = {bytes([65 + n]) * 50_000 for n in range(4)}
+    vault.write(["AGENT.md"], min(bodies))
+    ended = threading.Event()
+
+    def write() -> None:
+        while not ended.is_set():
+            for body in bodies:
+                vault.write(["AGENT.md"], body)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for _ in range(300):
+            found = vault.read(["AGENT.md"])
+            assert found is not None
+            assert found.data in bodies
+    finally:
+        ended.set()
+        writer.join()
+
+
+def test_a_huge_file_is_refused_before_it_is_read(vault: Vault) -> None:
+    vault.write(["a"], b"x")
+    with (vault.root / "big").open("wb") as file:
+        file.truncate(64 * 1024 * 1024)
+    with pytest.raises(errors.TooLarge):
+        vault.read(["big"])
+
+
+def test_what_is_not_there_is_none_and_removing_it_is_nothing(vault: Vault) -> None:
+    assert vault.read(["no", "AGENT.md"]) is None
+    assert vault.remove(["no", "AGENT.md"]) is False
+    vault.write(["a", "AGENT.md"], b"x")
+    assert vault.remove(["a", "AGENT.md"]) is True
+    assert vault.read(["a", "AGENT.md"]) is None
+
+
+def test_a_file_where_a_folder_should_be_is_refused(vault: Vault) -> None:
+    vault.write(["a"], b"x")
+    with pytest.raises(Unsafe):
+        vault.read(["a", "AGENT.md"])
+    assert list(vault.walk(["a"])) == []
+
+
+# ── Walking, tidying, locking ────────────────────────────────────────────────
+def test_walking_leaves_out_hidden_names_and_finds_nested_folders(vault: Vault) -> None:
+    for parts in (["a", "b", "c", "d"], [".hidden", "x"], ["a", ".crewship-tmp-1"]):
+        vault.write(parts, b"x")
+    assert list(vault.walk()) == [("a", "b", "c", "d")]
+
+
+def test_tidying_takes_old_temporaries_only(vault: Vault) -> None:
+    vault.write(["a", "AGENT.md"], b"x")
+    old, young = (vault.root / "a" / f".crewship-tmp-{n}" for n in (1, 2))
+    for path in (old, young):
+        path.write_bytes(b"torn")
+    os.utime(old, (1, 1))
+    assert vault.tidy() == 1
+    assert not old.exists()
+    assert young.exists()
+    assert (vault.root / "a" / "AGENT.md").exists()
+
+
+def test_a_lock_waits_and_then_says_busy(vault: Vault) -> None:
+    with vault.locked("a/AGENT.md"):
+        with pytest.raises(Busy) as caught, vault.locked("a/AGENT.md", seconds=0.05):
+            pass
+        with vault.locked("a/pins.md", seconds=0.05):
+            pass
+    assert caught.value.status == 503
+    with vault.locked("a/AGENT.md", seconds=0.05):
+        pass
+
+
+def test_the_name_of_a_lock_does_not_tell_whose_it_is(vault: Vault) -> None:
+    with vault.locked("acme/support/agents/ada/peers/jane.md"):
+        names = os.listdir(vault.root.parent / "locks")  # noqa: PTH208
+    assert len(names) == 1
+    assert "jane" not in names[0]
