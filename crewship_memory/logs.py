@@ -90,5 +90,7 @@ def configured(log_format: str, level: str) -> dict[str, Any]:
         "loggers": {
             **{name: {"level": at} for name in OURS},
             "django": {"handlers": [], "level": "WARNING", "propagate": True},
+            # A refusal has its line from django_structlog already.
+            "django.request": {"level": "ERROR"},
         },
     }

@@ -244,7 +244,8 @@ CACHES = {
 # ── Embedding and recall ─────────────────────────────────────────────────────
 EMBEDDER = _one_of("CREWSHIP_EMBEDDER", "local", ("local", "ollama", "none", "hashing"))
 LOCAL_MODEL = env.str("CREWSHIP_LOCAL_MODEL", "minilm")
-EMBED_THREADS = env.int("CREWSHIP_EMBED_THREADS", 2)
+# Half the cores, so that a backlog of embeddings leaves room for requests.
+EMBED_THREADS = env.int("CREWSHIP_EMBED_THREADS", max(1, (os.cpu_count() or 2) // 2))
 OLLAMA_HOST = env.str("OLLAMA_HOST", "http://127.0.0.1:11434")
 OLLAMA_MODEL = env.str("OLLAMA_MODEL", "nomic-embed-text")
 OLLAMA_TIMEOUT = env.float("OLLAMA_TIMEOUT", 15.0)

@@ -108,7 +108,7 @@ class Maker:
     def beside(self, hits: Sequence[Hit], limit: int) -> list[Hit]:
         """Return neighbours of the hits, one step along the relations."""
         scores = {hit.entry.id: hit.score for hit in hits}
-        steps = relations.walk(scores, self._seen, limit)
+        steps = relations.walk(scores, self._seen, limit, self._request.wants)
         ids = [step.entry.id for step in steps]
         _, near, weights = _load(self._request, self._seen, self._legs, ids)
         return [

@@ -17,6 +17,7 @@ from episodic import engine
 from episodic.scopes import Reach
 from episodic.vectors.base import Found, VectorScope
 from memory.lexical import WordHit, WordQuery
+from memory.models import JournalEntry
 from memory.rules import errors
 
 K_MAX: Final = 50
@@ -58,6 +59,14 @@ class Request:
     walk_depth: int | None = None
     explain: bool = False
     mark: bool = True
+
+    def wants(self, entry: JournalEntry) -> bool:
+        """Whether no filter leaves an entry out."""
+        if self.entry_types and entry.entry_type not in self.entry_types:
+            return False
+        if self.since is not None and entry.ts < self.since:
+            return False
+        return self.until is None or entry.ts <= self.until
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ edge may lead to another agent's entry.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -111,18 +111,25 @@ class Step:
     via: str
 
 
-def walk(scores: dict[str, float], seen: Reach, limit: int) -> list[Step]:
+def walk(
+    scores: dict[str, float],
+    seen: Reach,
+    limit: int,
+    wanted: Callable[[JournalEntry], bool],
+) -> list[Step]:
     """Return neighbours of scored entries, one step away, best first.
 
     A neighbour scores what its hit scored times the edge's weight; entries that are
-    hits themselves are no neighbours.
+    hits themselves, or that the question does not want, are no neighbours.
     """
     best: dict[str, Step] = {}
     for entry_id, edges in of(list(scores), seen).items():
         for edge in edges:
             row, score = edge.neighbour, scores[entry_id] * edge.weight
             known = best.get(row.id)
-            if row.id in scores or (known is not None and known.score >= score):
+            if row.id in scores or not wanted(row):
+                continue
+            if known is not None and known.score >= score:
                 continue
             best[row.id] = Step(row, score, f"{edge.relation}:{entry_id}")
     ordered = sorted(best.values(), key=lambda step: (-step.score, step.entry.id))

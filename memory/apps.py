@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from django.apps import AppConfig
 
 
@@ -10,3 +12,7 @@ class MemoryConfig(AppConfig):
 
     name = "memory"
     verbose_name = "Memory"
+
+    def ready(self) -> None:
+        """Register the providers and close their registry."""
+        import_module("memory.providers.builtin").install()

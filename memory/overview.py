@@ -145,9 +145,8 @@ def _counts_of(actor: Actor, now: datetime) -> dict[str | None, tuple[int, ...]]
     }
     rows = queries.visible_entries(actor).filter(ts__gt=now - DAYS * day)
     grouped = rows.order_by().values("crew_id").annotate(**spans)
-    return {
-        row["crew_id"]: tuple(row[name] for name in spans) for row in grouped
-    }
+    told = grouped.values_list("crew_id", *spans)
+    return {crew_id: tuple(counts) for crew_id, *counts in told}
 
 
 def _latest(**same: OuterRef) -> Subquery:

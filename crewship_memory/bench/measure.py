@@ -134,15 +134,15 @@ def naive_recall(shop: Shop, runs: int) -> dict[str, Any]:
     }
 
 
-def compare(url: str, shop: Shop, size: int) -> dict[str, Any]:
+def compare(url: str, shop: Shop) -> dict[str, Any]:
     """Measure recall at one size, ours over HTTP beside the naive way."""
-    dataset.fill(shop, size)
     with client(url, shop) as http:
         ours = recall(http, questions=60, rounds=5)
-    theirs = naive_recall(shop, 3 if size > 10_000 else 10)
+    entries = dataset.count(shop.workspace_id)
+    theirs = naive_recall(shop, 3 if entries > 10_000 else 10)
     faster = theirs["ms"]["p50"] / ours["end_to_end_ms"]["p50"]
     return {
-        "entries": dataset.count(shop.workspace_id),
+        "entries": entries,
         "hybrid": ours,
         "naive": theirs,
         "times_faster": round(faster, 1),

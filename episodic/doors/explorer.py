@@ -191,7 +191,10 @@ def _lines(answer: Answer, rule: str) -> tuple[list[Line], list[Line]]:
         place = None if beside else rank
         lines.append(Line(place, hit, who, bars, told, beside and relation, beside))
     cut = len(answer.hits)
-    return lines[:cut], lines[cut:]
+    # A neighbour that was returned may have been found below the cut as well.
+    returned = {hit.entry.id for hit in answer.hits}
+    below = [line for line in lines[cut:] if line.hit.entry.id not in returned]
+    return lines[:cut], below
 
 
 def _leg(rows: list[dict[str, Any]], returned: set[str]) -> list[LegRow]:

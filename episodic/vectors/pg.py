@@ -36,8 +36,16 @@ def store(pairs: Sequence[tuple[str, NDArray[np.float32]]]) -> None:
         )
 
 
-def _conditions(scope: VectorScope) -> tuple[str, list[Any]]:
-    where = ["m.workspace_id = %s", "m.model = %s", "m.state = 'indexed'"]
+def _comparable(dim: int) -> str:
+    """Return the condition that a vector may be compared: same model, same length."""
+    # The number is part of the text, or the partial indexes would not be used.
+    return (
+        f"m.model = %s AND m.state = 'indexed' AND m.dim = {dim} AND m.vec IS NOT NULL"
+    )
+
+
+def _conditions(scope: VectorScope, dim: int) -> tuple[str, list[Any]]:
+    where = ["m.workspace_id = %s", _comparable(dim)]
     params: list[Any] = [scope.workspace_id, scope.model]
     whose = {"m.crew_id": scope.crew_id, "m.agent_id": scope.agent_id}
     named = {column: value for column, value in whose.items() if value is not None}
@@ -72,8 +80,8 @@ class PgIndex:
 
     name = "pgvector"
 
-    def _count(self, scope: VectorScope) -> int:
-        where, params = _conditions(scope)
+    def _count(self, scope: VectorScope, dim: int) -> int:
+        where, params = _conditions(scope, dim)
         sql = (
             "SELECT count(*) FROM journal_embeddings m"  # noqa: S608
             f" JOIN journal_entries e ON e.id = m.entry_id WHERE {where}"
@@ -86,17 +94,14 @@ class PgIndex:
         self, query: NDArray[np.float32], scope: VectorScope, limit: int
     ) -> Found:
         """Return the best ``limit`` entries in scope, see VectorIndex.search."""
-        where, params = _conditions(scope)
-        considered = self._count(scope)
+        where, params = _conditions(scope, len(query))
+        considered = self._count(scope, len(query))
         if not considered:
             return Found([], 0)
         near, args = _NEAR + where, [literal(query), *params]
         if considered > EXACT and len(query) in INDEXED_DIMS:
             dim = len(query)
-            near += (
-                f" AND m.dim = {dim}"
-                f" ORDER BY m.vec::vector({dim}) <=> %s::vector LIMIT %s"
-            )
+            near += f" ORDER BY m.vec::vector({dim}) <=> %s::vector LIMIT %s"
             args += [literal(query), limit * OVERFETCH]
         sql = (
             f"WITH near AS ({near}), scored AS ({_SCORED}),"  # noqa: S608
@@ -115,7 +120,7 @@ class PgIndex:
         self, query: NDArray[np.float32], scope: VectorScope, limit: int, least: float
     ) -> list[Near]:
         """Return entries by cosine alone, see VectorIndex.nearest."""
-        where, params = _conditions(scope)
+        where, params = _conditions(scope, len(query))
         sql = (
             f"WITH near AS ({_NEAR + where}), scored AS ({_SCORED})"  # noqa: S608
             " SELECT entry_id, cosine, importance_score, score FROM scored"
@@ -134,10 +139,8 @@ class PgIndex:
         """Return nearness of named entries, see VectorIndex.of."""
         if not entry_ids:
             return {}
-        near = (
-            _NEAR + "m.workspace_id = %s AND m.model = %s AND m.state = 'indexed'"
-            " AND m.entry_id = ANY(%s)"
-        )
+        same = _comparable(len(query))
+        near = f"{_NEAR} m.workspace_id = %s AND {same} AND m.entry_id = ANY(%s)"
         args: list[Any] = [literal(query), scope.workspace_id, scope.model, entry_ids]
         with connection.cursor() as cursor:
             cursor.execute(f"WITH near AS ({near}) {_SCORED}", args)
@@ -150,7 +153,7 @@ class PgIndex:
         self, query: NDArray[np.float32], scope: VectorScope, entry_id: str
     ) -> int | None:
         """Return the 1-based rank of one entry, see VectorIndex.rank."""
-        where, params = _conditions(scope)
+        where, params = _conditions(scope, len(query))
         sql = (
             f"WITH near AS ({_NEAR + where}), scored AS ({_SCORED}),"  # noqa: S608
             " ranked AS (SELECT entry_id, row_number() OVER"

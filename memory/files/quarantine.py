@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from enum import StrEnum
+from typing import Any, Final, Protocol
 
 from django.db import transaction
 from django.db.models import F
@@ -30,7 +31,6 @@ from memory.rules import errors, scanner
 from memory.rules.actors import Actor
 from memory.rules.entries import NewEntry, Severity
 from memory.rules.scanner import Verdict
-from memory.rules.tiers import Place
 
 SIMILAR: Final = 0.85
 KNOWN_ATTACKS: Final = 2_000
@@ -54,12 +54,53 @@ class Refused(errors.HouseError):
     sentence = "The text was refused: {why}"
 
 
+class Where(Protocol):
+    """Where a text is meant to go: a tier file's place, or the shelf of records."""
+
+    @property
+    def tier(self) -> StrEnum:
+        """The policy's name for it."""
+        ...
+
+    @property
+    def key(self) -> str:
+        """Which one of the tier."""
+        ...
+
+    @property
+    def label(self) -> str:
+        """What people read."""
+        ...
+
+
+class Releaser(Protocol):
+    """Who puts a released text in place when it was not meant for a tier file."""
+
+    def release(
+        self, held: HeldFile, text: str, *, reason: str, by: Actor
+    ) -> dict[str, Any]:
+        """Put the text in place; return what undoing needs."""
+        ...
+
+    def take_back(self, held: HeldFile, *, by: Actor) -> None:
+        """Undo a release."""
+        ...
+
+    def current(self, held: HeldFile) -> str:
+        """Return what is in the place now."""
+        ...
+
+
+# By tier; a tier without an entry here is a file, which the scribe writes.
+RELEASERS: Final[dict[str, Releaser]] = {}
+
+
 @dataclass(frozen=True, slots=True)
 class Incoming:
     """A text on its way in: where it is meant to go, from whom, through which door."""
 
     owner: Owner
-    place: Place
+    place: Where
     text: str
     mode: str
     source: str

@@ -133,11 +133,16 @@ def _is_held(
 
 def _put_back(file: MemoryFile, owner: Owner, place: Place) -> None:
     """Put the last good version back in place of what must not be read."""
-    good = versions.latest(file)
-    if good is None or not good.sha256:
-        places.vault().remove(owner.parts(place))
-        return
-    places.vault().write(owner.parts(place), versions.read(good))
+    vault, good = places.vault(), versions.latest(file)
+    try:
+        data = versions.read(good) if good is not None else b""
+    except errors.HouseError:
+        log.warning("last_good_version_unreadable", file=file.id)
+        data = b""
+    if data:
+        vault.write(owner.parts(place), data)
+    else:
+        vault.remove(owner.parts(place))
 
 
 def visit(parts: Iterable[str], report: Report) -> None:

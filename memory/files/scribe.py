@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from memory.files import places, quarantine, settling, vault, versions
+from memory.files import places, quarantine, reconcile, settling, vault, versions
 from memory.files.places import Owner
 from memory.files.quarantine import Held, Incoming, Refused
 from memory.models import MemoryFile, MemoryVersion
@@ -171,12 +171,14 @@ def write(request: Request, *, by: Actor) -> Written:
     """
     _permit(request, by)
     _check_text(request)
+    # What somebody put there behind our back is judged and versioned as theirs first.
+    reconcile.notice(request.owner, request.place)
     seen = current(request.owner, request.place)
     final = _prepare(request, seen, by)
     owner = request.owner.of(request.place)
     with places.vault().locked(owner.path(request.place)):
         file = settling.file_of(owner, request.place)
-        settling.recover(file)
+        reconcile.look(file)
         now_there = current(request.owner, request.place)
         if now_there != seen:
             final = _prepare(request, now_there, by)
@@ -215,7 +217,7 @@ def write_released(request: Request, *, by: Actor) -> Written:
     owner = request.owner.of(request.place)
     with places.vault().locked(owner.path(request.place)):
         file = settling.file_of(owner, request.place)
-        settling.recover(file)
+        reconcile.look(file)
         present = current(request.owner, request.place)
         final = joined(present, request)
         _check_cap(request, present, final)
@@ -240,7 +242,7 @@ def take_back(owner: Owner, place: Place, version_id: str, *, by: Actor) -> None
     """Undo one write by putting back the version before it, if it is still the newest."""
     with places.vault().locked(owner.path(place)):
         file = settling.file_of(owner, place)
-        settling.recover(file)
+        reconcile.look(file)
         newest = versions.latest(file)
         if newest is None or newest.id != version_id:
             detail = "The file was written since; restore a version by hand."
@@ -264,11 +266,10 @@ def remove(owner: Owner, place: Place, *, source: str, by: Actor) -> bool:
     _permit(request, by)
     owner = owner.of(place)
     with places.vault().locked(owner.path(place)):
-        found = places.vault().read(owner.parts(place))
-        if found is None:
-            return False
         file = settling.file_of(owner, place)
-        settling.recover(file)
+        reconcile.look(file)
+        if not file.sha256:
+            return False
         version = versions.begin(file, None, by=by, source=source)
         settling.step("intention")
         places.vault().remove(owner.parts(place))

@@ -120,7 +120,7 @@ def test_a_short_id_keeps_the_whole_in_its_title() -> None:
 )
 def test_text_never_becomes_markup(shown: str) -> None:
     assert "<script" not in shown
-    assert '""' not in shown
+    assert "&lt;script" in shown or "script" not in shown
 
 
 def test_a_sparkline_runs_from_oldest_to_newest() -> None:
@@ -161,8 +161,8 @@ def test_a_control_shows_for_whom_the_table_allows_it() -> None:
 
 
 def test_the_tags_are_there_without_loading_them() -> None:
-    page = Template('{{ n|number }} {% band "red" "No" %} {% if 1|in:group %}in{% endif %}')
-    shown = page.render(Context({"n": 1_000, "group": {1}}))
+    source = '{{ n|number }} {% band "red" "No" %} {% if 1|in:group %}in{% endif %}'
+    shown = Template(source).render(Context({"n": 1_000, "group": {1}}))
     assert shown == '1,000 <span class="band red">No</span> in'
 
 

@@ -46,6 +46,10 @@ _MIN_GLUED, _MIN_SNAKE, _MIN_LETTERS, _MIN_COVERAGE = 18, 3, 4, 0.75
 _JUMBLED = re.compile(r"\b[a-z]{6,16}\b")
 
 
+# Reversed markers that are words themselves.
+_HONEST = frozenset({"saw", "won", "ton", "era", "tap", "raw"})
+
+
 def _shifted(word: str, shift: int) -> str:
     return word.translate(_shift_table(shift))
 
@@ -63,7 +67,8 @@ def _marker_table() -> dict[str, str]:
         table.setdefault(word[::-1], "reversed")
         for shift in range(26):
             table.setdefault(_shifted(word, shift), f"shift{-shift % 26}")
-    return {key: cipher for key, cipher in table.items() if key not in segment.KNOWN}
+    honest = segment.KNOWN | _HONEST
+    return {key: cipher for key, cipher in table.items() if key not in honest}
 
 
 _TABLE = _marker_table()
@@ -98,6 +103,9 @@ def _substitution(view: View, words: list[str]) -> Iterator[View]:
             )
             pieces.append((said, start, end))
             pieces.append(("\n\n", end, end))
+            if cipher == "reversed":
+                words = " ".join(word[::-1] for word in view.text[start:end].split())
+                pieces += [(words, start, end), ("\n\n", end, end)]
         kind = {"shift13": "rot13", "reversed": "reversed"}.get(cipher, "cipher")
         if pieces:
             yield view.derive(pieces, kind=kind)

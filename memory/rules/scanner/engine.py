@@ -6,21 +6,24 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from memory.rules.scanner import (
+    head,
     hidden,
     matching,
     normalise,
     registry,
     scoring,
     secrets,
+    similarity,
 )
-from memory.rules.scanner.model import Finding, Hit, Level, Mode, Verdict
+from memory.rules.scanner.model import Finding, Hit, Mode, Verdict
 from memory.rules.scanner.views import View
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 _NO_MODES: Mapping[str, str] = MappingProxyType({})
 _DECODED_BONUS, _SHOWN, _MAX_FINDINGS = 0.5, 400, 200
+_SHORT, _HEAD_SHARE = 400, 0.4
 
 
 def scan(
@@ -29,17 +32,41 @@ def scan(
     source: str | None = None,
     tier: str | None = None,
     modes: Mapping[str, str] = _NO_MODES,
+    known: Collection[str] = (),
 ) -> Verdict:
-    """Judge one text; `modes` switches single rules for a workspace."""
+    """Judge one text.
+
+    `source` must be what the caller established, never a field of the payload. `modes`
+    switches single rules for a workspace. `known` holds signatures of confirmed
+    attacks.
+    """
     off = frozenset(rule for rule, mode in modes.items() if mode == Mode.OFF)
-    hits = [hit for hit in _collect(text, off) if hit.rule.id not in off]
-    scored = [_finding(hit, modes) for hit in hits]
+    hits = [*_collect(text, off), *_recognised(text, known)]
+    scored = [_finding(hit, modes) for hit in hits if hit.rule.id not in off]
     scored.sort(key=lambda one: (one.finding.start, -one.finding.weight))
     points = scoring.score(scored)
-    findings = tuple(one.finding for one in scored[:_MAX_FINDINGS])
+    every = [one.finding for one in scored]
     limits = scoring.thresholds(source, tier)
-    verdict = scoring.level(points, [one.finding for one in scored], limits)
-    return Verdict(verdict.value, points, points, findings, registry.VERSION)
+    level = scoring.level(points, every, limits)
+    shown = tuple(every[:_MAX_FINDINGS])
+    return Verdict(level.value, points, _risk(text, points), shown, registry.VERSION)
+
+
+def _risk(text: str, points: float) -> float:
+    """The review priority: the score, raised by the learned head where it is cheap."""
+    if not points and len(text) > _SHORT:
+        return points
+    return round(points + (1.0 - points) * _HEAD_SHARE * head.likelihood(text), 4)
+
+
+def _recognised(text: str, known: Collection[str]) -> list[Hit]:
+    if not known:
+        return []
+    own = similarity.signature(text)
+    best = max(similarity.similarity(own, one) for one in known)
+    if best < similarity.SAME:
+        return []
+    return [Hit(registry.rule("override.known_attack"), 0, len(text))]
 
 
 def _collect(text: str, off: frozenset[str]) -> list[Hit]:
@@ -103,8 +130,3 @@ def _finding(hit: Hit, modes: Mapping[str, str]) -> scoring.Scored:
         str(modes.get(rule.id, Mode.HOLD.value)),
     )
     return scoring.Scored(finding, hit.factor < 1.0)
-
-
-def is_worth_showing(verdict: Verdict) -> bool:
-    """Does a person need to see this text?"""
-    return verdict.verdict != Level.CLEAN

@@ -11,8 +11,7 @@ if TYPE_CHECKING:
 
 WINDOW = 900
 SUSPICIOUS = 0.4
-HELD = 0.8
-_DISCOUNTED = 0.99
+HELD = 0.72
 
 
 class Scored(NamedTuple):
@@ -31,14 +30,14 @@ class Thresholds(NamedTuple):
 
 # Trust comes from who authenticated, so callers pass the source they established.
 _BY_SOURCE = {
-    "web": Thresholds(0.35, 0.7),
-    "tool": Thresholds(0.35, 0.75),
-    "import": Thresholds(0.35, 0.75),
-    "operator": Thresholds(0.5, 0.88),
+    "web": Thresholds(0.35, 0.65),
+    "tool": Thresholds(0.35, 0.68),
+    "import": Thresholds(0.35, 0.68),
+    "operator": Thresholds(0.5, 0.82),
 }
 # What every member of a crew reads at boot deserves a stricter eye.
 _STRICT_TIERS = frozenset({"CREW", "PERSONA", "pins"})
-_STRICTER = 0.05
+_STRICTER = 0.04
 
 
 def thresholds(source: str | None, tier: str | None) -> Thresholds:

@@ -1,0 +1,92 @@
+"""The provider wire: the contract over HTTP, for agents and for other servers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ninja import Query, Router
+
+from memory import journal, queries
+from memory.doors import provider_schemas as schemas
+from memory.doors.api import ApiRequest
+from memory.providers import base, deadline, registry, whose
+from memory.providers.base import Bound, Provider
+from memory.rules.actors import Actor
+
+router = Router(tags=["provider"])
+
+
+def _bind(by: Actor, workspace_id: str, agent_id: str, crew_id: str) -> Bound:
+    by.require("provider.use")
+    return whose.bind(by, workspace_id=workspace_id, agent_id=agent_id, crew_id=crew_id)
+
+
+def _provider(by: Actor, bound: Bound) -> Provider:
+    return registry.provider(queries.workspace(by), bound)
+
+
+@router.post("/retain", response=schemas.RetainedOut, operation_id="provider_retain")
+def retain(request: ApiRequest, data: schemas.RetainIn) -> dict[str, Any]:
+    """Keep a text."""
+    by = request.auth
+    bound = _bind(by, data.workspace_id, data.agent_id, data.crew_id)
+    done = _provider(by, bound).retain(base.Retain(**data.dict()))
+    return {"id": done.id, "bytes": done.bytes}
+
+
+@router.post(
+    "/recall",
+    response=schemas.RecalledOut,
+    operation_id="provider_recall",
+    exclude_none=True,
+)
+def recall(request: ApiRequest, data: schemas.RecallIn) -> dict[str, Any]:
+    """Look for text."""
+    by = request.auth
+    bound = _bind(by, data.workspace_id, data.agent_id, data.crew_id)
+    found = _provider(by, bound).recall(base.Recall(**data.dict()))
+    hits = [
+        {
+            "source": hit.source,
+            "snippet": hit.snippet,
+            "line": hit.line,
+            "score": hit.score,
+        }
+        for hit in found.hits
+    ]
+    return {"hits": hits, "quarantined": found.quarantined or None}
+
+
+@router.post("/forget", response=schemas.ForgottenOut, operation_id="provider_forget")
+def forget(request: ApiRequest, data: schemas.ForgetIn) -> dict[str, int]:
+    """Remove one item, or all that names a person."""
+    by = request.auth
+    bound = _bind(by, data.workspace_id, data.agent_id, data.crew_id)
+    asked = base.Forget(
+        workspace_id=data.workspace_id,
+        id=data.id,
+        data_subject_id=data.data_subject_id,
+    )
+    return {"removed": _provider(by, bound).forget(asked).removed}
+
+
+@router.get(
+    "/health",
+    response=schemas.PulseOut,
+    operation_id="provider_health",
+    exclude_none=True,
+)
+def health(
+    request: ApiRequest, query: Query[schemas.HealthQuery]
+) -> dict[str, Any]:
+    """Tell whether the workspace's provider works, within its deadline."""
+    by = request.auth
+    bound = _bind(by, by.workspace_id, query.agent_id, query.crew_id)
+    workspace = queries.workspace(by)
+    seconds = registry.entry(registry.chosen(workspace)).seconds
+    pulse = deadline.pulse(registry.provider(workspace, bound), seconds)
+    return {
+        "ok": pulse.ok,
+        "message": pulse.message or None,
+        "checked_at": journal.stamp(pulse.checked_at),
+    }

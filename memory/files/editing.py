@@ -1,0 +1,46 @@
+"""A person's own writes: an edit that knows what it was made on, and a restore."""
+
+from __future__ import annotations
+
+from memory.files import browse, scribe
+from memory.files.places import Owner
+from memory.files.scribe import Request, Written
+from memory.rules import errors
+from memory.rules.actors import Actor
+from memory.rules.tiers import Place, WriteMode
+
+
+class EditedSince(errors.Conflict):
+    """The file is not the one the person saw; nothing was written."""
+
+    code, title = "edited_since", "Edited since"
+    sentence = (
+        "{label} was written since you opened it. Nothing was written; compare your "
+        "text with the current one first."
+    )
+
+
+def edit(
+    owner: Owner, place: Place, text: str, mode: WriteMode, *, base: str, by: Actor
+) -> Written:
+    """Write a person's text over, or below, the state whose SHA-256 is ``base``.
+
+    Appending needs no base: it takes nothing away.
+    """
+    by.require("files.write", owner.workspace_id)
+    row = browse.row_of(owner, place)
+    present = row.sha256 if row else ""
+    if mode is WriteMode.REPLACE and present != base:
+        raise EditedSince(label=place.label)
+    text = text.replace("\r\n", "\n")
+    return scribe.write(Request(owner, place, text, mode, "operator"), by=by)
+
+
+def restore(owner: Owner, place: Place, number: int, *, by: Actor) -> Written:
+    """Put a version back as a new one, through every check of a write."""
+    by.require("files.write", owner.workspace_id)
+    row = browse.row_of(owner, place)
+    found = browse.version(row, number)
+    if row is None or not found.sha256:
+        raise errors.Conflict("That version says that the file was removed.")
+    return scribe.restore(row, found, by=by)

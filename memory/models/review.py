@@ -1,0 +1,31 @@
+"""What reviewers keep for themselves beside the held texts."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.utils import timezone
+
+from memory.models.tenancy import User, Workspace
+
+
+class SavedFilter(models.Model):
+    """A filter of the quarantine that one person gave a name; nobody else sees it."""
+
+    id = models.BigAutoField(primary_key=True)
+    workspace = models.ForeignKey(Workspace, models.CASCADE, db_index=False)
+    user = models.ForeignKey(User, models.CASCADE, related_name="held_filters")
+    name = models.CharField(max_length=60)
+    query = models.CharField(max_length=500)
+    made_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        db_table = "saved_filters"
+        ordering = ("name",)
+        constraints = (
+            models.UniqueConstraint(
+                fields=["workspace", "user", "name"], name="saved_filter_once"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.name

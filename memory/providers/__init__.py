@@ -1,0 +1,1 @@
+"""Whoever keeps memory behind one contract: retain, recall, forget, health."""

@@ -1,0 +1,222 @@
+"""The contract over somebody's HTTP: our own wire, ``/api/v1/provider/*``.
+
+Every fault becomes a typed error. What the other side says is passed on only where the
+contract names it, and without anything that looks like an address, a path or a key.
+Reads are tried once more when the connection cannot be made; writes never are.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC
+from typing import Any, Final
+
+import httpx
+from django.utils import timezone
+
+from memory.providers import base
+from memory.providers.base import Bound, Hit, ProviderError, Pulse
+from memory.rules import errors
+
+NAME: Final = "remote"
+PREFIX: Final = "/api/v1/provider"
+CONNECT_SECONDS: Final = 2.0
+READ_SECONDS: Final = 10.0
+ANSWER_BYTES: Final = 4 * 1024 * 1024
+KNOWN: Final[dict[str, type[ProviderError]]] = {
+    error.code: error
+    for error in (
+        base.NotInitialized,
+        base.ExactlyOne,
+        base.NotBoth,
+        base.UnsupportedSelector,
+    )
+}
+STATUSES: Final = (403, 404, 409, 413, 422, 429, 503)
+_SECRETS: Final = re.compile(
+    r"(?:\w+://\S+)|(?:cmk_\S+)|(?:(?<!\w)(?:/[\w.@-]+){2,}/?)|(?:[A-Za-z]:\\\S+)"
+    r"|(?:\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b)"
+)
+_CODE: Final = re.compile(r"[a-z][a-z0-9_]{0,60}")
+
+
+class Upstream(errors.HouseError):
+    """What the other side refused, in its own words made harmless."""
+
+    code, status, title = "upstream", 409, "The provider refused"
+
+
+def harmless(text: str, *secrets: str) -> str:
+    """Return a message without addresses, paths and keys, cut to a sentence."""
+    for secret in secrets:
+        if secret:
+            text = text.replace(secret, "…")
+    return _SECRETS.sub("…", text)[:400]
+
+
+class Remote:
+    """Memory kept by another server."""
+
+    def __init__(
+        self,
+        bound: Bound | None,
+        *,
+        url: str,
+        key: str,
+        transport: httpx.BaseTransport | None = None,
+        read_seconds: float = READ_SECONDS,
+    ) -> None:
+        self._bound, self._key, self._url = bound, key, url.rstrip("/")
+        self._transport, self._seconds = transport, read_seconds
+
+    # ── The four methods ─────────────────────────────────────────────────────
+    def retain(self, request: base.Retain) -> base.Retained:
+        """Hand a text over."""
+        bound = base.guard(self._bound, request)
+        body = self._body(bound, tier=request.tier, content=request.content)
+        body |= {"mode": request.mode} | ({"key": request.key} if request.key else {})
+        answer = self._post("retain", body)
+        return base.Retained(
+            self._of(answer, "id", str, "retain"), self._of(answer, "bytes", int, "retain")
+        )
+
+    def recall(self, request: base.Recall) -> base.Recalled:
+        """Ask the other side."""
+        bound = base.guard(self._bound, request)
+        body = self._body(bound, query=request.query, limit=base.clamp(request.limit))
+        if request.tier:
+            body["tier"] = request.tier
+        answer = self._post("recall", body)
+        hits = [self._hit(item) for item in self._of(answer, "hits", list, "recall")]
+        held = answer.get("quarantined") or []
+        if not isinstance(held, list) or not all(isinstance(n, str) for n in held):
+            raise base.UpstreamBadAnswer(verb="recall")
+        return base.Recalled(hits[: base.LIMIT], held)
+
+    def forget(self, request: base.Forget) -> base.Forgotten:
+        """Have the other side forget; the selectors are checked here already."""
+        bound = base.guard(self._bound, request)
+        name = base.selector(request)
+        body = self._body(bound, **{name: getattr(request, name)})
+        return base.Forgotten(
+            self._of(self._post("forget", body), "removed", int, "forget")
+        )
+
+    def health(self, request: base.Health) -> Pulse:  # noqa: ARG002  (the contract's)
+        """Ask the other side how it is, within a second."""
+        if self._bound is None or not self._bound.workspace_id:
+            return _pulse(base.NotInitialized.sentence)
+        seconds = min(self._seconds, 0.9 * base.REMOTE_SECONDS)
+        try:
+            answer = self._send("health", None, seconds)
+            ok = self._of(answer, "ok", bool, "health")
+        except ProviderError as error:
+            return _pulse(error.detail)
+        message = answer.get("message")
+        told = harmless(str(message or "not ok"), self._key, self._url)
+        return _pulse("" if ok else told)
+
+    # ── The wire ─────────────────────────────────────────────────────────────
+    def _body(self, bound: Bound, **fields: Any) -> dict[str, Any]:
+        named = {"agent_id": bound.agent_id, "crew_id": bound.crew_id}
+        whose = {name: value for name, value in named.items() if value}
+        return {"workspace_id": bound.workspace_id, **whose, **fields}
+
+    def _post(self, verb: str, body: dict[str, Any]) -> dict[str, Any]:
+        return self._send(verb, body, self._seconds)
+
+    def _send(
+        self, verb: str, body: dict[str, Any] | None, seconds: float
+    ) -> dict[str, Any]:
+        tries = 1 if verb in ("retain", "forget") else 2
+        while True:
+            tries -= 1
+            try:
+                return self._read(verb, self._exchange(verb, body, seconds))
+            except httpx.ConnectError:
+                if not tries:
+                    raise base.UpstreamRefused(verb=verb) from None
+            except httpx.TimeoutException:
+                raise base.UpstreamTimeout(verb=verb, seconds=seconds) from None
+            except (httpx.HTTPError, httpx.InvalidURL, ValueError):
+                raise base.UpstreamBadAnswer(verb=verb) from None
+
+    def _exchange(
+        self, verb: str, body: dict[str, Any] | None, seconds: float
+    ) -> httpx.Response:
+        connect = min(CONNECT_SECONDS, seconds)
+        with httpx.Client(
+            transport=self._transport,
+            timeout=httpx.Timeout(seconds, connect=connect),
+            headers={"Authorization": f"Bearer {self._key}"},
+            follow_redirects=False,
+            trust_env=False,
+        ) as client:
+            address = f"{self._url}{PREFIX}/{verb}"
+            if body is None:
+                return client.get(address)
+            return client.post(address, json=body)
+
+    def _read(self, verb: str, response: httpx.Response) -> dict[str, Any]:
+        if response.status_code == 401:
+            raise base.UpstreamRefused(verb=verb)
+        if len(response.content) > ANSWER_BYTES:
+            raise base.UpstreamBadAnswer(verb=verb)
+        answer = response.json()
+        if not isinstance(answer, dict):
+            raise base.UpstreamBadAnswer(verb=verb)
+        if response.status_code == 200:
+            return answer
+        raise self._refusal(verb, response.status_code, answer)
+
+    def _refusal(
+        self, verb: str, status: int, answer: dict[str, Any]
+    ) -> ProviderError:
+        """Return the error a problem document stands for."""
+        code, detail = answer.get("code"), answer.get("detail")
+        if status not in STATUSES or not isinstance(code, str):
+            return base.UpstreamBadAnswer(verb=verb)
+        if code in KNOWN:
+            return KNOWN[code]()
+        if code == base.ScopeMismatch.code:
+            return base.ScopeMismatch(what="workspace, agent or crew")
+        if not _CODE.fullmatch(code) or not isinstance(detail, str):
+            return base.UpstreamBadAnswer(verb=verb)
+        told = {name: answer[name] for name in base.TOLD if name in answer}
+        error = Upstream(harmless(detail, self._key, self._url), **told, code=code)
+        vars(error)["status"] = status
+        return base.Refusal(verb, error)
+
+    def _of(self, answer: dict[str, Any], name: str, kind: type, verb: str) -> Any:
+        value = answer.get(name)
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            raise base.UpstreamBadAnswer(verb=verb)
+        return value
+
+    def _hit(self, item: Any) -> Hit:
+        if not isinstance(item, dict):
+            raise base.UpstreamBadAnswer(verb="recall")
+        line, score = item.get("line"), item.get("score")
+        return Hit(
+            source=self._of(item, "source", str, "recall"),
+            snippet=self._of(item, "snippet", str, "recall")[: base.SNIPPET_CHARS],
+            line=line if isinstance(line, int) else None,
+            score=float(score) if isinstance(score, (int, float)) else None,
+        )
+
+    def __repr__(self) -> str:
+        return "Remote()"
+
+
+def _pulse(message: str) -> Pulse:
+    return Pulse(
+        ok=not message, message=message, checked_at=timezone.now().astimezone(UTC)
+    )
+
+
+def make(bound: Bound | None, options: dict[str, Any]) -> Remote:
+    """Return the provider for a binding; the workspace's settings say where it is."""
+    url, key = str(options.get("url", "")), str(options.get("key", ""))
+    if not url.startswith(("https://", "http://")) or not key:
+        raise errors.Unavailable(reason="the remote provider has no address or no key")
+    return Remote(bound, url=url, key=key)

@@ -1,0 +1,59 @@
+"""One-time links: looking is free, the button works once, MFA still counts."""
+
+from __future__ import annotations
+
+import pytest
+from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
+from django.test import Client
+
+from crewship_memory import auth, founding
+from memory.models import User
+
+
+@pytest.fixture
+def person(db: None) -> User:
+    return founding.found("login-shop", "pat@login.example").user
+
+
+def test_looking_at_a_link_does_not_use_it(person: User) -> None:
+    path = auth.login_path(person)
+    for _ in range(2):
+        answer = Client().get(path)
+        assert answer.status_code == 200
+        assert person.email in answer.content.decode()
+    assert "no-store" in answer.headers["Cache-Control"]
+
+
+def test_the_button_lets_in_once_and_rotates_the_session(person: User) -> None:
+    path = auth.login_path(person)
+    client = Client()
+    client.session.save()
+    before = client.session.session_key
+    answer = client.post(path)
+    assert (answer.status_code, answer.headers["Location"]) == (302, "/")
+    assert client.session["_auth_user_id"] == person.pk
+    assert client.session.session_key != before
+    assert Client().post(path).status_code == 410
+    assert Client().get(path).status_code == 410
+
+
+def test_a_forged_link_opens_nothing(person: User) -> None:
+    name = auth.login_path(person).split("/")[2]
+    for path in (f"/login/{name}/abc-123/", "/login/%FF/abc-123/", "/login/x/y/"):
+        assert Client().get(path).status_code == 410
+        assert Client().post(path).status_code == 410
+
+
+def test_the_button_needs_its_csrf_token(person: User) -> None:
+    strict = Client(enforce_csrf_checks=True)
+    assert strict.post(auth.login_path(person)).status_code == 403
+    assert "_auth_user_id" not in strict.session
+
+
+def test_a_second_factor_is_still_asked_for(person: User) -> None:
+    TOTP.activate(person, generate_totp_secret())
+    client = Client()
+    answer = client.post(auth.login_path(person))
+    assert answer.status_code == 302
+    assert answer.headers["Location"].startswith("/accounts/2fa/authenticate/")
+    assert "_auth_user_id" not in client.session

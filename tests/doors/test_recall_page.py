@@ -1,0 +1,393 @@
+"""The recall explorer and the index page."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from html import unescape
+from typing import Any
+
+import pytest
+
+from episodic import engine, index, marks, queries
+from episodic.embedders.none import NoEmbedder
+from episodic.models import Embedding, State
+from tests import factories
+from tests.world import World
+
+SWAP = {"HX-Request": "true", "HX-Boosted": "true", "HX-Target": "explorer"}
+
+
+def ask(world: World, who: str = "viewer", **query: Any) -> tuple[int, str]:
+    """Return status and text of the explorer."""
+    response = world.page(who).get("/recall/", query)
+    return response.status_code, response.content.decode()
+
+
+def fill(world: World, count: int = 8) -> list[Any]:
+    """Append and embed a few entries that share words."""
+    names = [f"Refund number {n} without a receipt" for n in range(count)]
+    rows = factories.append_many(world.actor("ada"), names)
+    index.sweep()
+    return rows
+
+
+# ── Before the first question ────────────────────────────────────────────────
+def test_examples_come_from_the_workspace_itself(world: World) -> None:
+    world.indexed("Parcel stuck in Lulea: the courier is silent")
+    world.indexed("Theirs alone", by="olga")
+    _, text = ask(world)
+    assert "Parcel stuck in Lulea</bdi>" in text
+    assert f"agent_id={world.agents['ada'].id}" in text
+    assert "Theirs alone" not in text
+
+
+def test_without_entries_the_page_says_so(world: World) -> None:
+    status, text = ask(world)
+    assert status == 200
+    assert "No agent has written anything that deserves an embedding." in text
+
+
+def test_an_example_is_a_question_that_finds_its_entry(world: World) -> None:
+    row = world.indexed("Headlamp filter counts lumens, not watts")
+    _, text = ask(world)
+    link = re.search(r'<li><a href="([^"]+)"', text)
+    assert link is not None
+    answer = world.page("viewer").get(unescape(link[1])).content.decode()
+    assert f"/journal/{row.id}/" in answer
+
+
+@pytest.mark.parametrize(
+    ("summary", "question"),
+    [
+        ("Short", "Short"),
+        ("A clause that is long enough. And more", "A clause that is long enough"),
+        ("Too: soon to be cut", "Too: soon to be cut"),
+        ("word " * 30, ("word " * 12).strip()),
+        ("  spaced \n out ", "spaced out"),
+    ],
+)
+def test_a_question_is_the_first_clause(summary: str, question: str) -> None:
+    assert queries._question(summary) == question
+
+
+# ── The answer ───────────────────────────────────────────────────────────────
+def test_an_answer_shows_both_legs_and_the_cut(world: World) -> None:
+    fill(world)
+    status, text = ask(world, query="refund without a receipt", k="3")
+    assert status == 200
+    for expected in (
+        "Both legs answered",
+        "Ranks of the dense leg",
+        "Ranks of the word leg",
+        "Answer: both legs fused",
+        "Below K = 3.",
+        "left out: a<",
+        '<rect class="two"',
+    ):
+        assert expected in text
+    answer = text.split("Answer with the contribution", 1)[1]
+    assert answer.split("Below K = 3.")[0].count('class="row"') == 3
+
+
+def test_the_word_leg_never_shows_a_score(world: World) -> None:
+    fill(world, 3)
+    _, text = ask(world, query="refund")
+    leg = text.split("Ranks of the word leg", 1)[1].split("</table>", 1)[0]
+    assert re.search(r"\d\.\d", leg) is None
+
+
+def test_asking_marks_nothing(world: World) -> None:
+    rows = fill(world)
+    ask(world, query="refund")
+    ask(world, query="refund", entry_id=rows[0].id)
+    assert marks.marks.flush() == 0
+    assert not Embedding.objects.filter(reference_count__gt=0).exists()
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ({"mode": "dense"}, "Answer: the dense leg alone"),
+        ({"mode": "sparse"}, "Answer: the word leg alone"),
+        ({"fusion": "convex"}, "convex:"),
+        ({"scope": "own"}, "Answer: both legs fused"),
+        ({"entry_types": ["peer.escalation", "agent.created"]}, "Answer: both legs"),
+        ({"since": "2020-01-01", "until": "2100-01-01"}, "Answer: both legs fused"),
+        ({"min_score": "0.99"}, "Answer: both legs fused"),
+        ({"walk_depth": "1"}, "Answer: both legs fused"),
+        ({"legs": "all"}, "Answer: both legs fused"),
+    ],
+)
+def test_every_way_of_asking_is_answered(
+    world: World, query: dict[str, Any], expected: str
+) -> None:
+    fill(world)
+    ada = world.agents["ada"].id
+    status, text = ask(world, query="refund", agent_id=ada, **query)
+    assert status == 200
+    assert expected in text
+    assert "What would ada recall?" in text
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "dense"])
+def test_an_outage_of_the_embedder_is_told(world: World, mode: str) -> None:
+    fill(world)
+    engine.use(NoEmbedder())
+    status, text = ask(world, query="refund receipt", mode=mode)
+    assert status == 200
+    assert "Degraded: dense leg unavailable (not_configured): words only" in text
+    assert "The dense leg did not answer." in text
+    assert "Words only" in text
+
+
+def test_nothing_found_says_so(world: World) -> None:
+    status, text = ask(world, query="zyzzyva", mode="sparse")
+    assert status == 200
+    assert "Nothing in this reach matches." in text
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("k", "0"),
+        ("k", "51"),
+        ("k", "five"),
+        ("mode", "psychic"),
+        ("fusion", "cold"),
+        ("scope", "everything"),
+        ("agent_id", "a_nobody"),
+        ("crew_id", "c_nowhere"),
+        ("since", "soon"),
+        ("min_score", "2"),
+        ("min_score", "nan"),
+        ("walk_depth", "9"),
+        ("entry_types", "no.such"),
+        ("query", " "),
+        ("query", "x" * 4001),
+        ("query", "a\x00b"),
+    ],
+)
+def test_a_bad_field_has_its_fault_beside_it(
+    world: World, field: str, value: str
+) -> None:
+    status, text = ask(world, **{"query": "refund", field: value})
+    assert status == 422
+    assert f'id="r-{field}_error"' in text
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ({"scope": "own"}, "scope"),
+        ({"since": "2026-02-02", "until": "2026-02-01"}, "until"),
+    ],
+)
+def test_a_refusal_of_the_service_stands_beside_its_field(
+    world: World, query: dict[str, str], field: str
+) -> None:
+    status, text = ask(world, query="refund", **query)
+    assert status == 422
+    assert f'id="r-{field}_error"' in text
+
+
+def test_an_agent_of_another_crew_is_a_fault(world: World) -> None:
+    status, text = ask(
+        world,
+        query="refund",
+        agent_id=world.agents["ada"].id,
+        crew_id=world.crews["billing"].id,
+    )
+    assert status == 422
+    assert 'id="r-crew_id_error"' in text
+
+
+@pytest.mark.parametrize("query", ['"', "NEAR(", "' OR 1=1 --", "<b>bold</b>", "?!"])
+def test_hostile_questions_break_nothing(world: World, query: str) -> None:
+    fill(world, 2)
+    status, text = ask(world, query=query)
+    assert status == 200
+    assert "<b>bold" not in text
+
+
+def test_what_agents_wrote_is_shown_as_text(world: World) -> None:
+    evil = "<script>alert(1)</script> refund <img src=x onerror=alert(2)>"
+    row = world.indexed(evil)
+    _, text = ask(world, query="refund", entry_id=row.id)
+    shown = text.split("<main", 1)[1]
+    assert "<script" not in shown
+    assert "<img" not in shown
+    _, text = ask(world)
+    assert "<script>alert" not in text
+
+
+def test_the_workspace_next_door_is_never_recalled(world: World) -> None:
+    world.indexed("Refund secret of theirs", by="olga")
+    _, text = ask(world, query="refund secret of theirs")
+    assert "/journal/j_" not in text
+
+
+# ── The same question elsewhere ──────────────────────────────────────────────
+def test_the_command_asks_the_api_the_same(world: World) -> None:
+    rows = fill(world)
+    ada = world.agents["ada"].id
+    question = 'it\'s a refund; $(rm -rf /) "quoted"'
+    _, text = ask(world, query=question, agent_id=ada, k="3", scope="own")
+    command = re.search(r'<pre class="code" id="curl"[^>]*>(.*?)</pre>', text, re.S)
+    assert command is not None
+    words = shlex.split(unescape(command[1]).replace("\\\n", " "))
+    body = json.loads(words[words.index("-d") + 1])
+    assert body["query"] == question
+    assert words[2].endswith("/api/v1/episodic/recall")
+    reply = world.api("viewer").post("/episodic/recall", body)
+    assert reply.status == 200
+    assert {hit["entry_id"] for hit in reply.data["hits"]} <= {row.id for row in rows}
+
+
+def test_a_swap_gets_the_region_and_a_clean_address(world: World) -> None:
+    fill(world, 2)
+    query = {"query": "refund", "agent_id": "", "since": "", "k": "5"}
+    response = world.page("viewer").get("/recall/", query, headers=SWAP)
+    text = response.content.decode()
+    assert "<html" not in text
+    assert 'id="explorer"' in text
+    assert 'role="status"' in text
+    assert response["HX-Push-Url"] == "/recall/?query=refund&k=5"
+
+
+def test_the_result_is_announced(world: World) -> None:
+    fill(world)
+    _, text = ask(world, query="refund", k="3")
+    said = re.search(r'id="said" role="status">(.*?)</p>', text)
+    assert said is not None
+    assert said[1].startswith("3 entries are returned, 5 more found below the cut")
+
+
+# ── Why not this one? ────────────────────────────────────────────────────────
+def test_why_an_entry_is_below_the_cut(world: World) -> None:
+    rows = fill(world)
+    _, answer = ask(world, query="refund receipt", k="1")
+    first = re.search(r"/journal/(j_\w+)/", answer.split("contribution of each leg")[1])
+    assert first is not None
+    other = next(row for row in rows if row.id != first[1])
+    status, text = ask(world, query="refund receipt", k="1", entry_id=other.id)
+    assert status == 200
+    needed = re.search(r"With K = (\d+) it would be returned", text)
+    assert needed is not None
+    link = re.search(r'href="([^"]+)"[^>]*>Recall with K = ', text)
+    assert link is not None
+    deeper = world.page("viewer").get(unescape(link[1])).content.decode()
+    assert "It is in the answer" in deeper
+    for check in ("Policy", "State", "Scope", "Filters", "Dense", "Words", "Cut"):
+        assert f">{check}</span>" in text
+
+
+def test_another_workspaces_entry_is_no_entry_here(world: World) -> None:
+    theirs = world.indexed("Theirs", by="olga")
+    for query in ({}, {"query": "refund"}):
+        status, text = ask(world, entry_id=theirs.id, **query)
+        missing, _ = ask(world, entry_id="j_0", **query)
+        assert (status, missing) == (422, 422)
+        assert "There is no such entry here." in text
+        assert "Theirs" not in text
+
+
+def test_an_entry_without_a_question_offers_its_own_words(world: World) -> None:
+    row = world.indexed("Refund of the century")
+    status, text = ask(world, entry_id=row.id)
+    assert status == 200
+    link = re.search(r'href="([^"]+)"[^>]*>Ask with its own words', text)
+    assert link is not None
+    answer = world.page("viewer").get(unescape(link[1])).content.decode()
+    assert "It is in the answer, at rank 1." in answer
+
+
+# ── The index ────────────────────────────────────────────────────────────────
+def test_the_index_page_tells_how_complete_it_is(world: World) -> None:
+    fill(world, 3)
+    world.entry("Not yet read")
+    text = world.page("viewer").get("/recall/index/").content.decode()
+    assert "3 of 4 can be found by meaning" in text
+    assert "Index now" not in text
+
+
+def test_what_failed_stands_first_with_its_error(world: World) -> None:
+    rows = fill(world, 3)
+    Embedding.objects.filter(pk=rows[1].pk).update(
+        state=State.FAILED, attempts=6, last_error="timeout: <b>too</b> slow"
+    )
+    text = world.page("operator").get("/recall/index/").content.decode()
+    table = text.split("What waits, table", 1)[1]
+    assert rows[1].id in table
+    assert rows[0].id not in table
+    assert "timeout: &lt;b&gt;too&lt;/b&gt; slow" in table
+
+
+def test_without_an_embedder_the_page_names_the_way_out(world: World) -> None:
+    fill(world, 2)
+    engine.use(NoEmbedder())
+    text = world.page("operator").get("/recall/index/").content.decode()
+    assert "CREWSHIP_EMBEDDER is none" in text
+    assert "/recall/index/run/" not in text
+
+
+@pytest.mark.parametrize(
+    ("who", "status"),
+    [("owner", 302), ("operator", 302), ("compliance", 403), ("viewer", 403)],
+)
+def test_operators_index_what_waits(world: World, who: str, status: int) -> None:
+    row = world.entry("Waiting")
+    assert world.page(who).post("/recall/index/run/").status_code == status
+    done = Embedding.objects.filter(pk=row.pk, state=State.INDEXED).exists()
+    assert done is (status == 302)
+
+
+@pytest.mark.parametrize(("who", "status"), [("operator", 302), ("viewer", 403)])
+def test_operators_index_one_entry(world: World, who: str, status: int) -> None:
+    row = world.entry("Waiting")
+    path = f"/recall/entries/{row.id}/index/"
+    response = world.page(who).post(path)
+    assert response.status_code == status
+    if status == 302:
+        assert response["Location"] == f"/journal/{row.id}/"
+
+
+def test_another_workspaces_entry_cannot_be_indexed(world: World) -> None:
+    theirs = world.entry("Theirs", by="olga")
+    path = f"/recall/entries/{theirs.id}/index/"
+    assert world.page("operator").post(path).status_code == 404
+
+
+def test_an_index_run_is_told(world: World) -> None:
+    row = world.entry("Waiting")
+    browser = world.page("operator")
+    told = browser.post("/recall/index/run/", follow=True).content.decode()
+    assert "Indexed 1 entry" in told
+    told = browser.post("/recall/index/run/", follow=True).content.decode()
+    assert "Nothing was indexed" in told
+    engine.use(NoEmbedder())
+    path = f"/recall/entries/{row.id}/index/"
+    told = browser.post(path, follow=True).content.decode()
+    assert "0 indexed, 1 failed" in told
+
+
+@pytest.mark.parametrize("path", ["/recall/", "/recall/index/"])
+def test_nobody_is_sent_to_sign_in(world: World, path: str) -> None:
+    response = world.page("nobody").get(path)
+    assert response["Location"].startswith("/accounts/login/")
+
+
+def test_pages_cost_a_bounded_number_of_queries(
+    world: World, django_assert_max_num_queries: Any
+) -> None:
+    rows = fill(world, 40)
+    browser = world.page("operator")
+    with django_assert_max_num_queries(16):
+        browser.get("/recall/")
+    with django_assert_max_num_queries(36):
+        browser.get("/recall/", {"query": "refund", "k": "20"})
+    with django_assert_max_num_queries(44):
+        browser.get("/recall/", {"query": "refund", "entry_id": rows[0].id})
+    with django_assert_max_num_queries(18):
+        browser.get("/recall/index/")

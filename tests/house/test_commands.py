@@ -1,0 +1,314 @@
+"""The command line: what outside programs and people are promised."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.core.management import CommandError, call_command
+
+from crewship_memory import diagnosis, logs
+from episodic.models import Embedding
+from memory import journal, keys, tenancy
+from memory.models import Agent, JournalEntry, Membership, User, Workspace
+from memory.rules.actors import AgentRole, Role, system
+from memory.rules.entries import NewEntry
+
+pytestmark = pytest.mark.django_db
+SHOP = "command-shop"
+
+
+def told(name: str, *args: str, **options: Any) -> str:
+    out = io.StringIO()
+    call_command(name, *args, stdout=out, **options)
+    return out.getvalue()
+
+
+def answer(name: str, *args: str) -> Any:
+    return json.loads(told(name, *args, "--json"))
+
+
+def refusal(name: str, *args: str) -> str:
+    out = io.StringIO()
+    with pytest.raises(CommandError) as caught:
+        call_command(name, *args, stdout=out)
+    assert out.getvalue() == ""
+    assert caught.value.returncode == 1
+    return str(caught.value)
+
+
+# ── bootstrap ────────────────────────────────────────────────────────────────
+def test_bootstrap_makes_once_and_answers_the_same_ids_again() -> None:
+    first = answer("bootstrap", "--workspace", SHOP, "--email", "Boss@Shop.example")
+    again = answer("bootstrap", "--workspace", SHOP, "--email", "boss@shop.example")
+    assert set(first["created"].values()) == {True}
+    assert set(again["created"].values()) == {False}
+    for name in ("workspace_id", "user_id", "email"):
+        assert first[name] == again[name]
+    member = Membership.objects.get(user_id=first["user_id"])
+    assert (member.role, member.workspace.slug) == ("admin", SHOP)
+    assert first["login_link"].startswith("/login/")
+
+
+def test_bootstrap_takes_a_password_from_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SHOP_PASSWORD", "correct horse battery")
+    args = ("--workspace", SHOP, "--email", "a@b.example", "--password-env")
+    made = answer("bootstrap", *args, "SHOP_PASSWORD")
+    assert made["login_link"] is None
+    user = User.objects.get(pk=made["user_id"])
+    assert user.check_password("correct horse battery")
+    monkeypatch.setenv("SHOP_PASSWORD", "another")
+    answer("bootstrap", *args, "SHOP_PASSWORD")
+    user.refresh_from_db()
+    assert user.check_password("correct horse battery")
+    assert "NO_SUCH" in refusal("bootstrap", *args, "NO_SUCH")
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("--email", "a@b.example"),
+        ("--workspace", SHOP),
+        ("--workspace", "Not A Slug", "--email", "a@b.example"),
+        ("--workspace", SHOP, "--email", "nobody"),
+    ],
+)
+def test_bootstrap_refuses_nonsense(args: tuple[str, ...]) -> None:
+    assert refusal("bootstrap", *args)
+
+
+# ── issue_key ────────────────────────────────────────────────────────────────
+def issued(*args: str) -> Any:
+    return answer("issue_key", "--workspace", SHOP, *args)
+
+
+def test_a_key_for_an_agent_that_did_not_exist() -> None:
+    made = issued("--crew", "desk", "--agent", "ada", "--create")
+    actor = keys.authenticate(made["key"])
+    assert actor is not None
+    assert (actor.id, actor.crew_id) == (made["agent_id"], made["crew_id"])
+    assert (actor.role, actor.agent_role) == (Role.AGENT, AgentRole.AGENT)
+    again = issued("--crew", "desk", "--agent", "ada")
+    assert again["agent_id"] == made["agent_id"]
+    assert again["key"] != made["key"]
+
+
+def test_a_lead_is_made_a_lead() -> None:
+    made = issued("--crew", "desk", "--agent", "lena", "--role", "LEAD", "--create")
+    assert Agent.objects.get(pk=made["agent_id"]).role == "LEAD"
+
+
+@pytest.mark.parametrize("role", ["viewer", "operator", "compliance", "admin"])
+def test_a_key_for_a_person_acts_in_its_role(role: str) -> None:
+    email = f"{role}@shop.example"
+    made = issued("--email", email, "--role", role, "--create")
+    actor = keys.authenticate(made["key"])
+    assert actor is not None
+    assert actor.role.value == role
+    assert (made["crew_id"], made["agent_id"]) == (None, None)
+
+
+def test_a_person_is_an_operator_unless_said_otherwise() -> None:
+    assert issued("--email", "x@shop.example", "--create")["role"] == "operator"
+
+
+def test_a_key_alone_is_printed_without_json() -> None:
+    out = told("issue_key", "--workspace", SHOP, "--crew", "d", "--agent", "a",
+               "--create")  # fmt: skip
+    assert out.startswith("cmk_")
+    assert len(out.split()) == 1
+
+
+def test_a_key_that_could_not_act_in_its_role_is_refused() -> None:
+    issued("--email", "v@shop.example", "--role", "viewer", "--create")
+    issued("--crew", "desk", "--agent", "ada", "--create")
+    args = ("issue_key", "--workspace", SHOP)
+    assert "viewer" in refusal(
+        *args, "--email", "v@shop.example", "--role", "admin", "--create"
+    )
+    assert "AGENT" in refusal(
+        *args, "--crew", "desk", "--agent", "ada", "--role", "LEAD"
+    )
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        (),
+        ("--crew", "desk"),
+        ("--agent", "ada"),
+        ("--crew", "desk", "--agent", "ada", "--email", "a@b.example"),
+        ("--crew", "desk", "--agent", "ada", "--role", "admin", "--create"),
+        ("--email", "a@b.example", "--role", "LEAD", "--create"),
+        ("--email", "a@b.example", "--role", "system", "--create"),
+        ("--crew", "none", "--agent", "ada"),
+        ("--email", "nobody@b.example"),
+    ],
+)
+def test_issue_key_refuses_and_makes_nothing(args: tuple[str, ...]) -> None:
+    tenancy.ensure_workspace(SHOP)
+    count = JournalEntry.objects.count()
+    assert refusal("issue_key", "--workspace", SHOP, *args)
+    assert JournalEntry.objects.count() == count
+
+
+def test_a_missing_workspace_is_named() -> None:
+    agent = ("--crew", "a", "--agent", "b")
+    assert "nowhere" in refusal("issue_key", "--workspace", "nowhere", *agent)
+    assert "--workspace" in refusal("issue_key", *agent)
+
+
+# ── The journal ──────────────────────────────────────────────────────────────
+def write_lines(folder: Path, *rows: object) -> str:
+    file = folder / "lines.jsonl"
+    file.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    return str(file)
+
+
+def test_an_import_creates_what_it_names(tmp_path: Path) -> None:
+    row = {"entry_type": "a.b", "summary": "one", "crew": "desk", "agent": "ada"}
+    file = write_lines(tmp_path, row, row)
+    out = told("journal_import", file, "--workspace", SHOP, "--create")
+    assert out == f"2 entries imported into {SHOP}\n"
+    assert answer("journal_verify", "--workspace", SHOP)["ok"] is True
+
+
+def test_bad_lines_are_numbered_on_standard_error(tmp_path: Path) -> None:
+    good = {"entry_type": "a.b", "summary": "one"}
+    file = write_lines(tmp_path, good, {"summary": "x"}, good)
+    tenancy.ensure_workspace(SHOP)
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.raises(CommandError, match="1 lines"):
+        call_command("journal_import", file, workspace=SHOP, stdout=out, stderr=err)
+    assert "line 2: entry_type" in err.getvalue()
+    assert out.getvalue().startswith("2 entries")
+
+
+def test_an_import_needs_a_workspace_and_a_file(tmp_path: Path) -> None:
+    missing = str(tmp_path / "none.jsonl")
+    assert "nowhere" in refusal("journal_import", missing, "--workspace", "nowhere")
+    tenancy.ensure_workspace(SHOP)
+    assert "none.jsonl" in refusal("journal_import", missing, "--workspace", SHOP)
+
+
+def an_entry(shop: Workspace, entry_type: str = "peer.escalation") -> JournalEntry:
+    new = NewEntry(entry_type=entry_type, summary="The till is stuck")
+    return journal.write([new], by=system(shop.id))[0]
+
+
+def test_verify_fails_on_a_changed_entry() -> None:
+    shop, _ = tenancy.ensure_workspace(SHOP)
+    entry = an_entry(shop)
+    assert "holds" in told("journal_verify", "--workspace", SHOP)
+    JournalEntry.objects.filter(pk=entry.pk).update(summary="All is well")
+    out = io.StringIO()
+    with pytest.raises(CommandError, match="broken"):
+        call_command("journal_verify", "--workspace", SHOP, "--json", stdout=out)
+    report = json.loads(out.getvalue())
+    assert report["ok"] is False
+    assert report["breaks"][0]["entry_id"] == entry.id
+    assert "nowhere" in refusal("journal_verify", "--workspace", "nowhere")
+
+
+# ── The index ────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize("args", [(), ("--workspace", SHOP)])
+def test_the_index_is_brought_up_to_date(args: tuple[str, ...]) -> None:
+    shop, _ = tenancy.ensure_workspace(SHOP)
+    ids = {an_entry(shop).id for _ in range(3)}
+    report = answer("episodic_index", *args)
+    assert report["indexed"] >= 3
+    assert (report["failed"], report["pending"]) == (0, 0)
+    done = Embedding.objects.filter(pk__in=ids, state="indexed")
+    assert done.count() == 3
+
+
+def test_the_index_stops_at_its_limit() -> None:
+    shop, _ = tenancy.ensure_workspace(SHOP)
+    for _ in range(3):
+        an_entry(shop)
+    report = answer("episodic_index", "--workspace", SHOP, "--limit", "2")
+    assert (report["indexed"], report["pending"]) == (2, 1)
+    assert "nowhere" in refusal("episodic_index", "--workspace", "nowhere")
+
+
+# ── The demo ─────────────────────────────────────────────────────────────────
+def test_the_demo_is_loaded_once_and_its_chain_holds() -> None:
+    first, again = answer("demo"), answer("demo")
+    assert first["entries"] > 1_800
+    assert again["entries"] == 0
+    assert answer("journal_verify", "--workspace", "fairlead")["ok"] is True
+    people = Membership.objects.filter(workspace_id=first["workspace_id"])
+    assert {p.role for p in people} == {"admin", "operator", "compliance", "viewer"}
+    assert not any(p.user.has_usable_password() for p in people)
+    marked = JournalEntry.objects.exclude(priority="normal")
+    assert marked.filter(workspace_id=first["workspace_id"]).exists()
+
+
+# ── doctor ───────────────────────────────────────────────────────────────────
+def doctored() -> tuple[bool, dict[str, Any]]:
+    out = io.StringIO()
+    with contextlib.suppress(CommandError):
+        call_command("doctor", "--json", stdout=out)
+    report = json.loads(out.getvalue())
+    worst: dict[str, Any] = {}
+    for one in report["checks"]:
+        if worst.get(one["check"], "ok") != "fail":
+            worst[one["check"]] = one["level"]
+    return report["ok"], worst
+
+
+def test_doctor_finds_a_sound_house_sound() -> None:
+    an_entry(tenancy.ensure_workspace(SHOP)[0])
+    ok, worst = doctored()
+    assert ok
+    assert worst["database"] == worst["migrations"] == worst["chain"] == "ok"
+    assert worst["embedder"] == "warn"  # the tests' embedder knows spelling only
+    assert "ok" in told("doctor")
+
+
+def test_doctor_notices_a_forged_end_of_a_chain() -> None:
+    shop, _ = tenancy.ensure_workspace(SHOP)
+    entry = an_entry(shop)
+    JournalEntry.objects.filter(pk=entry.pk).update(entry_hash="0" * 64)
+    ok, worst = doctored()
+    assert not ok
+    assert worst["chain"] == "fail"
+
+
+def test_doctor_notices_a_data_folder_that_is_gone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(settings, "DATA_DIR", tmp_path / "gone")
+    ok, worst = doctored()
+    assert not ok
+    assert worst["data_folder"] == "fail"
+
+
+@pytest.mark.sqlite
+def test_doctor_asserts_what_durability_stands_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(diagnosis, "PRAGMAS", {"synchronous": 1})
+    (first, *_rest) = diagnosis.features()
+    assert first.level == "fail"
+
+
+# ── Logs ─────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ("GET /api/v1/journal?q=secret", "GET /api/v1/journal?…"),
+        ("key cmk_abc-DEF_123 used", "key cmk_… used"),
+        ("Gone: /login/dXNlcg/abc-123/", "Gone: /login/…/"),
+        ("why? because", "why? because"),
+    ],
+)
+def test_secrets_do_not_reach_the_log(text: str, clean: str) -> None:
+    assert logs.clean(text) == clean

@@ -1,0 +1,220 @@
+"""`manage.py up`, for real: a process, a port, a data folder."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from django.conf import settings
+
+pytestmark = pytest.mark.slow
+MANAGE = settings.BASE_DIR / "manage.py"
+LINK = re.compile(r"http://127\.0\.0\.1:\d+(/login/\S+)")
+TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
+
+
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
+
+
+class House:
+    """One installation: a data folder, and the process that serves it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.process: subprocess.Popen[str] | None = None
+        self.env = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith("CREWSHIP_")
+            and name not in ("DATABASE_URL", "REDIS_URL", "DJANGO_SETTINGS_MODULE")
+        } | {"CREWSHIP_DATA_DIR": str(folder / "data"), "PYTHONUNBUFFERED": "1"}
+
+    def command(self, *args: str) -> list[str]:
+        return [sys.executable, str(MANAGE), *args]
+
+    def manage(self, *args: str) -> str:
+        done = subprocess.run(
+            self.command(*args),
+            env=self.env,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout.strip()
+
+    def start(self, *args: str) -> float:
+        """Start, and return how many seconds it took to be ready."""
+        began = time.monotonic()
+        with self.log.open("w") as log:
+            self.process = subprocess.Popen(
+                self.command("up", "--port", str(self.port), *args),
+                env=self.env,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+        while time.monotonic() - began < 60:
+            assert self.process.poll() is None, self.log.read_text()
+            try:
+                if httpx.get(f"{self.url}/readyz").status_code == 200:
+                    return time.monotonic() - began
+            except httpx.TransportError:
+                time.sleep(0.05)
+        raise AssertionError(self.log.read_text())
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "up.log"
+
+    def end(self, how: signal.Signals) -> int:
+        assert self.process is not None
+        self.process.send_signal(how)
+        return self.process.wait(timeout=15)
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    made = House(tmp_path)
+    yield made
+    if made.process is not None and made.process.poll() is None:
+        made.process.kill()
+        made.process.wait()
+
+
+def recalled(client: httpx.Client, entry_id: str, question: str) -> bool:
+    until = time.monotonic() + 15
+    while time.monotonic() < until:
+        body = {"query": question, "mode": "dense", "k": 10}
+        answer = client.post("/api/v1/episodic/recall", json=body)
+        assert answer.status_code == 200, answer.text
+        if entry_id in [hit["entry_id"] for hit in answer.json()["hits"]]:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_one_command_runs_everything(house: House) -> None:
+    house.start("--demo")
+    signs_in_with_the_link(house)
+    entry_id, key = appends_and_recalls(house)
+
+    assert house.end(signal.SIGTERM) == 0
+
+    house.start("--demo")
+    with agent(house, key) as client:
+        assert client.get(f"/api/v1/journal/{entry_id}").status_code == 200
+    assert house.end(signal.SIGINT) == 0
+
+
+def agent(house: House, key: str) -> httpx.Client:
+    headers = {"Authorization": f"Bearer {key}"}
+    return httpx.Client(base_url=house.url, headers=headers, timeout=20)
+
+
+def signs_in_with_the_link(house: House) -> None:
+    found = LINK.search(house.log.read_text())
+    assert found is not None
+    with httpx.Client(base_url=house.url, timeout=20) as browser:
+        assert browser.get("/").status_code == 302
+        page = browser.get(found[1])
+        token = TOKEN.search(page.text)
+        assert token is not None
+        form = {"csrfmiddlewaretoken": token[1]}
+        entered = browser.post(found[1], data=form)
+        assert (entered.status_code, entered.headers["Location"]) == (302, "/")
+        assert browser.get("/").status_code == 200
+        assert httpx.get(house.url + found[1]).status_code == 410
+
+
+def appends_and_recalls(house: House) -> tuple[str, str]:
+    key = house.manage("issue_key", "--workspace", "fairlead", "--crew", "checkout",
+                       "--agent", "probe", "--create")  # fmt: skip
+    with agent(house, key) as client:
+        summary = "The lighthouse keeper refused to lend his ladder on Tuesday"
+        body = {"entry_type": "peer.escalation", "summary": summary}
+        answer = client.post("/api/v1/journal", json=body)
+        assert answer.status_code == 201
+        entry_id = str(answer.json()["id"])
+        assert recalled(client, entry_id, "who would not give us the ladder?")
+    return entry_id, key
+
+
+def test_nothing_acknowledged_is_lost_to_a_kill(house: House) -> None:
+    house.start()
+    key = house.manage("issue_key", "--workspace", "main", "--crew", "c",
+                       "--agent", "a", "--create")  # fmt: skip
+    kept = []
+    with agent(house, key) as client:
+        for number in range(40):
+            body = {"entry_type": "note.kept", "summary": f"number {number}"}
+            kept.append(client.post("/api/v1/journal", json=body).json()["id"])
+            if number == 25:
+                assert house.end(signal.SIGKILL) == -signal.SIGKILL
+                house.start()
+        assert all(client.get(f"/api/v1/journal/{i}").is_success for i in kept)
+    assert house.manage("journal_verify", "--workspace", "main").startswith("The chain")
+    assert house.end(signal.SIGTERM) == 0
+
+
+def test_a_taken_port_is_told_in_one_line(house: House) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", house.port))
+        taken.listen()
+        done = subprocess.run(
+            house.command("up", "--port", str(house.port)),
+            env=house.env,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert f"Port {house.port} on 127.0.0.1 is in use." in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def stalled(house: House, key: str) -> socket.socket:
+    """Return a connection that promised a body and went silent."""
+    link = socket.create_connection(("127.0.0.1", house.port))
+    head = (
+        "POST /api/v1/journal HTTP/1.1\r\nHost: localhost\r\n"
+        f"Authorization: Bearer {key}\r\nContent-Type: application/json\r\n"
+        "Content-Length: 500\r\n\r\n{"
+    )
+    link.sendall(head.encode())
+    return link
+
+
+def test_silent_clients_do_not_stop_the_others(house: House) -> None:
+    house.start()
+    idle = [socket.create_connection(("127.0.0.1", house.port)) for _ in range(20)]
+    slow = [stalled(house, "cmk_x") for _ in range(20)]
+    began = time.monotonic()
+    assert httpx.get(f"{house.url}/livez", timeout=20).status_code == 200
+    assert time.monotonic() - began < 3
+    for link in (*idle, *slow):
+        link.close()
+
+
+def test_a_body_in_chunks_is_read(house: House) -> None:
+    house.start()
+    key = house.manage("issue_key", "--workspace", "main", "--crew", "c",
+                       "--agent", "a", "--create")  # fmt: skip
+    pieces = [b'{"entry_type": "a.b", ', b'"summary": "in pieces"}']
+    with agent(house, key) as client:
+        kind = {"Content-Type": "application/json"}
+        answer = client.post("/api/v1/journal", content=iter(pieces), headers=kind)
+        assert answer.status_code == 201

@@ -1,0 +1,111 @@
+"""What a crash left between an intention and a version that counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memory.files import places, scribe, settling, versions
+from memory.models import JournalEntry
+from tests.memory.files import kit
+from tests.world import World
+
+
+class Crash(BaseException):
+    """Stands for the end of a process in these tests."""
+
+
+@pytest.fixture
+def die_after(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return a function that makes the next write end after a step."""
+
+    def arm(name: str) -> None:
+        def step(reached: str) -> None:
+            if reached == name:
+                monkeypatch.setattr(settling, "step", settling._no_step)
+                raise Crash
+
+        monkeypatch.setattr(settling, "step", step)
+
+    return arm
+
+
+def _crash(world: World, text: str) -> None:
+    with pytest.raises(Crash):
+        kit.write(world, text)
+
+
+def test_before_the_bytes_are_in_place_nothing_happened(
+    world: World, die_after: Any
+) -> None:
+    kit.write(world, "old")
+    die_after("intention")
+    _crash(world, "new")
+    row = kit.row(world)
+    assert row.versions.filter(committed=False).count() == 1
+    settling.recover(row)
+    assert [versions.read(v) for v in versions.log(row)] == [b"old"]
+    assert not row.versions.filter(committed=False).exists()
+    assert kit.on_disk(world).read_text() == "old"
+
+
+def test_once_the_bytes_are_in_place_the_write_is_finished_as_its_authors(
+    world: World, die_after: Any
+) -> None:
+    kit.write(world, "old words")
+    die_after("rename")
+    _crash(world, "new words")
+    row = kit.row(world)
+    settling.recover(row)
+    newest = versions.log(row)[0]
+    assert versions.read(newest) == b"new words"
+    assert (newest.written_by, newest.source) == (world.actor("ada").label, "tool")
+    assert row.chunks.get().text == "new words"
+    entry = JournalEntry.objects.filter(entry_type="memory.updated").latest("seq")
+    assert entry.agent_id == world.agents["ada"].id
+    assert entry.refs["version_id"] == newest.id
+
+
+def test_recovering_twice_is_nothing(world: World, die_after: Any) -> None:
+    kit.write(world, "old")
+    die_after("rename")
+    _crash(world, "new")
+    settling.recover(kit.row(world))
+    count = JournalEntry.objects.count()
+    settling.recover(kit.row(world))
+    assert JournalEntry.objects.count() == count
+
+
+def test_the_next_write_recovers_first(world: World, die_after: Any) -> None:
+    kit.write(world, "one")
+    die_after("rename")
+    _crash(world, "two")
+    kit.append(world, "three")
+    log = versions.log(kit.row(world))
+    assert [v.number for v in log] == [3, 2, 1]
+    assert versions.read(log[0]) == b"two\nthree"
+    assert log[0].parent == log[1]
+
+
+def test_a_removal_that_was_cut_off_is_finished(world: World, die_after: Any) -> None:
+    kit.write(world, "old")
+    die_after("rename")
+    with pytest.raises(Crash):
+        scribe.remove(
+            kit.owner(world),
+            kit.place("AGENT.md"),
+            source="tool",
+            by=world.actor("ada"),
+        )
+    row = kit.row(world)
+    settling.recover(row)
+    assert row.sha256 == ""
+    assert not row.chunks.exists()
+    assert versions.log(row)[0].written_by == world.actor("ada").label
+
+
+def test_a_row_is_made_once(world: World) -> None:
+    owner, place = kit.owner(world), kit.place("pins.md")
+    assert settling.file_of(owner, place) == settling.file_of(owner, place)
+    assert places.owner_of(settling.file_of(owner, place)).agent == owner.agent
