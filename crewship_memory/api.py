@@ -19,6 +19,9 @@ from crewship_memory.throttle import KeyThrottle
 from episodic.doors.api import router as episodic_router
 from memory.doors.api import router as journal_router
 from memory.doors.api import workspace_router
+from memory.doors.files_api import router as files_router
+from memory.doors.provider_api import router as provider_router
+from memory.doors.quarantine_api import router as quarantine_router
 from memory.rules import errors
 
 
@@ -77,6 +80,9 @@ api.add_decorator(known_queries, mode="view")
 for prefix, router in (
     ("/journal", journal_router),
     ("/episodic", episodic_router),
+    ("/memory", files_router),
+    ("/provider", provider_router),
+    ("/quarantine", quarantine_router),
     ("", workspace_router),
 ):
     api.add_router(prefix, router)

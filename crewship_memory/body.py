@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from ninja.parser import Parser
@@ -28,6 +29,14 @@ def _constant(name: str) -> NoReturn:
     raise errors.Invalid(f"{name} is not JSON.", code="bad_number")
 
 
+def _number(text: str) -> float:
+    """Return a number; one that is too large, like 1e999, would become infinity."""
+    value = float(text)
+    if math.isinf(value):
+        raise errors.Invalid("A number is too large.", code="bad_number")
+    return value
+
+
 def _check_text(raw: bytes, value: object) -> None:
     """Refuse half surrogate pairs; only an escape can smuggle one in."""
     if b"\\u" not in raw:
@@ -45,7 +54,10 @@ def read(raw: bytes) -> Any:
         raise errors.TooLarge(what="The body", limit=BODY_BYTES, size=len(raw))
     try:
         value = json.loads(
-            raw.decode(), object_pairs_hook=_pairs, parse_constant=_constant
+            raw.decode(),
+            object_pairs_hook=_pairs,
+            parse_constant=_constant,
+            parse_float=_number,
         )
     except RecursionError:
         raise errors.Invalid("The JSON nests too deep.", code="too_deep") from None

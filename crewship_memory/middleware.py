@@ -10,6 +10,7 @@ from django.utils.cache import patch_vary_headers
 
 from crewship_memory import auth, problems
 from memory import queries
+from memory.files import inbox
 from memory.models import User
 from memory.rules import errors
 
@@ -56,4 +57,5 @@ def frame(request: HttpRequest) -> dict[str, Any]:
         "memberships": auth.memberships(request.user),
         "crew_count": len(queries.crews(actor)),
         "agent_count": len(queries.agents(actor)),
+        "waiting": inbox.waiting(actor),
     }

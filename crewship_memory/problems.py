@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 import structlog
-from django.http import HttpRequest, HttpResponse
+from django.core.exceptions import RequestDataTooBig
+from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.shortcuts import render
+from django.views import defaults
 from ninja import NinjaAPI, Schema
 from ninja.errors import (
     AuthenticationError,
@@ -173,30 +177,38 @@ def _of_http(error: HttpError) -> errors.HouseError:
     return kind()
 
 
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer an address that leads nowhere: a problem under the API, else a page."""
+    if request.path.startswith("/api/"):
+        return response(errors.NotFound())
+    return defaults.page_not_found(request, exception)
+
+
+def _bug(error: Exception) -> errors.HouseError:
+    log.error("unexpected_error", error=type(error).__name__, exc_info=error)
+    return errors.HouseError("Something went wrong on our side.")
+
+
+# What each exception means; the most particular class decides.
+MEANINGS: Final[dict[type[Exception], Callable[[Any], errors.HouseError]]] = {
+    errors.HouseError: lambda error: error,
+    ValidationError: _invalid,
+    AuthenticationError: lambda _: errors.Unauthenticated(),
+    Throttled: lambda e: errors.TooMany(retry_after=max(1, round(e.wait or 1))),
+    HttpError: _of_http,
+    RequestDataTooBig: lambda _: errors.TooLarge("The body is too large."),
+    UnreadablePostError: lambda _: BadRequest(),
+    Exception: _bug,
+}
+
+
 def install(api: NinjaAPI) -> None:
     """Answer every exception of an API in one shape."""
+    for kind, meaning in MEANINGS.items():
+        api.add_exception_handler(kind, partial(_answer, meaning))
 
-    @api.exception_handler(errors.HouseError)
-    def _house(_request: HttpRequest, error: errors.HouseError) -> HttpResponse:
-        return response(error)
 
-    @api.exception_handler(ValidationError)
-    def _shape(_request: HttpRequest, error: ValidationError) -> HttpResponse:
-        return response(_invalid(error))
-
-    @api.exception_handler(AuthenticationError)
-    def _nobody(_request: HttpRequest, _error: AuthenticationError) -> HttpResponse:
-        return response(errors.Unauthenticated())
-
-    @api.exception_handler(Throttled)
-    def _throttled(_request: HttpRequest, error: Throttled) -> HttpResponse:
-        return response(errors.TooMany(retry_after=max(1, round(error.wait or 1))))
-
-    @api.exception_handler(HttpError)
-    def _http(_request: HttpRequest, error: HttpError) -> HttpResponse:
-        return response(_of_http(error))
-
-    @api.exception_handler(Exception)
-    def _bug(_request: HttpRequest, error: Exception) -> HttpResponse:
-        log.error("unexpected_error", error=type(error).__name__, exc_info=error)
-        return response(errors.HouseError("Something went wrong on our side."))
+def _answer(
+    meaning: Callable[[Any], errors.HouseError], _request: HttpRequest, error: Any
+) -> HttpResponse:
+    return response(meaning(error))

@@ -11,12 +11,16 @@ from crewship_memory.api import api, open_to_programs
 
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
+handler404 = "crewship_memory.problems.not_found"
+
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home.home, name="home"),
     path("find/", home.find, name="find"),
     path("workspace/choose/", home.choose_workspace, name="choose_workspace"),
     path("journal/", include("memory.doors.urls")),
     path("recall/", include("episodic.doors.urls")),
+    path("quarantine/", include("memory.doors.quarantine_urls")),
+    path("files/", include("memory.doors.files_urls")),
     path("workspace/", include("memory.doors.workspace_urls")),
     path("login/<str:name>/<str:token>/", login.link, name="login_link"),
     path("accounts/", include("allauth.urls")),

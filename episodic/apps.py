@@ -5,6 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 
 from django.apps import AppConfig
+from django.db.models.signals import post_migrate
+
+from memory import triggers
 
 
 class EpisodicConfig(AppConfig):
@@ -16,3 +19,6 @@ class EpisodicConfig(AppConfig):
     def ready(self) -> None:
         """Fill the ground floor's port and listen to the journal."""
         import_module("episodic.wiring").connect()
+        log = import_module("episodic.migrations.0002_change_log")
+        keep = triggers.keeper(log.SQLITE)
+        post_migrate.connect(keep, sender=self, weak=False)

@@ -98,6 +98,7 @@ def _pending(row: JournalEntry) -> Embedding:
     return Embedding(
         entry_id=row.id,
         workspace_id=row.workspace_id,
+        seq=row.seq,
         crew_id=row.crew_id,
         agent_id=row.agent_id,
         policy_version=policy.VERSION,
@@ -114,24 +115,39 @@ def _behind() -> list[str]:
 
 
 # ── Claiming ─────────────────────────────────────────────────────────────────
-def _waiting(now: datetime) -> QuerySet[Embedding]:
-    """Return rows that want embedding now: new, due again, or of another model."""
-    model = engine.embedder().model
-    stale = Q(state=State.INDEXED) & ~Q(model=model)
+def _ready(rows: QuerySet[Embedding], now: datetime) -> QuerySet[Embedding]:
+    """Return the rows that are due and that nobody holds."""
     due = Q(next_attempt_at__isnull=True) | Q(next_attempt_at__lte=now)
     free = Q(lease_until__isnull=True) | Q(lease_until__lt=now)
-    return Embedding.objects.filter(~Q(state=State.INDEXED) | stale).filter(due, free)
+    return rows.filter(due, free)
+
+
+def _waiting() -> QuerySet[Embedding]:
+    """Return rows that never got a vector."""
+    return Embedding.objects.filter(~Q(state=State.INDEXED))
+
+
+def _stale() -> QuerySet[Embedding]:
+    """Return rows whose vector is of another model."""
+    rows = Embedding.objects.filter(state=State.INDEXED)
+    return rows.exclude(model=engine.embedder().model)
 
 
 def _candidates(now: datetime, limit: int) -> list[str]:
-    """Return ids to try, the workspaces taking turns, so that none starves another."""
-    waiting = _waiting(now)
-    shops = list(waiting.order_by().values_list("workspace_id", flat=True).distinct())
-    share = max(1, limit // max(1, len(shops)))
+    """Return ids to try: new rows before rows of another model, the newest first.
+
+    What was just appended must not queue behind an import. The workspaces take turns,
+    so that none starves another.
+    """
     found: list[str] = []
-    for shop in shops:
-        mine = waiting.filter(workspace_id=shop).order_by("attempts", "entry__seq")
-        found += list(mine.values_list("entry_id", flat=True)[:share])
+    for rows in (_ready(_waiting(), now), _ready(_stale(), now)):
+        shops = list(rows.order_by().values_list("workspace_id", flat=True).distinct())
+        share = max(1, (limit - len(found)) // max(1, len(shops)))
+        for shop in shops:
+            mine = rows.filter(workspace_id=shop).order_by("-seq")
+            found += list(mine.values_list("entry_id", flat=True)[:share])
+        if len(found) >= limit:
+            break
     return found[:limit]
 
 
@@ -140,11 +156,13 @@ def claim(entry_ids: Sequence[str], now: datetime) -> list[str]:
 
     Two workers may read the same row; the conditional UPDATE lets exactly one win.
     """
+    wanted = ~Q(state=State.INDEXED) | ~Q(model=engine.embedder().model)
+    rows = _ready(Embedding.objects.filter(wanted), now)
     with transaction.atomic():
         return [
             entry_id
             for entry_id in entry_ids
-            if _waiting(now).filter(pk=entry_id).update(lease_until=now + LEASE)
+            if rows.filter(pk=entry_id).update(lease_until=now + LEASE)
         ]
 
 
@@ -243,15 +261,21 @@ def sweep(*, limit: int = 512, watch: Watch = _quiet) -> Report:
         discover(workspace_id)
     if engine.embedder().name == "none":
         return report
-    chosen = _candidates(timezone.now(), limit)
-    for start in range(0, len(chosen), BATCH):
-        won = claim(chosen[start : start + BATCH], timezone.now())
+    done = 0
+    while done < limit:
+        now = timezone.now()
+        won = claim(_candidates(now, min(BATCH, limit - done)), now)
+        if not won:
+            break
         one = embed(won)
         report.add(one)
+        done += len(won)
         watch(len(won))
-        if won and one.failed == len(won):
+        if one.failed == len(won):
             # The embedder is down, not one text poisonous: the next tick tries again.
             break
+        for workspace_id in _behind():
+            discover(workspace_id)
     _trim()
     return report
 

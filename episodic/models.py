@@ -28,6 +28,8 @@ class Embedding(models.Model):
         JournalEntry, models.CASCADE, primary_key=True, related_name="embedding"
     )
     workspace = models.ForeignKey(Workspace, models.CASCADE, db_index=False)
+    # The entry's place in its chain, so that the queue needs no join.
+    seq = models.BigIntegerField(default=0)
     crew_id = models.CharField(max_length=128, null=True)  # noqa: DJ001
     agent_id = models.CharField(max_length=128, null=True)  # noqa: DJ001
     state = models.CharField(max_length=8, choices=State.choices, default=State.PENDING)
@@ -56,7 +58,7 @@ class Embedding(models.Model):
         indexes = (
             models.Index(fields=["workspace", "model", "state"], name="embedding_of"),
             models.Index(
-                fields=["workspace", "next_attempt_at"],
+                fields=["workspace", "-seq"],
                 name="embedding_waiting",
                 condition=~Q(state="indexed"),
             ),

@@ -61,7 +61,8 @@ def card(actor: Actor) -> Card:
     status = backlog.status(actor.workspace_id, by=actor)
     pulse = engine.pulse()
     name = engine.embedder().name
-    colour, word = _index_state(status, name)
+    stopped = name == NONE or pulse.state is State.FAILING
+    colour, word = _index_state(status, stopped=stopped)
     return Card(finding(status, pulse, name), _embedder(pulse), status, colour, word)
 
 
@@ -98,12 +99,12 @@ def _oldest(status: backlog.Status) -> str:
     return ""
 
 
-def _index_state(status: backlog.Status, name: str) -> tuple[str, str]:
+def _index_state(status: backlog.Status, *, stopped: bool) -> tuple[str, str]:
     """Return a colour and a word for the index; none where there is none to judge."""
     if status.failed:
         return "red", "Failed in part"
     if status.pending:
-        return ("red", "Stopped") if name == NONE else ("yellow", "Draining")
+        return ("red", "Stopped") if stopped else ("yellow", "Draining")
     return ("green", "Complete") if status.embeddable else ("", "Nothing to index")
 
 

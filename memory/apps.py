@@ -5,6 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 
 from django.apps import AppConfig
+from django.db.models.signals import post_migrate
+
+from memory import triggers
 
 
 class MemoryConfig(AppConfig):
@@ -14,5 +17,10 @@ class MemoryConfig(AppConfig):
     verbose_name = "Memory"
 
     def ready(self) -> None:
-        """Register the providers and close their registry."""
+        """Register the providers, close their registry, and tell who releases records."""
+        import_module("memory.releasing").install()
         import_module("memory.providers.builtin").install()
+        for name in ("0002_word_index", "0004_chunk_index"):
+            made = import_module(f"memory.migrations.{name}")
+            keep = triggers.keeper(made.SQLITE)
+            post_migrate.connect(keep, sender=self, weak=False)

@@ -9,7 +9,7 @@ erased by a case, which leaves the chain whole.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from django.db import transaction
@@ -22,15 +22,15 @@ from memory.files.places import Owner
 from memory.files.vault import digest
 from memory.lexical import WordScope
 from memory.models import (
-    HeldFile,
     HeldRecord,
+    HeldState,
     JournalEntry,
     Record,
     RecordEntry,
     RecordStatus,
 )
 from memory.ranking import Question
-from memory.rules import errors, words
+from memory.rules import errors, scanner, words
 from memory.rules.actors import Actor, AgentRole
 from memory.rules.entries import NewEntry
 from memory.shelf import Draft
@@ -331,44 +331,13 @@ def probe(workspace_id: str) -> None:
     Record.objects.filter(workspace_id=workspace_id).order_by("id").first()
 
 
-# ── Releasing ────────────────────────────────────────────────────────────────
-class _Releases:
-    """What the review of a held record calls."""
-
-    def release(
-        self, held: HeldFile, text: str, *, reason: str, by: Actor
-    ) -> dict[str, Any]:
-        draft, kept = shelf.draft_of(held, text)
-        note = f"{held.id} released: {reason}"[:200]
-        draft = replace(draft, metadata={**draft.metadata, "released": note})
-        record = mine(draft.owner, by=by).filter(pk=kept["record_id"]).first()
-        before = record.content if record else ""
-        if record is None:
-            record = insert(draft, provenance=kept["provenance"], by=by)
-        else:
-            record = replace_content(record, draft, expected=record.version, by=by)
-        if record is None:
-            raise errors.Conflict("The record changed just now.", code="busy_record")
-        return {"record_id": record.id, "version": record.version, "before": before}
-
-    def take_back(self, held: HeldFile, *, by: Actor) -> None:
-        told = held.outcome
-        record = Record.objects.filter(
-            pk=told["record_id"], workspace_id=by.workspace_id
-        ).first()
-        if record is None or record.version != told["version"]:
-            detail = "The record changed since; mend it by hand."
-            raise errors.Conflict(detail, code="written_since")
-        if not told["before"]:
-            forget(record, by=by)
-            return
-        draft = draft_of(record, told["before"])
-        replace_content(record, draft, expected=record.version, by=by)
-
-    def current(self, held: HeldFile) -> str:
-        kept = HeldRecord.objects.get(pk=held.pk).draft
-        row = Record.objects.filter(pk=kept["record_id"]).first()
-        return row.content if row else ""
-
-
-quarantine.RELEASERS[shelf.Shelf.RECORDS.value] = _Releases()
+def is_safe(record: Record) -> bool:
+    """Whether a model may see a record: the scanner says so now, or a person did."""
+    if not scanner.scan(record.content, source="prompt").is_held:
+        return True
+    if quarantine.is_cleared(record.workspace_id, record.content):
+        return True
+    rows = HeldRecord.objects.filter(record=record, workspace_id=record.workspace_id)
+    return rows.filter(
+        held__state=HeldState.RELEASED, held__sha256=record.sha256
+    ).exists()

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from ninja import Schema
-from pydantic import AwareDatetime, Field
+from pydantic import Field
 
 from episodic.recall import Fusion, Mode, Request
 from episodic.scopes import Scope
-from memory.doors.schemas import Id, Strict
+from memory.doors.schemas import NO_NUL, Id, Moment, Strict
 
-EntryType = Annotated[str, Field(strict=True, max_length=80)]
+EntryType = Annotated[str, Field(strict=True, max_length=80, pattern=NO_NUL)]
 
 
 class RecallIn(Strict):
@@ -27,12 +27,16 @@ class RecallIn(Strict):
     mode: Mode = Mode.HYBRID
     fusion: Fusion | None = Field(None, description="Default: the workspace's.")
     entry_types: list[EntryType] = Field(default_factory=list, max_length=50)
-    since: AwareDatetime | None = None
-    until: AwareDatetime | None = None
+    since: Moment | None = None
+    until: Moment | None = None
     min_score: float | None = Field(
-        None, ge=-1, le=1, description="Least cosine; entries without a vector pass."
+        None,
+        strict=True,
+        ge=-1,
+        le=1,
+        description="Least cosine; entries without a vector pass.",
     )
-    walk_depth: Literal[0, 1] | None = None
+    walk_depth: Annotated[int, Field(strict=True, ge=0, le=1)] | None = None
     explain: Annotated[bool, Field(strict=True)] = False
     mark: Annotated[bool, Field(strict=True)] = True
 

@@ -41,6 +41,7 @@ class Migration(migrations.Migration):
             name='Embedding',
             fields=[
                 ('entry', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='embedding', serialize=False, to='memory.journalentry')),
+                ('seq', models.BigIntegerField(default=0)),
                 ('crew_id', models.CharField(max_length=128, null=True)),
                 ('agent_id', models.CharField(max_length=128, null=True)),
                 ('state', models.CharField(choices=[('pending', 'Pending'), ('indexed', 'Indexed'), ('failed', 'Failed')], default='pending', max_length=8)),
@@ -61,7 +62,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'db_table': 'journal_embeddings',
-                'indexes': [models.Index(fields=['workspace', 'model', 'state'], name='embedding_of'), models.Index(condition=models.Q(('state', 'indexed'), _negated=True), fields=['workspace', 'next_attempt_at'], name='embedding_waiting')],
+                'indexes': [models.Index(fields=['workspace', 'model', 'state'], name='embedding_of'), models.Index(condition=models.Q(('state', 'indexed'), _negated=True), fields=['workspace', '-seq'], name='embedding_waiting')],
                 'constraints': [models.CheckConstraint(condition=models.Q(('importance_score__gte', 0), ('importance_score__lte', 1)), name='importance_in_unit')],
             },
         ),

@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from ninja import Schema
-from pydantic import AwareDatetime, ConfigDict, Field, StringConstraints
+from pydantic import (
+    AwareDatetime,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+)
 
 from memory.rules.entries import NewEntry, Priority, Severity
 
-Id = Annotated[str, StringConstraints(min_length=1, max_length=128)]
+# PostgreSQL keeps no NUL, so no id holds one, and it must not even be asked for.
+NO_NUL = r"^[^\x00]+$"
+Id = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=NO_NUL)]
+
+
+def _written(value: object) -> object:
+    """Refuse numbers, which pydantic would read as seconds since 1970."""
+    if isinstance(value, str) and not re.match(r"\d{4}-\d\d-\d\d[Tt ]", value):
+        raise ValueError("should be a date and a time as in RFC 3339")
+    if not isinstance(value, (str, datetime)):
+        raise ValueError("should be a text as in RFC 3339")
+    return value
+
+
+Moment = Annotated[AwareDatetime, BeforeValidator(_written)]
 
 
 class Strict(Schema):
@@ -30,7 +51,7 @@ class EntryIn(Strict):
     mission_id: Annotated[str, Field(strict=True)] | None = None
     trace_id: Annotated[str, Field(strict=True)] | None = None
     span_id: Annotated[str, Field(strict=True)] | None = None
-    ts: AwareDatetime | None = None
+    ts: Moment | None = None
     subjects: list[Annotated[str, Field(strict=True)]] = Field(
         default_factory=list, description="Aliases of people this entry is about."
     )
@@ -95,8 +116,8 @@ class JournalQuery(Strict):
     exclude_entry_type: str | None = Field(None, max_length=2_000)
     severity: str | None = Field(None, max_length=200)
     priority: str | None = Field(None, max_length=200)
-    since: AwareDatetime | None = None
-    until: AwareDatetime | None = None
+    since: Moment | None = None
+    until: Moment | None = None
     subject: str | None = Field(None, min_length=1, max_length=320)
 
 

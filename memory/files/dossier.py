@@ -114,7 +114,8 @@ def preview(held: HeldFile, spans: list[tuple[int, int]]) -> list[DiffLine]:
     return versions.diff(bytes(held.body), clean.encode())
 
 
-def _diff(held: HeldFile) -> list[DiffLine]:
+def change(held: HeldFile) -> list[DiffLine]:
+    """Return what a release would change in the file now; nothing when it cannot."""
     try:
         return review.before_and_after(held)
     except errors.HouseError:
@@ -150,7 +151,7 @@ def of(held: HeldFile, actor: Actor) -> Dossier:
         line=line(held),
         text=marking.mark(text, held.findings),
         threshold=scoring.thresholds(held.source, held.tier).held,
-        diff=_diff(held),
+        diff=change(held),
         redacted=_redacted(held),
         headings=list(dict.fromkeys(headings))[:TERMS],
         searches=_searches(held, text),

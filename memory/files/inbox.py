@@ -17,12 +17,12 @@ from django.utils.dateparse import parse_datetime
 
 from memory import cursors
 from memory.files import review
-from memory.files.quarantine import SIMILAR
 from memory.files.review import BulkItem, Decision
-from memory.models import Agent, HeldFile, HeldState
-from memory.models.review import SavedFilter
+from memory.models import Agent, HeldFile, HeldState, SavedFilter
+
 from memory.rules import errors, scanner
 from memory.rules.actors import Actor
+from memory.rules.scanner.similarity import SAME
 
 SHOWN: Final = 100
 BULK: Final = 200
@@ -204,7 +204,7 @@ def choices(actor: Actor) -> Choices:
 def _is_alike(one: HeldFile, other: HeldFile) -> bool:
     if one.fingerprint == other.fingerprint:
         return True
-    return scanner.similarity(one.signature, other.signature) >= SIMILAR
+    return scanner.similarity(one.signature, other.signature) >= SAME
 
 
 def groups(cases: Sequence[HeldFile]) -> list[list[HeldFile]]:

@@ -13,14 +13,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from memory.rules.scanner import invisible, normalise
+from memory.rules import scanner
+from memory.rules.scanner import Finding, Segment, invisible, normalise
 from memory.rules.scanner.views import View
 
 MAX_MARKS: Final = 60
 SHOWN: Final = 40_000
 ROW: Final = 16
 ROWS: Final = 256
-_ORDER: Final = {"high": 0, "medium": 1, "low": 2}
 _SHORT: Final = {
     0x00AD: "SHY",
     0x034F: "CGJ",
@@ -160,40 +160,44 @@ def short_name(char: str) -> str:
     return f"U+{code:04X}"
 
 
-def _unseen_places(text: str) -> list[int]:
-    return [] if text.isascii() else [m.start() for m in invisible.ANY.finditer(text)]
-
-
 def mark(text: str, findings: Sequence[Mapping[str, Any]]) -> Marked:
-    """Cut a text at every finding and every unseen character."""
+    """Cut a text at every finding and at every run of an unseen character."""
     told = notes(findings)
     shown = text[:SHOWN]
-    places = _unseen_places(shown)
-    edges = {0, len(shown)}
-    for note in told:
-        edges |= {min(note.start, len(shown)), min(note.end, len(shown))}
-    for at in places:
-        edges |= {at, at + 1}
-    cuts, hidden = sorted(edges), set(places)
-    pieces = [
-        _piece(shown, start, end, told, is_hidden=start in hidden)
-        for start, end in zip(cuts, cuts[1:], strict=False)
-    ]
-    counted = Counter(shown[at] for at in places)
-    unseen = [Unseen(short_name(c), code_point(c), n) for c, n in counted.most_common()]
-    return Marked(pieces, told, unseen, len(text), len(text) - len(shown))
+    pieces, unseen, at = [], Counter[str](), 0
+    for segment in scanner.segments(shown, [_finding(note) for note in told]):
+        pieces.append(_piece(segment, at, told))
+        at += len(segment.text)
+        if segment.name:
+            unseen[segment.text[0]] += segment.count
+    named = [Unseen(short_name(c), code_point(c), n) for c, n in unseen.most_common()]
+    return Marked(pieces, told, named, len(text), len(text) - len(shown))
 
 
-def _piece(
-    text: str, start: int, end: int, told: Sequence[Note], *, is_hidden: bool
-) -> Piece:
-    over = [note for note in told if note.start <= start and end <= note.end]
-    worst = min(over, key=lambda note: _ORDER.get(note.severity, 3), default=None)
+def _finding(note: Note) -> Finding:
+    return Finding(
+        note.rule,
+        note.family,
+        note.severity,
+        note.weight,
+        note.start,
+        note.end,
+        note.decoded,
+        note.why,
+    )
+
+
+def _piece(segment: Segment, start: int, told: Sequence[Note]) -> Piece:
+    over = [told[place] for place in segment.findings]
+    end, text = start + len(segment.text), segment.text
+    if segment.name:
+        times = f" × {segment.count}" if segment.count > 1 else ""
+        text = f"{short_name(text[0])}{times}"
     return Piece(
-        text=short_name(text[start]) if is_hidden else text[start:end],
-        hidden=code_point(text[start]) if is_hidden else "",
-        is_marked=worst is not None,
-        css=worst.css if worst else "",
+        text=text,
+        hidden=code_point(segment.text[0]) if segment.name else "",
+        is_marked=bool(over),
+        css="" if segment.severity == "medium" else segment.severity or "",
         opens=tuple(note.number for note in over if note.start == start),
         closes=tuple(note.number for note in over if note.end == end),
     )

@@ -31,8 +31,9 @@ from memory.rules import errors, scanner
 from memory.rules.actors import Actor
 from memory.rules.entries import NewEntry, Severity
 from memory.rules.scanner import Verdict
+from memory.rules.scanner.similarity import SAME
 
-SIMILAR: Final = 0.85
+
 KNOWN_ATTACKS: Final = 2_000
 ACTIONS: Final = ("allow", "redact", "hold", "block")
 
@@ -147,7 +148,7 @@ def _resembles_known(workspace_id: str, text: str) -> bool:
     if not signatures:
         return False
     mine = scanner.signature(text)
-    return any(scanner.similarity(mine, other) >= SIMILAR for other in signatures)
+    return any(scanner.similarity(mine, other) >= SAME for other in signatures)
 
 
 def is_cleared(workspace_id: str, text: str) -> bool:

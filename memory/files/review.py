@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from memory.files import quarantine, scribe, versions
 from memory.files.places import Owner
-from memory.files.scribe import Request, Written
+from memory.files.scribe import Request
 from memory.models import BlockedSource, Clearance, HeldFile, HeldState, KnownAttack
 from memory.rules import errors, scanner, tiers
 from memory.rules.actors import Actor
@@ -159,18 +159,15 @@ def _act(
 ) -> dict[str, Any]:
     """Do what a decision means; return what undoing it needs."""
     if decision in (Decision.RELEASE, Decision.RELEASE_AND_ALLOW):
-        written = _release(held, text_of(held), reason, by)
+        done = _release(held, text_of(held), reason, by)
         if decision is Decision.RELEASE_AND_ALLOW:
             _clear(held, by)
-        return {"version_id": written.version.id}
+        return done
     if decision is Decision.REDACT:
         spans = list(redactions) or [
             (found["start"], found["end"]) for found in held.findings
         ]
-        _check_spans(held, spans)
-        clean = scanner.redact(text_of(held), spans)
-        written = _release(held, clean, reason, by)
-        return {"version_id": written.version.id, "spans": spans}
+        return _release(held, redacted(held, spans), reason, by) | {"spans": spans}
     KnownAttack.objects.get_or_create(
         workspace_id=held.workspace_id,
         held=held,
@@ -194,6 +191,14 @@ def _check_spans(held: HeldFile, spans: Sequence[tuple[int, int]]) -> None:
         raise errors.Invalid(detail, code="bad_redactions")
 
 
+def redacted(held: HeldFile, spans: Sequence[tuple[int, int]]) -> str:
+    """Return a held text with spans taken out; each leaves a mark that says why."""
+    _check_spans(held, spans)
+    families = {(f["start"], f["end"]): str(f["family"]) for f in held.findings}
+    parts = [scanner.Span(*span, families.get(span, "review")) for span in spans]
+    return scanner.redact(text_of(held), parts)
+
+
 def _clear(held: HeldFile, by: Actor) -> None:
     Clearance.objects.get_or_create(
         workspace_id=held.workspace_id,
@@ -202,13 +207,17 @@ def _clear(held: HeldFile, by: Actor) -> None:
     )
 
 
-def _release(held: HeldFile, text: str, reason: str, by: Actor) -> Written:
+def _release(held: HeldFile, text: str, reason: str, by: Actor) -> dict[str, Any]:
+    """Put a text where it was meant to go; return what undoing that needs."""
+    releaser = quarantine.RELEASERS.get(held.tier)
+    if releaser is not None:
+        return releaser.release(held, text, reason=reason, by=by)
     place = Place(tiers.Tier(held.tier), held.key)
     note = f"{held.id} released by {by.label}: {reason}"
     request = Request(
         owner_of(held), place, text, WriteMode(held.mode), held.source, note
     )
-    return scribe.write_released(request, by=by)
+    return {"version_id": scribe.write_released(request, by=by).version.id}
 
 
 # ── Undoing ──────────────────────────────────────────────────────────────────
@@ -240,6 +249,11 @@ def _take_back(held: HeldFile, by: Actor) -> None:
     held.clearances.all().delete()
     held.blocks.all().delete()
     held.known_as.all().delete()
+    releaser = quarantine.RELEASERS.get(held.tier)
+    if releaser is not None:
+        if held.state in (HeldState.RELEASED, HeldState.REDACTED):
+            releaser.take_back(held, by=by)
+        return
     version_id = held.outcome.get("version_id")
     if not version_id:
         return
@@ -270,6 +284,9 @@ def decide_many(
 
 def before_and_after(held: HeldFile) -> list[versions.DiffLine]:
     """Return the diff between what the file holds now and what a release would make."""
+    releaser = quarantine.RELEASERS.get(held.tier)
+    if releaser is not None:
+        return versions.diff(releaser.current(held).encode(), bytes(held.body))
     place = Place(tiers.Tier(held.tier), held.key)
     owner = owner_of(held)
     present = scribe.current(owner, place)

@@ -151,7 +151,7 @@ def _gate(request: Request, current: str, final: str, by: Actor) -> str:
     if judged.action == "block":
         raise Refused(why=judged.why)
     if judged.action == "redact":
-        return scanner.redact_findings(final, scanner.scan(final).findings)
+        return scanner.redact(final, scanner.spans(scanner.scan(final).findings))
     held = quarantine.hold(incoming, judged, by=by)
     raise Held(held_id=held.id, why=judged.why)
 

@@ -26,6 +26,7 @@ from memory.models.records import (
     RecordEntry,
     RecordStatus,
 )
+from memory.models.review import SavedFilter
 from memory.models.tenancy import (
     Agent,
     AgentKey,
@@ -61,6 +62,7 @@ __all__ = [
     "Record",
     "RecordEntry",
     "RecordStatus",
+    "SavedFilter",
     "SubjectMention",
     "User",
     "Workspace",

@@ -158,7 +158,7 @@ class HeldFile(models.Model):
     bytes = models.PositiveIntegerField()
     base_sha256 = models.CharField(max_length=64, blank=True)
     fingerprint = models.CharField(max_length=64)
-    signature = models.CharField(max_length=16)
+    signature = models.CharField(max_length=400)
     findings = models.JSONField(default=list)
     family = models.CharField(max_length=24, blank=True)
     score = models.FloatField()
@@ -245,7 +245,7 @@ class KnownAttack(models.Model):
 
     id = models.BigAutoField(primary_key=True)
     workspace = models.ForeignKey(Workspace, models.CASCADE, db_index=False)
-    signature = models.CharField(max_length=16)
+    signature = models.CharField(max_length=400)
     held = models.ForeignKey(HeldFile, models.CASCADE, related_name="known_as")
     confirmed_by = models.CharField(max_length=254)
     confirmed_at = models.DateTimeField(default=timezone.now)

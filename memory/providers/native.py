@@ -136,8 +136,11 @@ class Native:
             )
         except errors.HouseError as error:
             raise base.Refusal("recall", error) from error
-        hits = [_hit(hit, request.query) for hit in found]
-        return base.Recalled(hits, _held(owner, tier))
+        unsafe = {hit.record.id for hit in found if not records.is_safe(hit.record)}
+        good = [hit for hit in found if hit.record.id not in unsafe]
+        held = [_name(hit.record) for hit in found if hit.record.id in unsafe]
+        hits = [_hit(hit, request.query) for hit in good]
+        return base.Recalled(hits, sorted({*held, *_held(owner, tier)}))
 
     # ── Forget ───────────────────────────────────────────────────────────────
     def forget(self, request: base.Forget) -> base.Forgotten:
@@ -186,9 +189,13 @@ def _hit(found: records.Hit, query: str) -> Hit:
     held = (n for n, line in enumerate(lines) if set(words.split(line)) & set(asked))
     start = next(held, 0)
     snippet = scanner.redact_for_prompt("\n".join(lines[start:])[: base.SNIPPET_CHARS])
-    name = found.record.external_id
-    source = name if tiers.split(name) else found.record.id
-    return Hit(source, snippet[: base.SNIPPET_CHARS], start + 1, found.score)
+    cut = snippet[: base.SNIPPET_CHARS]
+    return Hit(_name(found.record), cut, start + 1, found.score)
+
+
+def _name(record: Record) -> str:
+    """Return the id that Forget takes: a label where the record has one."""
+    return record.external_id if tiers.split(record.external_id) else record.id
 
 
 def _held(owner: Owner, tier: Tier | None) -> list[str]:

@@ -7,15 +7,18 @@ among them; the last good text of the same file stays readable.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 from django.conf import settings
 from django.utils import timezone
 
-from memory.files import reading, scribe
+from memory.files import places, reading, reconcile, scribe
+from memory.files.places import Owner
 from memory.files.scribe import Request
 from memory.models import Workspace
 from memory.providers import base, whose
@@ -24,21 +27,23 @@ from memory.rules import errors, tiers
 
 NAME: Final = "tierfiles"
 SOURCE: Final = "provider"
+# What a file system says that has no unnamed files.
+_NO_UNNAMED: Final = (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL)
 
 
 class StoreFault(Exception):
     """Why the folders cannot be written, without saying where they are."""
 
 
-def probe(bound: Bound) -> None:
+def probe(bound: Bound, data: Path | None = None) -> None:
     """Look whether the workspace's folder can be written, and leave nothing there.
 
     An unnamed file is written and dropped where the system has them; a folder that is
     not made yet is as good as the nearest one above it.
     """
     slug = Workspace.objects.values_list("slug", flat=True).get(pk=bound.workspace_id)
-    folder = Path(settings.DATA_DIR) / "files" / slug
-    data = Path(settings.DATA_DIR)
+    data = data or Path(settings.DATA_DIR)
+    folder = data / "files" / slug
     while not os.path.lexists(folder) and folder != data:
         folder = folder.parent
     try:
@@ -58,18 +63,37 @@ def _write_nothing(folder: Path) -> None:
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     handle = os.open(folder, flags)
     try:
-        unnamed = getattr(os, "O_TMPFILE", None)
-        if unnamed is None:
+        try:
+            flags = os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC
+            probe_file = os.open(".", flags, 0o600, dir_fd=handle)
+        except OSError as error:
+            if error.errno not in _NO_UNNAMED:
+                raise
             if not os.access(folder, os.W_OK | os.X_OK):
-                raise PermissionError
+                raise PermissionError from None
             return
-        probe_file = os.open(".", unnamed | os.O_WRONLY, 0o600, dir_fd=handle)
         try:
             os.write(probe_file, b"pulse")
         finally:
             os.close(probe_file)
     finally:
         os.close(handle)
+
+
+def _look_around(owner: Owner) -> None:
+    """Notice files that nobody told us of, before they are searched or not found.
+
+    Search itself looks at every file that is known; a new one lies in the tree only.
+    """
+    vault = places.vault()
+    for whose_tree in (owner, Owner(owner.crew)):
+        tree = whose_tree.parts()
+        for parts in vault.walk(tree):
+            place = tiers.split("/".join(parts[len(tree) :]))
+            if place is None or place.rule.shared is not (whose_tree.agent is None):
+                continue
+            with suppress(errors.HouseError):
+                reconcile.notice(whose_tree, place)
 
 
 class TierFiles:
@@ -100,8 +124,11 @@ class TierFiles:
         try:
             tier = whose.tier(request.tier)
             limit = base.clamp(request.limit)
+            owner = whose.owner(bound)
+            reading.permit(owner, bound.by)
+            _look_around(owner)
             found = reading.search(
-                whose.owner(bound), request.query, by=bound.by, tier=tier, limit=limit
+                owner, request.query, by=bound.by, tier=tier, limit=limit
             )
         except errors.HouseError as error:
             raise base.Refusal("recall", error) from error

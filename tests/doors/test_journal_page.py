@@ -200,10 +200,10 @@ def test_entries_of_one_moment_are_neither_lost_nor_doubled(
     monkeypatch.setattr(journal_page, "PAGE", 2)
     same = factories.ago(1)
     rows = factories.append_many(
-        world.actor("ada"), [f"Same {n}" for n in range(5)], ts=same
+        world.actor("ada"), [f"Twin {n}" for n in range(5)], ts=same
     )
     browser, seen = world.page("viewer"), []
-    path: str | None = "/journal/?q=same"
+    path: str | None = "/journal/?q=twin"
     while path:
         _, text = get(browser, path)
         seen += row_ids(text)

@@ -13,6 +13,8 @@ from memory.rules.scanner.normalise import folded
 
 _WORDS = re.compile(r"\w+")
 BITS = 64
+# From here two texts count as the same attack: 9 bits of 64 may differ.
+SAME = 0.85
 
 
 def _words(text: str) -> list[str]:

@@ -1,0 +1,163 @@
+"""The quarantine's JSON API: parse, call, present. Operators and admins only."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from django.http import HttpRequest
+from ninja import Query, Router
+
+from memory import journal
+from memory.doors import quarantine_schemas as schemas
+from memory.files import dossier, inbox, marking, retro, review
+from memory.files.inbox import HeldFilter
+from memory.models import HeldFile
+
+if TYPE_CHECKING:
+    from memory.rules.actors import Actor
+
+router = Router(tags=["quarantine"])
+
+_PLAIN = (
+    "id",
+    "version",
+    "state",
+    "source",
+    "tier",
+    "label",
+    "agent_id",
+    "crew_id",
+    "family",
+    "score",
+    "risk",
+    "bytes",
+    "sha256",
+    "times_seen",
+    "written_by",
+)
+_MAYBE = ("claimed_by", "decision", "reason", "decided_by")
+
+
+class ApiRequest(HttpRequest):
+    """A request whose credential became an actor."""
+
+    auth: Actor
+
+
+def _stamp(value: datetime | None) -> str | None:
+    return journal.stamp(value) if value else None
+
+
+def _line(held: HeldFile) -> schemas.Answer:
+    return (
+        {name: getattr(held, name) for name in _PLAIN}
+        | {name: getattr(held, name) or None for name in _MAYBE}
+        | {
+            "agent": held.agent.slug if held.agent else None,
+            "title": dossier.title(marking.notes(held.findings)),
+            "received_at": journal.stamp(held.received_at),
+            "last_seen_at": journal.stamp(held.last_seen_at),
+            "decided_at": _stamp(held.decided_at),
+        }
+    )
+
+
+def _whole(held: HeldFile, actor: Actor) -> schemas.Answer:
+    body = review.text_of(held)
+    return _line(held) | {
+        "body": body,
+        "normalized": marking.as_read(body),
+        "findings": held.findings,
+        "mode": held.mode,
+        "rules_version": held.rules_version,
+        "diff": [asdict(line) for line in dossier.change(held)],
+        "alike": [other.id for other in inbox.alike(actor, held)],
+    }
+
+
+@router.get("", response=schemas.HeldListOut, operation_id="list_quarantine")
+def list_held(
+    request: ApiRequest, query: Query[schemas.HeldQuery]
+) -> schemas.Answer:
+    """List held texts, highest risk first; their words are only in the single view."""
+    told = {name: value or "" for name, value in query.dict().items()}
+    limit, cursor = query.limit, query.cursor
+    wanted = HeldFilter(
+        **{k: v for k, v in told.items() if k not in ("limit", "cursor")}
+    )
+    found = inbox.page(request.auth, wanted, limit=limit, cursor=cursor)
+    items = [_line(held) for held in found.items]
+    return {"items": items, "next_cursor": found.next_cursor}
+
+
+@router.post("/bulk", response=schemas.BulkOut, operation_id="decide_quarantine_bulk")
+def bulk(request: ApiRequest, data: schemas.BulkIn) -> schemas.Answer:
+    """Decide several held texts alike; each stands for itself."""
+    done = inbox.decide_many(
+        request.auth, data.ids, data.decision, reason=data.reason
+    )
+    items = [asdict(item) for item in done]
+    return {"items": items, "decided": sum(item.ok for item in done)}
+
+
+@router.post("/rescan", response=schemas.RescanOut, operation_id="rescan_files")
+def rescan(
+    request: ApiRequest, data: schemas.RescanIn | None = None
+) -> schemas.Answer:
+    """Judge stored files by today's rules; what no longer passes is held."""
+    asked = data or schemas.RescanIn()
+    done = retro.rescan(request.auth, after=asked.after, limit=asked.limit)
+    return {
+        "seen": done.seen,
+        "done": done.done,
+        "total": done.total,
+        "held": [held.id for held in done.held],
+        "failed": done.failed,
+        "next": done.after,
+    }
+
+
+@router.get("/{held_id}", response=schemas.HeldOut, operation_id="get_quarantine")
+def get_held(request: ApiRequest, held_id: str) -> schemas.Answer:
+    """Get one held text with its findings; the view is noted in the journal."""
+    held = inbox.held_file(request.auth, held_id)
+    review.view(held, by=request.auth)
+    return _whole(held, request.auth)
+
+
+@router.post(
+    "/{held_id}/decision", response=schemas.HeldLineOut, operation_id="decide_quarantine"
+)
+def decide(
+    request: ApiRequest, held_id: str, data: schemas.DecisionIn
+) -> schemas.Answer:
+    """Decide about a held text; 409 says who was faster."""
+    done = review.decide(
+        inbox.held_file(request.auth, held_id),
+        data.decision,
+        version=data.version,
+        reason=data.reason,
+        by=request.auth,
+        redactions=data.spans,
+    )
+    return _line(done)
+
+
+@router.post(
+    "/{held_id}/undo", response=schemas.HeldLineOut, operation_id="undo_quarantine"
+)
+def undo(request: ApiRequest, held_id: str) -> schemas.Answer:
+    """Put a decided text back to held, within thirty days."""
+    held = inbox.held_file(request.auth, held_id)
+    return _line(review.undo(held, by=request.auth))
+
+
+@router.post(
+    "/{held_id}/claim", response=schemas.HeldLineOut, operation_id="claim_quarantine"
+)
+def claim(request: ApiRequest, held_id: str) -> schemas.Answer:
+    """Tell other reviewers that somebody works on this one."""
+    held = inbox.held_file(request.auth, held_id)
+    return _line(review.claim(held, by=request.auth))

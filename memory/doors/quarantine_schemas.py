@@ -1,0 +1,166 @@
+"""Request and response shapes of the quarantine's API."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from ninja import Schema
+from pydantic import ConfigDict, Field
+
+from memory.doors.schemas import Id, Strict
+from memory.files.inbox import BULK
+from memory.files.review import REASON_CHARS, Decision
+
+Reason = Annotated[str, Field(strict=True, max_length=REASON_CHARS)]
+State = Literal["held", "released", "redacted", "discarded"]
+
+
+class HeldQuery(Schema):
+    """Filters of the list; what is left out means any."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    state: State | None = None
+    source: str = Field("", max_length=16)
+    agent_id: str = Field("", max_length=32)
+    family: str = Field("", max_length=24)
+    tier: str = Field("", max_length=8)
+    age: Literal["hour", "day", "week", "older"] | None = None
+    limit: int = Field(50, ge=1, le=200)
+    cursor: str | None = None
+
+
+class Redaction(Strict):
+    """A part of the original text to take out, in characters."""
+
+    start: int = Field(ge=0)
+    end: int = Field(ge=1)
+
+
+class DecisionIn(Strict):
+    """A decision on the version of the case that the reviewer saw."""
+
+    decision: Decision
+    version: int
+    reason: Reason
+    redactions: list[Redaction | tuple[int, int]] = Field(
+        default_factory=list,
+        max_length=200,
+        description="What redact takes out; left out, every finding.",
+    )
+
+    @property
+    def spans(self) -> list[tuple[int, int]]:
+        """The parts as pairs."""
+        return [
+            (one.start, one.end) if isinstance(one, Redaction) else one
+            for one in self.redactions
+        ]
+
+
+class BulkIn(Strict):
+    """One decision for several cases; each is reported on its own."""
+
+    ids: list[Id] = Field(min_length=1, max_length=BULK)
+    decision: Decision
+    reason: Reason
+
+
+class RescanIn(Strict):
+    """How many files to look at, and after which one to go on."""
+
+    limit: int = Field(50, ge=1, le=500)
+    after: str = Field("", max_length=400)
+
+
+class FindingOut(Schema):
+    """One reason, with its place in the original text."""
+
+    rule: str
+    family: str
+    severity: str
+    weight: float
+    start: int
+    end: int
+    decoded: str | None = None
+    why: str
+    mode: str = "hold"
+
+
+class HeldLineOut(Schema):
+    """A case in a list: everything but the text."""
+
+    id: str
+    version: int
+    state: str
+    source: str
+    tier: str
+    label: str
+    agent_id: str | None
+    agent: str | None
+    crew_id: str | None
+    family: str
+    title: str
+    score: float
+    risk: float
+    bytes: int
+    sha256: str
+    times_seen: int
+    received_at: str
+    last_seen_at: str
+    written_by: str
+    claimed_by: str | None
+    decision: str | None
+    reason: str | None
+    decided_by: str | None
+    decided_at: str | None
+
+
+class HeldOut(HeldLineOut):
+    """A case with its text, as it came and as the rules read it."""
+
+    body: str
+    normalized: str
+    findings: list[FindingOut]
+    mode: str
+    rules_version: str
+    diff: list[dict[str, str]]
+    alike: list[str]
+
+
+class HeldListOut(Schema):
+    """A page of cases, highest risk first."""
+
+    items: list[HeldLineOut]
+    next_cursor: str | None
+
+
+class BulkItemOut(Schema):
+    """What became of one case."""
+
+    id: str
+    ok: bool
+    state: str | None = None
+    code: str | None = None
+    detail: str | None = None
+
+
+class BulkOut(Schema):
+    """What became of each."""
+
+    items: list[BulkItemOut]
+    decided: int
+
+
+class RescanOut(Schema):
+    """How far the rescan came and what it holds now."""
+
+    seen: int
+    done: int
+    total: int
+    held: list[str]
+    failed: list[str]
+    next: str | None
+
+
+Answer = dict[str, Any]

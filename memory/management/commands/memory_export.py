@@ -1,0 +1,56 @@
+"""``manage.py memory_export``: memory files into a zip or a folder."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from memory import bundles, portability
+from memory.models import Workspace
+from memory.rules import errors
+from memory.rules.actors import system
+
+
+class Command(BaseCommand):
+    """Write a bundle; the same files make the same bytes."""
+
+    help = "Export memory files as a zip (TARGET ends in .zip) or a folder."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare where to, and what."""
+        parser.add_argument("target", metavar="TARGET")
+        parser.add_argument("--workspace", required=True, metavar="SLUG")
+        parser.add_argument("--crew", default="", metavar="SLUG")
+        parser.add_argument("--agent", default="", metavar="SLUG")
+
+    def handle(self, *, target: str, workspace: str, **options: Any) -> None:
+        """Export, and say how much it was."""
+        found = Workspace.objects.filter(slug=workspace).first()
+        if found is None:
+            raise CommandError(f"There is no workspace {workspace!r}.")
+        by = system(found.id, "export")
+        try:
+            scope = portability.scope(found, options["crew"], options["agent"])
+            documents = portability.export(scope, by=by)
+        except errors.HouseError as error:
+            raise CommandError(error.detail) from None
+        files = bundles.members(documents, found.slug)
+        try:
+            self._write(Path(target), files)
+        except OSError as error:
+            raise CommandError(f"Cannot write {target}: {error.strerror}.") from None
+        self.stdout.write(f"{len(documents)} files of {found.slug} exported")
+
+    def _write(self, target: Path, files: dict[str, bytes]) -> None:
+        if target.suffix == ".zip":
+            target.write_bytes(bundles.pack(files))
+            return
+        if target.exists() and any(target.iterdir()):
+            raise CommandError(f"{target} is not empty; name a new folder.")
+        for name, data in files.items():
+            path = target / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)

@@ -1,0 +1,63 @@
+"""``manage.py memory_import``: a bundle into memory files; a plan unless ``--apply``."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from memory import bundles, portability
+from memory.models import Workspace
+from memory.portability import Item
+from memory.rules import errors
+from memory.rules.actors import system
+
+
+class Command(BaseCommand):
+    """Tell what an import would do, or do it."""
+
+    help = "Plan an import of memory files; carry it out with --apply."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare what to read and whom it is for."""
+        parser.add_argument("source", metavar="DIR|FILE")
+        parser.add_argument("--workspace", required=True, metavar="SLUG")
+        parser.add_argument("--crew", default="", metavar="SLUG")
+        parser.add_argument("--agent", default="", metavar="SLUG")
+        parser.add_argument("--apply", action="store_true", help="write the files")
+        parser.add_argument("--json", action="store_true", help="report as JSON")
+
+    def handle(self, *, source: str, workspace: str, **options: Any) -> None:
+        """Plan, apply when told to, report each document; exit 1 if one was kept out."""
+        found = Workspace.objects.filter(slug=workspace).first()
+        if found is None:
+            raise CommandError(f"There is no workspace {workspace!r}.")
+        by = system(found.id, "import")
+        try:
+            into = portability.scope(found, options["crew"], options["agent"])
+            items = portability.plan(bundles.load(Path(source)), into, by=by)
+            if options["apply"]:
+                items = portability.apply(items, by=by)
+        except errors.HouseError as error:
+            raise CommandError(error.detail) from None
+        self._report(items, applied=options["apply"], as_json=options["json"])
+        bad = {"rejected", "failed", "held"} & set(portability.tally(items))
+        if options["apply"] and bad:
+            raise CommandError("Some documents were not written; see above.")
+
+    def _report(self, items: Sequence[Item], *, applied: bool, as_json: bool) -> None:
+        counts = portability.tally(items)
+        if as_json:
+            told = [item.told() for item in items]
+            document = {"applied": applied, "counts": counts, "documents": told}
+            self.stdout.write(json.dumps(document, indent=2))
+            return
+        for item in items:
+            why = f"  ({item.reason})" if item.reason else ""
+            self.stdout.write(f"{item.outcome or item.action:10} {item.target}{why}")
+        total = ", ".join(f"{n} {name}" for name, n in counts.items()) or "nothing"
+        self.stdout.write(f"{total}{'' if applied else '; --apply writes them'}")

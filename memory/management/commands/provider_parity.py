@@ -1,0 +1,62 @@
+"""Run the parity suite on a provider: ``manage.py provider_parity NAME [--json]``."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from memory.providers import conformance, parity, stage
+from memory.providers.parity import Outcome, Report
+
+SIGNS = {parity.PASSED: "ok", parity.FAILED: "FAILED", parity.SKIPPED: "n/a"}
+
+
+class Command(BaseCommand):
+    """Try every behaviour of the provider contract."""
+
+    help = "Run the parity suite on a provider, in a workspace that is removed after."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Take the provider's name and the form of the answer."""
+        parser.add_argument("name", choices=conformance.TRIED)
+        parser.add_argument("--json", action="store_true", help="print JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002
+        """Run, print, and fail when a check failed."""
+        told = None if options["json"] else self._line
+        with stage.up(options["name"]) as harness:
+            report = parity.run(harness, told)
+        if options["json"]:
+            self.stdout.write(json.dumps(_document(report), ensure_ascii=False))
+        else:
+            self.stdout.write(_total(report))
+        if not report.is_green:
+            raise CommandError(f"{report.provider} does not hold the contract.")
+
+    def _line(self, one: Outcome) -> None:
+        note = f"  ({one.note})" if one.note else ""
+        self.stdout.write(f"{one.id:4} {SIGNS[one.state]:7} {one.text}{note}")
+
+
+def _total(report: Report) -> str:
+    counts = [report.count(state) for state in SIGNS]
+    return (
+        f"{report.provider}: {counts[0]} passed, {counts[1]} failed, "
+        f"{counts[2]} not applicable, {report.seconds} s"
+    )
+
+
+def _document(report: Report) -> dict[str, Any]:
+    return {
+        "provider": report.provider,
+        "ok": report.is_green,
+        "passed": report.count(parity.PASSED),
+        "failed": report.count(parity.FAILED),
+        "not_applicable": report.count(parity.SKIPPED),
+        "seconds": report.seconds,
+        "checks": [asdict(one) for one in report.outcomes],
+    }

@@ -1,0 +1,1 @@
+"""What every provider must do, as named checks."""

@@ -1,0 +1,60 @@
+// Single keys of the quarantine. Each presses a button or a link that is on the page; they
+// act outside input fields only, and the switch in the rail turns them off.
+(() => {
+  const find = (selector) => document.querySelector(selector);
+  let chosen = null;
+
+  function off() {
+    try { return localStorage.getItem("crewship-keys") === "off"; } catch { return false; }
+  }
+
+  function decide(button) {
+    const reason = find("#reason");
+    if (reason.value.trim() || find("#preset").value) { button.click(); return; }
+    chosen = button;
+    reason.placeholder = `Why? Enter carries out: ${button.firstChild.textContent.trim()}`;
+    reason.focus();
+  }
+
+  const moves = {
+    j: () => find("#next")?.click(),
+    k: () => find("#previous")?.click(),
+    o: () => find("#reading .matter")?.focus(),
+    "?": () => find("#review-keys")?.togglePopover(),
+    "/": () => {
+      const sift = find(".sift");
+      if (!sift) return;
+      sift.open = true;
+      sift.querySelector("input[name=q]").focus();
+    },
+  };
+
+  function act(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || off()) return;
+    if (event.target.closest("input, select, textarea, [contenteditable]")) return;
+    if (/^[1-9]$/.test(event.key)) {
+      find(`#m${event.key}`)?.scrollIntoView({ block: "center" });
+      return;
+    }
+    const button = find(`[data-key="${CSS.escape(event.key)}"]`);
+    if (event.key in moves) moves[event.key]();
+    else if (button?.name === "decision") decide(button);
+    else if (button) button.click();
+    else return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  }
+
+  document.addEventListener("keydown", act, true);
+
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.target.id !== "reason") return;
+    event.preventDefault();
+    if (chosen?.isConnected && event.target.value.trim()) chosen.click();
+  });
+
+  document.addEventListener("htmx:afterSwap", () => {
+    chosen = null;
+    find(".held-file.current")?.scrollIntoView({ block: "nearest" });
+  });
+})();

@@ -1,0 +1,112 @@
+"""The parity suite on every provider that comes with the house, and on the example."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.core.management import call_command
+
+from memory.models import ProviderRun, Workspace
+from memory.providers import conformance, parity, registry, stage
+from memory.providers.base import Provider
+from memory.rules import errors
+from tests.memory.providers.example_provider import InMemory, Shelf
+from tests.world import World
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class ExampleHarness(stage.OnStage):
+    name = "example"
+
+    def reset(self) -> None:
+        super().reset()
+        self.shelf = Shelf()
+
+    def provider(self, who: str = "agent") -> Provider:
+        return InMemory(self.bound(who), self.shelf)
+
+    def unbound(self) -> Provider:
+        return InMemory(None, Shelf())
+
+
+def _bad(report: parity.Report) -> list[str]:
+    return [
+        f"{one.id} {one.note}" for one in report.outcomes if one.state == parity.FAILED
+    ]
+
+
+@pytest.mark.parametrize("name", conformance.TRIED)
+def test_every_provider_holds_the_contract(shared_world: World, name: str) -> None:
+    with stage.up(name) as harness:
+        report = parity.run(harness)
+    assert _bad(report) == []
+    assert report.count(parity.PASSED) >= 60
+    skipped = [one for one in report.outcomes if one.state == parity.SKIPPED]
+    assert all(one.note for one in skipped)
+
+
+def test_the_example_in_the_readme_holds_the_contract(
+    shared_world: World, tmp_path: Path
+) -> None:
+    report = parity.run(ExampleHarness(shared_world.acme, tmp_path))
+    assert _bad(report) == []
+    assert report.count(parity.PASSED) >= 48
+
+
+def test_the_list_of_behaviours_is_whole() -> None:
+    known = {one.id for one in parity.checks()}
+    assert {f"P{n:02}" for n in range(1, 49)} <= known
+    assert len(known) == len(parity.checks())
+
+
+def test_the_stage_leaves_nothing_behind(shared_world: World) -> None:
+    before = set(Workspace.objects.values_list("id", flat=True))
+    with stage.up("tierfiles") as harness:
+        harness.reset()
+        harness.poison("pins.md", "text")
+    assert set(Workspace.objects.values_list("id", flat=True)) == before
+    assert not list((settings.DATA_DIR / "files").glob("parity-*"))
+
+
+def test_a_broken_provider_fails_the_suite(shared_world: World, tmp_path: Path) -> None:
+    class Liar(ExampleHarness):
+        def provider(self, who: str = "agent") -> Provider:
+            made = InMemory(self.bound(who), Shelf())
+            return made
+
+    report = parity.run(Liar(shared_world.acme, tmp_path))
+    assert not report.is_green
+
+
+def test_a_run_is_kept_and_in_the_journal(shared_world: World) -> None:
+    acme = shared_world.acme
+    run = conformance.run_now(acme, "native", by=shared_world.actor("owner"))
+    assert (run.failed, run.passed > 55) == (0, True)
+    assert conformance.last_run(acme.id, "native") == run
+    assert conformance.last_run(acme.id, "remote") is None
+    with pytest.raises(errors.Forbidden):
+        conformance.run_now(acme, "native", by=shared_world.actor("viewer"))
+    with pytest.raises(errors.NotFound):
+        conformance.run_now(acme, "attic", by=shared_world.actor("owner"))
+    assert ProviderRun.objects.count() == 1
+
+
+def test_the_board_shows_a_pulse_of_every_provider(shared_world: World) -> None:
+    states = {one.name: one for one in conformance.pulses(shared_world.acme.id)}
+    assert set(states) == {entry.name for entry in registry.entries()}
+    assert states["tierfiles"].ok and states["tierfiles"].is_chosen
+    assert states["tierfiles"].last_good_at == states["tierfiles"].checked_at
+    assert not states["remote"].ok
+    assert "address" in states["remote"].message
+
+
+def test_the_command_prints_json(shared_world: World) -> None:
+    out = StringIO()
+    call_command("provider_parity", "native", "--json", stdout=out)
+    told = json.loads(out.getvalue())
+    assert told["ok"] and told["failed"] == 0
