@@ -22,6 +22,7 @@ from memory.doors.api import workspace_router
 from memory.doors.files_api import router as files_router
 from memory.doors.provider_api import router as provider_router
 from memory.doors.quarantine_api import router as quarantine_router
+from memory.doors.portability_api import router as portability_router
 from memory.rules import errors
 
 
@@ -83,6 +84,7 @@ for prefix, router in (
     ("/memory", files_router),
     ("/provider", provider_router),
     ("/quarantine", quarantine_router),
+    ("/memory", portability_router),
     ("", workspace_router),
 ):
     api.add_router(prefix, router)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from celery import Celery
+from celery.schedules import crontab
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "crewship_memory.settings")
 
@@ -20,5 +21,10 @@ app.autodiscover_tasks()
 # it only where `up` runs a worker of its own.
 app.conf.crewship_delivers = bool(os.environ.get("REDIS_URL"))
 app.conf.beat_schedule = {
+    "files sweep": {"task": "memory.files_sweep", "schedule": 30.0},
+    "files retention": {
+        "task": "memory.retention",
+        "schedule": crontab(hour=3, minute=10),
+    },
     "index sweep": {"task": "episodic.sweep", "schedule": 5.0},
 }

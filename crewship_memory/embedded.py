@@ -19,6 +19,7 @@ from django.conf import settings
 from django.db import connections
 
 from crewship_memory.celery import app
+from crewship_memory.watcher import Watcher
 from episodic import engine
 from episodic.embedders.base import EmbedderError
 
@@ -65,6 +66,7 @@ class Embedded:
         self._worker = _worker()
         # In memory: a schedule file would outlive the timetable it came from.
         self._clock = Service(app, max_interval=TICK_SECONDS, scheduler_cls=Scheduler)
+        self._watcher = Watcher()
         self._threads = [
             threading.Thread(target=target, name=name, daemon=True)
             for name, target in (("worker", self._worker.start), ("clock", self._tick))
@@ -78,6 +80,7 @@ class Embedded:
         app.conf.crewship_delivers = True
         for thread in self._threads:
             thread.start()
+        self._watcher.start()
         threading.Thread(target=warm_up, name="warm-up", daemon=True).start()
 
     def stop(self, seconds: float = STOP_SECONDS) -> bool:
@@ -86,6 +89,7 @@ class Embedded:
         Such a task may be cut off anywhere: its rows are leased, not lost.
         """
         app.conf.crewship_delivers = False
+        self._watcher.stop()
         self._clock.stop()
         stopping = threading.Thread(target=self._worker.stop, daemon=True)
         stopping.start()

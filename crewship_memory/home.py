@@ -17,14 +17,13 @@ from django.views.decorators.http import require_GET, require_POST
 from crewship_memory import auth
 from episodic import overview as recall_overview
 from memory import overview, queries
-from memory.doors import invitations, pages
+from memory.doors import pages
 from memory.models import User
 from memory.rules import errors
 from memory.rules.actors import Actor
 
 ENTRY_ID: Final = re.compile(r"j_[0-9a-f]{4,32}")
 
-invitations.register(auth.login_path)
 
 
 @require_GET

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from allauth.account.decorators import secure_admin_login
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
@@ -10,6 +12,8 @@ from crewship_memory import home, login, metrics, probes
 from crewship_memory.api import api, open_to_programs
 
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
+# allauth registers these itself, editable: second factors are no support table.
+admin.site.unregister([EmailAddress, Authenticator])
 
 handler404 = "crewship_memory.problems.not_found"
 

@@ -67,11 +67,11 @@ class Command(BaseCommand):
         """Read, judge, print."""
         if is_jsonl:
             for told in judge_lines(_lines(file)):
-                self.stdout.write(json.dumps(told, ensure_ascii=False))
+                self.stdout.write(json.dumps(told))
             return
         verdict = scanner.scan("".join(_lines(file)))
         if as_json:
-            self.stdout.write(json.dumps(answer(verdict), ensure_ascii=False))
+            self.stdout.write(json.dumps(answer(verdict)))
             return
         self.stdout.write(f"{verdict.verdict}, score {verdict.score:.2f}")
         for found in verdict.findings:

@@ -1,0 +1,145 @@
+"""The watcher, the sweep's task and retention."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.utils import timezone
+
+from crewship_memory import watcher
+from crewship_memory.celery import app
+from crewship_memory.watcher import Watcher
+from memory import tasks
+from memory.files import reconcile, retention, versions
+from memory.models import HeldFile, MemoryFile, MemoryVersion
+from tests.memory.files import kit
+from tests.world import World
+
+
+def _within(seconds: float, is_true: Callable[[], bool]) -> bool:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if is_true():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+@pytest.fixture
+def watching(shared_world: World) -> Iterator[World]:
+    """A world whose files are watched."""
+    kit.write(shared_world, "ours")
+    thread = Watcher()
+    thread.start()
+    time.sleep(0.5)
+    yield shared_world
+    assert thread.stop()
+
+
+def _bodies(world: World, label: str = "AGENT.md", of: str = "ada") -> list[bytes]:
+    rows = MemoryFile.objects.filter(label=label, agent=world.agents[of])
+    return [versions.read(v) for row in rows for v in versions.log(row)]
+
+
+@pytest.mark.slow
+def test_an_edit_is_versioned_soon(watching: World) -> None:
+    kit.put(kit.on_disk(watching), "theirs")
+    assert _within(5, lambda: _bodies(watching) == [b"theirs", b"ours"])
+
+
+@pytest.mark.slow
+def test_a_file_in_new_nested_folders_is_found(watching: World) -> None:
+    kit.put(kit.on_disk(watching, "daily/2026-05-21.md", "bob"), "new and nested")
+    label = "daily/2026-05-21.md"
+    assert _within(5, lambda: bool(_bodies(watching, label, "bob")))
+
+
+@pytest.mark.slow
+def test_a_folder_moved_in_is_looked_through(watching: World, tmp_path: Path) -> None:
+    kit.put(tmp_path / "elsewhere" / "peers" / "jane.md", "Likes tea.")
+    kit.on_disk(watching, of="bob").parent.parent.mkdir(parents=True)
+    (tmp_path / "elsewhere").rename(kit.on_disk(watching, of="bob").parent)
+    assert _within(5, lambda: bool(_bodies(watching, "peers/jane.md", "bob")))
+
+
+@pytest.mark.slow
+def test_poison_is_taken_off_the_disk_soon(watching: World) -> None:
+    kit.put(kit.on_disk(watching), kit.POISON)
+    assert _within(5, lambda: HeldFile.objects.exists())
+    assert _within(2, lambda: kit.on_disk(watching).read_text() == "ours")
+
+
+@pytest.mark.slow
+def test_it_finds_at_its_start_what_changed_before(shared_world: World) -> None:
+    kit.write(shared_world, "ours")
+    kit.put(kit.on_disk(shared_world), "while nobody looked")
+    thread = Watcher()
+    thread.start()
+    assert _within(5, lambda: len(_bodies(shared_world)) == 2)
+    assert thread.stop()
+
+
+def test_one_that_never_started_stops(world: World) -> None:
+    assert Watcher().stop()
+
+
+def test_a_visit_that_fails_keeps_no_other_waiting(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def visit(parts: tuple[str, ...], report: reconcile.Report) -> None:
+        seen.append(parts)
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr(watcher.reconcile, "visit", visit)
+    monkeypatch.setattr(watcher.connections, "close_all", lambda: None)
+    root = Path(settings.DATA_DIR) / "files"
+    watcher.look(root, [str(root / "a"), str(root / "b"), "/etc/passwd", str(root / ".x")])
+    assert seen == [("a",), ("b",)]
+
+
+# ── The clock's jobs ─────────────────────────────────────────────────────────
+def test_the_sweep_runs_by_the_clock(world: World) -> None:
+    kit.put(kit.on_disk(world), "theirs")
+    tasks.files_sweep()
+    assert kit.row(world).sha256
+    planned = {entry["task"] for entry in app.conf.beat_schedule.values()}
+    assert {"memory.files_sweep", "memory.retention"} <= planned
+
+
+@pytest.mark.parametrize(
+    ("told", "days"),
+    [
+        ({}, 30),
+        ({"versions_retention_days": 0}, 0),
+        ({"versions_retention_days": 7}, 7),
+        ({"versions_retention_days": -1}, 30),
+        ({"versions_retention_days": "7"}, 30),
+        ({"versions_retention_days": 0.5}, 30),
+        ({"versions_retention_days": True}, 30),
+        ({"versions_retention_days": 99_999}, 30),
+        (None, 30),
+        ([], 30),
+    ],
+)
+def test_a_window_that_makes_no_sense_is_the_default(told: object, days: int) -> None:
+    assert retention.days_of(told) == days
+
+
+def test_each_workspace_has_its_own_window(world: World) -> None:
+    for who in ("ada", "olga"):
+        for number in range(5):
+            kit.write(world, f"State {number}", by=who)
+    then = timezone.now() - timedelta(days=60)
+    MemoryVersion.objects.update(written_at=then)
+    world.other.settings = {**world.other.settings, "versions_retention_days": 90}
+    world.other.save(update_fields=["settings"])
+    tasks.files_retention()
+    assert len(versions.log(kit.row(world))) == 3
+    assert len(versions.log(kit.row(world, of="olga"))) == 5
