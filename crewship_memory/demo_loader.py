@@ -9,7 +9,7 @@ from typing import Final
 from django.db import transaction
 from django.utils import timezone
 
-from crewship_memory import founding
+from crewship_memory import demo_files, founding
 from crewship_memory.demo import story
 from crewship_memory.demo.model import DemoEntry
 from memory import journal, tenancy
@@ -109,4 +109,7 @@ def load() -> Loaded:
         count = 0
         if not is_loaded(workspace):
             count = _tell(workspace, people[Role.OPERATOR])
+    operator = people[Role.OPERATOR]
+    by = Actor(Role.OPERATOR, workspace.id, operator.id, operator.email)
+    demo_files.load(workspace, by)
     return Loaded(workspace, people[Role.ADMIN], count)

@@ -10,6 +10,7 @@ from django.urls import URLPattern, URLResolver, include, path
 
 from crewship_memory import home, login, metrics, probes
 from crewship_memory.api import api, open_to_programs
+from memory.doors import provider_views
 
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 # allauth registers these itself, editable: second factors are no support table.
@@ -25,6 +26,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("recall/", include("episodic.doors.urls")),
     path("quarantine/", include("memory.doors.quarantine_urls")),
     path("files/", include("memory.doors.files_urls")),
+    path("providers/", provider_views.board, name="providers"),
+    path("providers/<str:name>/use/", provider_views.choose, name="provider_choose"),
+    path("providers/<str:name>/run/", provider_views.run, name="provider_run"),
     path("workspace/", include("memory.doors.workspace_urls")),
     path("login/<str:name>/<str:token>/", login.link, name="login_link"),
     path("accounts/", include("allauth.urls")),

@@ -73,6 +73,8 @@ def run(
     Waiting times and leases are skipped over; named entries are embedded again.
     """
     by.require("index.run", workspace_id)
+    if engine.embedder().name == "none":
+        raise errors.Unavailable(reason="no embedder is configured")
     index.discover(workspace_id)
     rows = Embedding.objects.filter(workspace_id=workspace_id)
     report = index.Report()

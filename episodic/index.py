@@ -142,8 +142,9 @@ def _candidates(now: datetime, limit: int) -> list[str]:
     found: list[str] = []
     for rows in (_ready(_waiting(), now), _ready(_stale(), now)):
         shops = list(rows.order_by().values_list("workspace_id", flat=True).distinct())
-        share = max(1, (limit - len(found)) // max(1, len(shops)))
-        for shop in shops:
+        for turn, shop in enumerate(shops):
+            # What one workspace leaves of its share goes to those after it.
+            share = max(1, (limit - len(found)) // (len(shops) - turn))
             mine = rows.filter(workspace_id=shop).order_by("-seq")
             found += list(mine.values_list("entry_id", flat=True)[:share])
         if len(found) >= limit:

@@ -161,6 +161,8 @@ def ask(request: Request, *, by: Actor) -> Answer:
             chosen, below = found[: request.k], found[request.k : take]
             if _depth(request, seen):
                 chosen += maker.beside(chosen, request.k)
+                walked = {hit.entry.id for hit in chosen}
+                below = [hit for hit in below if hit.entry.id not in walked]
     if request.mark and chosen:
         marks.add(hit.entry.id for hit in chosen)
     model = engine.embedder().model or None

@@ -17,7 +17,7 @@ class MemoryConfig(AppConfig):
     verbose_name = "Memory"
 
     def ready(self) -> None:
-        """Register the providers, close their registry, and tell who releases records."""
+        """Register the providers, and tell who releases held records."""
         import_module("memory.releasing").install()
         import_module("memory.providers.builtin").install()
         for name in ("0002_word_index", "0004_chunk_index"):

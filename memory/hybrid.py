@@ -24,7 +24,7 @@ SUMMARY_CHARS: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One answer; ``source`` is file or journal, ``where`` holds what that source tells."""
+    """One answer; ``where`` holds what only its source can tell."""
 
     source: str
     score: float
@@ -32,7 +32,9 @@ class Hit:
     where: dict[str, Any]
 
 
-def _of_files(query: str, scope: str | None, crew_id: str | None, by: Actor) -> list[Hit]:
+def _of_files(
+    query: str, scope: str | None, crew_id: str | None, by: Actor
+) -> list[Hit]:
     """Return hits in files: an agent's own and, unless it asks for own, its crew's."""
     rows = MemoryFile.objects.filter(workspace_id=by.workspace_id).exclude(sha256="")
     if by.is_agent:

@@ -281,7 +281,8 @@ def prioritise(
     """Mark an entry, with a ledger row and a chained entry in the same transaction.
 
     The previous value is read inside the transaction, so that two operators at once
-    leave a ledger in which each step starts where the last one ended.
+    leave a ledger in which each step starts where the last one ended. Setting what is
+    already set changes nothing and leaves no trace.
     """
     by.require("journal.prioritise", entry.workspace_id)
     if len(reason) > entries.SUMMARY_BYTES or not entries.is_storable(reason):
@@ -289,6 +290,10 @@ def prioritise(
     with transaction.atomic():
         _locked_head(entry.workspace_id)
         live = JournalEntry.objects.select_for_update().get(pk=entry.pk)
+        if live.priority == priority.value:
+            return PriorityChange(
+                previous=live.priority, priority=live.priority, reason=reason
+            )
         number = PriorityChange.objects.filter(entry=live).count() + 1
         change = PriorityChange.objects.create(
             workspace_id=live.workspace_id,

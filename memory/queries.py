@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from typing import Final
 
+from django.db import connection
 from django.db.models import Q, QuerySet
 from django.utils.dateparse import parse_datetime
 
@@ -27,6 +29,8 @@ from memory.models import (
 )
 from memory.rules import errors, words
 from memory.rules.actors import Actor
+
+MOST_TYPES: Final = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,9 +258,21 @@ def members(actor: Actor) -> list[Membership]:
 
 
 def entry_types(actor: Actor) -> list[str]:
-    """Return the entry types the actor can meet, for a filter's choices."""
-    rows = visible_entries(actor).order_by("entry_type")
-    return list(rows.values_list("entry_type", flat=True).distinct())
+    """Return the entry types of the actor's workspace, for a filter's choices.
+
+    One look into the index per type: DISTINCT would walk the whole journal.
+    """
+    actor.require("journal.read")
+    least = "SELECT min(entry_type) FROM journal_entries WHERE workspace_id = %s"
+    sql = (
+        f"WITH RECURSIVE types(name) AS ({least} UNION ALL"  # noqa: S608
+        f" SELECT ({least} AND entry_type > types.name) FROM types"
+        " WHERE types.name IS NOT NULL)"
+        " SELECT name FROM types WHERE name IS NOT NULL LIMIT %s"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [actor.workspace_id, actor.workspace_id, MOST_TYPES])
+        return [row[0] for row in cursor.fetchall()]
 
 
 def names(entries: Sequence[JournalEntry]) -> dict[str, str]:

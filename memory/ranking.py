@@ -82,7 +82,7 @@ class Ranker(Protocol):
         ...
 
     def recall(self, question: Question, *, by: Actor) -> list[Recalled]:
-        """Return the best entries that the actor may read; nothing is marked as used."""
+        """Return the best entries the actor may read; none is marked as used."""
         ...
 
 
@@ -120,10 +120,10 @@ def _word_scope(question: Question, by: Actor) -> WordScope:
             raise errors.NotFound
         crew_id = by.crew_id if question.scope == "crew_shared" else None
         agent_id = by.id
-    elif crew_id and not crews.filter(pk=crew_id).exists():
-        raise errors.NotFound
-    elif agent_id and not agents.filter(pk=agent_id).exists():
-        raise errors.NotFound
+    else:
+        no_crew = crew_id and not crews.filter(pk=crew_id).exists()
+        if no_crew or (agent_id and not agents.filter(pk=agent_id).exists()):
+            raise errors.NotFound
     return WordScope(
         workspace_id=by.workspace_id,
         crew_id=crew_id,

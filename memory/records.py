@@ -1,4 +1,4 @@
-"""Records: remembered statements, each a chain of journal entries with a current version.
+"""Records: remembered statements, each a chain of journal entries with one current.
 
 Writing is permit → size → scan → one transaction with the journal entry. What the
 scanner holds waits in the same quarantine as a file does; a person's release saves it.
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -316,7 +316,7 @@ def find(
     limit: int = 10,
     by: Actor,
 ) -> list[Hit]:
-    """Return the best current records, by meaning where the ranker can, else by words."""
+    """Return the best current records, by meaning where the ranker can."""
     scores = _ranked(owner, query, by)
     rows = mine(owner, by=by).filter(current_entry_id__in=list(scores))
     if kinds:

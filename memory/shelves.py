@@ -26,7 +26,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """What the actor may see; ``held`` are (crew, agent, label) that wait for review."""
+    """What the actor may see; ``held`` names what waits: crew, agent, label."""
 
     branches: list[Branch]
     held: frozenset[tuple[str | None, str | None, str]]

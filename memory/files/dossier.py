@@ -22,6 +22,8 @@ from memory.rules.scanner import scoring
 HIGH: Final = 0.9
 MEDIUM: Final = 0.6
 TITLE: Final = 80
+# A plain finding names a case when it weighs this share of the heaviest one.
+PLAIN: Final = 0.7
 TERMS: Final = 6
 CANDIDATES: Final = 14
 READ: Final = 12_000
@@ -85,11 +87,12 @@ def title(told: list[Note]) -> str:
     if not told:
         return "Resembles a text that was discarded"
     first = told[0]
-    hidden = next((n for n in told if n.decoded and len(n.decoded) >= 8), None)
-    if hidden and hidden.weight >= first.weight * 0.8:
-        said = " ".join((hidden.decoded or "").split())
-        return f"Hidden: “{said[:48]}{'…' if len(said) > 48 else ''}”"
-    return first.why.rstrip(".")[:TITLE]
+    plain = next((n for n in told if not n.decoded), None)
+    if plain and plain.weight >= first.weight * PLAIN:
+        return plain.why.rstrip(".")[:TITLE]
+    payload = max(marking.payloads(told), key=lambda n: len(n.decoded or ""))
+    said = " ".join((payload.decoded or "").split())
+    return f"Hidden: “{said[:48]}{'…' if len(said) > 48 else ''}”"
 
 
 def line(held: HeldFile) -> Line:

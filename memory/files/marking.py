@@ -107,13 +107,20 @@ class Marked:
 
     @property
     def decoded(self) -> list[Note]:
-        """Findings inside a decoded payload; each payload once."""
-        seen, found = set(), []
-        for note in self.notes:
-            if note.decoded and note.decoded not in seen:
-                seen.add(note.decoded)
-                found.append(note)
-        return found
+        """For each place that hides a payload, the finding that tells most of it."""
+        return payloads(self.notes)
+
+
+def payloads(told: Sequence[Note]) -> list[Note]:
+    """Return, by place, the finding with the longest decoded text."""
+    best: dict[tuple[int, int], Note] = {}
+    for note in told:
+        if not note.decoded:
+            continue
+        known = best.get((note.start, note.end))
+        if known is None or len(known.decoded or "") < len(note.decoded):
+            best[note.start, note.end] = note
+    return sorted(best.values(), key=lambda note: note.start)
 
 
 def notes(findings: Sequence[Mapping[str, Any]]) -> list[Note]:
@@ -227,7 +234,9 @@ def excerpt(text: str, told: Sequence[Note], width: int = 110) -> str:
     for note in sorted(told, key=lambda n: -n.start):
         if note.family == "secrets":
             text = text[: note.start] + _masked(text, note) + text[note.end :]
-    begin = max(text.rfind("\n", 0, start) + 1, start - width // 3)
+    begin = max(text.rfind("\n", 0, start) + 1, start - width // 3, 0)
+    if begin and text[begin - 1] != "\n":
+        begin = max(text.find(" ", begin, start) + 1, begin)
     line = invisible.ANY.sub("", text[begin : begin + 4 * width])
     return " ".join(line.split())[:width]
 

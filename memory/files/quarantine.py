@@ -8,7 +8,7 @@ what a person confirmed as an attack, by its signature.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any, Final, Protocol
 
@@ -191,6 +191,27 @@ def judge(incoming: Incoming, text: str) -> Judgement:
         return Judgement("block", _why(verdict), verdict)
     action = action_for(settings, incoming.place.tier.value, incoming.source)
     return Judgement(action, _why(verdict), verdict)
+
+
+def aligned(judged: Judgement, incoming: Incoming, judged_chars: int) -> Judgement:
+    """Move findings from the text that was judged to the text that is kept.
+
+    An append is judged together with what stands before it; the case keeps the new part
+    alone, and every span must fit that. A finding that lies wholly before it is left out.
+    """
+    before, size = judged_chars - len(incoming.text), len(incoming.text)
+    if before <= 0:
+        return judged
+    moved = [
+        replace(
+            found,
+            start=max(found.start - before, 0),
+            end=min(found.end - before, size),
+        )
+        for found in judged.verdict.findings
+        if found.end > before
+    ]
+    return replace(judged, verdict=replace(judged.verdict, findings=tuple(moved)))
 
 
 def _again(incoming: Incoming, fingerprint: str) -> HeldFile | None:

@@ -145,13 +145,15 @@ def _gate(request: Request, current: str, final: str, by: Actor) -> str:
         raise Refused(why="this writer is blocked until an operator lifts it.")
     if quarantine.is_cleared(request.owner.workspace_id, request.text):
         return final
-    judged = quarantine.judge(incoming, _suspect(request, current, final))
+    suspect = _suspect(request, current, final)
+    judged = quarantine.judge(incoming, suspect)
     if judged.action == "allow":
         return final
     if judged.action == "block":
         raise Refused(why=judged.why)
     if judged.action == "redact":
         return scanner.redact(final, scanner.spans(scanner.scan(final).findings))
+    judged = quarantine.aligned(judged, incoming, len(suspect))
     held = quarantine.hold(incoming, judged, by=by)
     raise Held(held_id=held.id, why=judged.why)
 

@@ -12,7 +12,15 @@ from django.utils import timezone
 
 from memory import journal
 from memory.models import ProviderPulse, ProviderRun, Workspace
-from memory.providers import deadline, native, parity, registry, remote, stage, tierfiles
+from memory.providers import (
+    deadline,
+    native,
+    parity,
+    registry,
+    remote,
+    stage,
+    tierfiles,
+)
 from memory.providers.base import Bound
 from memory.rules import errors
 from memory.rules.actors import Actor, system

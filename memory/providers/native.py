@@ -21,10 +21,10 @@ from memory.files.scribe import TierFull
 from memory.models import Record
 from memory.providers import base, whose
 from memory.providers.base import Bound, Hit, Pulse
-from memory.records import Draft
 from memory.rules import errors, scanner, tiers, words
 from memory.rules.entries import SUBJECTS
 from memory.rules.tiers import Place, Tier, WriteMode
+from memory.shelf import Draft
 
 NAME: Final = "native"
 SOURCE: Final = "provider"

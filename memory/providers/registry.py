@@ -20,7 +20,7 @@ Factory = Callable[[Bound | None, dict[str, Any]], Provider]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A provider as the house knows it: how to make one, and how long Health may take."""
+    """How a provider is made, and how long its Health may take."""
 
     name: str
     title: str
@@ -75,7 +75,7 @@ def chosen(workspace: Workspace) -> str:
     """Return the name of a workspace's provider; an unknown one is an error, loudly."""
     name = str(workspace.settings.get("provider") or DEFAULT)
     if name not in _registry.entries:
-        raise errors.Unavailable(reason="the workspace names a provider that is not here")
+        raise errors.Unavailable(reason="the workspace's provider is not here")
     return name
 
 

@@ -76,9 +76,8 @@ class Remote:
         body = self._body(bound, tier=request.tier, content=request.content)
         body |= {"mode": request.mode} | ({"key": request.key} if request.key else {})
         answer = self._post("retain", body)
-        return base.Retained(
-            self._of(answer, "id", str, "retain"), self._of(answer, "bytes", int, "retain")
-        )
+        name = self._of(answer, "id", str, "retain")
+        return base.Retained(name, self._of(answer, "bytes", int, "retain"))
 
     def recall(self, request: base.Recall) -> base.Recalled:
         """Ask the other side."""

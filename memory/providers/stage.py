@@ -31,10 +31,10 @@ from memory.models import Agent, Crew, JournalEntry, MemoryFile, Record, Workspa
 from memory.providers import base, native, remote, tierfiles
 from memory.providers.base import Bound, Provider
 from memory.providers.checks.base import Harness, NotApplicable
-from memory.records import Draft
 from memory.rules import actors, tiers
 from memory.rules.actors import AgentRole
 from memory.rules.tiers import Place
+from memory.shelf import Draft
 
 HANG_SECONDS: Final = 3.0
 CAST: Final = (
@@ -280,7 +280,7 @@ class RemoteHarness(FilesHarness):
 
 # ── Putting it up and taking it down ─────────────────────────────────────────
 class _Quiet(WSGIRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+    def log_message(self, format: str, *args: object) -> None:
         """Say nothing: the suite says what happened."""
 
 

@@ -19,13 +19,7 @@ def bind(
     if workspace_id != by.workspace_id:
         raise ScopeMismatch(what="workspace")
     if by.is_agent:
-        if agent_id not in ("", by.id):
-            raise ScopeMismatch(what="agent")
-        if crew_id not in ("", by.crew_id):
-            raise ScopeMismatch(what="crew")
-        return Bound(
-            by=by, workspace_id=workspace_id, agent_id=by.id, crew_id=by.crew_id or ""
-        )
+        return _itself(by, agent_id, crew_id)
     if agent_id:
         found = Agent.objects.filter(pk=agent_id, workspace_id=workspace_id).first()
         if found is None or crew_id not in ("", found.crew_id):
@@ -36,6 +30,16 @@ def bind(
         if not crews.exists():
             raise ScopeMismatch(what="crew")
     return Bound(by=by, workspace_id=workspace_id, agent_id=agent_id, crew_id=crew_id)
+
+
+def _itself(by: Actor, agent_id: str, crew_id: str) -> Bound:
+    """Return an agent's own binding; it may name nobody but itself."""
+    if agent_id not in ("", by.id):
+        raise ScopeMismatch(what="agent")
+    if crew_id not in ("", by.crew_id):
+        raise ScopeMismatch(what="crew")
+    own = by.crew_id or ""
+    return Bound(by=by, workspace_id=by.workspace_id, agent_id=by.id, crew_id=own)
 
 
 def owner(bound: Bound) -> Owner:

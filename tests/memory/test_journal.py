@@ -215,8 +215,7 @@ def test_each_step_of_the_ledger_starts_where_the_last_ended(world: World) -> No
     assert [(s.number, s.previous, s.priority) for s in steps] == [
         (1, "normal", "high"),
         (2, "high", "pin"),
-        (3, "pin", "pin"),
-        (4, "pin", "normal"),
+        (3, "pin", "normal"),
     ]
     told = JournalEntry.objects.filter(entry_type="memory.priority_changed")
     assert told.count() == 4

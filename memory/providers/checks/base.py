@@ -1,8 +1,8 @@
 """A check, and the harness it runs on: what the author of a provider fills in.
 
 A harness makes providers and, where it can, offers seams: ways to poison the store, to
-break it, to make it hang. A check that needs a seam that is not there is reported as not
-applicable, with the reason; nothing is skipped in silence.
+break it, to make it hang. A check that needs a seam that is not there is reported as
+not applicable, with the reason; nothing is skipped in silence.
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ class Harness:
 
     def poison(self, label: str, text: str) -> None:
         """Put hostile text where the store keeps an item, past its own gate."""
-        raise NotApplicable("nothing can be put into the store past its gate")
+        raise NotApplicable(f"no text gets past the gate: {label}, {len(text)}")
 
     def link(self, label: str) -> Callable[[], str]:
         """Make an item a link to a file elsewhere; the result reads that file."""
-        raise NotApplicable("the store has no links")
+        raise NotApplicable(f"the store has no links ({label})")
 
     def broken(self, how: str) -> Provider:
         """Return a provider whose store is missing, odd or unwritable (``how``)."""
@@ -78,12 +78,13 @@ class Harness:
     @contextmanager
     def busy(self, label: str) -> Iterator[None]:
         """Hold the item as a writer that is not done."""
-        raise NotApplicable("an item has no lock of its own")
+        if label:
+            raise NotApplicable("an item has no lock of its own")
         yield
 
     def unremovable(self, label: str) -> Provider:
         """Return a provider whose store cannot take the item away."""
-        raise NotApplicable("the removal cannot be made to fail")
+        raise NotApplicable(f"the removal cannot be made to fail ({label})")
 
     def traces(self) -> frozenset[str]:
         """Return what rests in the store, to see that a look leaves nothing behind."""

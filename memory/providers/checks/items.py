@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from memory.providers.base import LIMIT, SNIPPET_CHARS, ProviderError
 from memory.providers.checks.base import (
     Failed,
@@ -117,7 +119,7 @@ def unknown_subject(harness: Harness) -> None:
 def odd_id(harness: Harness) -> None:
     """Nothing odd becomes a path."""
     for label in ("../AGENT.md", "/etc/passwd", "agent.md", "AGENT.md/", "x"):
-        refused(lambda text=label: Hand(harness).forget(text), "forget: resolve")
+        refused(partial(Hand(harness).forget, label), "forget: resolve")
 
 
 @check("P35", "Forget of what was never written is removed 0")
@@ -170,7 +172,7 @@ def modes(harness: Harness) -> None:
     """An empty mode writes nothing."""
     hand = Hand(harness)
     for mode in ("", "merge", "REPLACE"):
-        refused(lambda m=mode: hand.retain("x", mode=m), "retain:", "mode")
+        refused(partial(hand.retain, "x", mode=mode), "retain:", "mode")
     expect(hand.forget("AGENT.md") == 0, "something was written")
 
 

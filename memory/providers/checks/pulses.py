@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from django.db import connections
 
@@ -215,9 +216,9 @@ def all_at_once(harness: Harness) -> None:
     for number in range(2):
         name = f"peer-{number}"
         acts += [
-            lambda n=name: hand.retain(f"{n} bilby", "peers", n),
+            partial(hand.retain, f"{name} bilby", "peers", name),
             lambda: hand.recall("bilby"),
-            lambda n=name: hand.forget(f"peers/other-{n}.md"),
+            partial(hand.forget, f"peers/other-{name}.md"),
             lambda: hand.provider.health(Health()),
         ]
     _together(acts)

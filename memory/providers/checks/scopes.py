@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 from memory.providers.base import Forget, ProviderError, Recall, Retain
 from memory.providers.checks.base import Hand, Harness, check, expect, refused
 
 
-def _retain(hand: Hand, **named: str) -> Callable[[], object]:
+def _retain(hand: Hand, **named: Any) -> Callable[[], object]:
     asked = Retain(
         workspace_id=hand.bound.workspace_id,
         tier="AGENT",
@@ -20,7 +22,7 @@ def _retain(hand: Hand, **named: str) -> Callable[[], object]:
     return lambda: hand.provider.retain(replace(asked, **named))
 
 
-def _recall(hand: Hand, **named: str) -> Callable[[], object]:
+def _recall(hand: Hand, **named: Any) -> Callable[[], object]:
     asked = Recall(workspace_id=hand.bound.workspace_id, query="anything")
     return lambda: hand.provider.recall(replace(asked, **named))
 
@@ -178,7 +180,7 @@ def odd_keys(harness: Harness) -> None:
     keys = ("../x", "a/b", "2026-02-30 ", "MARIA", "mári", "a\x00b", "..", "x" * 65)
     for key in keys:
         for tier in ("peers", "daily"):
-            refused(lambda k=key, t=tier: hand.retain("x", t, k), "retain:")
+            refused(partial(hand.retain, "x", tier, key), "retain:")
     refused(lambda: hand.retain("x", "peers"), "retain:", "key")
     refused(lambda: hand.retain("x", "daily", "2026-02-30"), "retain:", "date")
 

@@ -1,0 +1,85 @@
+"""The provider wire: whose memory, what comes back, what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.world import World
+
+
+def _retain(world: World, **more: str) -> dict[str, str]:
+    body = {"workspace_id": world.acme.id, "tier": "AGENT", "mode": "replace"}
+    return {**body, "content": "The heron is tall.", **more}
+
+
+def test_an_agent_keeps_finds_and_forgets(world: World) -> None:
+    ada = world.api("ada")
+    kept = ada.post("/provider/retain", _retain(world))
+    assert (kept.status, kept.data["id"]) == (200, "AGENT.md")
+    found = ada.post("/provider/recall", {"workspace_id": world.acme.id, "query": "heron"})
+    assert found.data["hits"][0]["source"] == "AGENT.md"
+    assert "quarantined" not in found.data
+    gone = {"workspace_id": world.acme.id, "id": "AGENT.md"}
+    assert ada.post("/provider/forget", gone).data == {"removed": 1}
+    assert ada.post("/provider/forget", gone).data == {"removed": 0}
+    assert ada.get("/provider/health").data["ok"] is True
+
+
+@pytest.mark.parametrize("who", ["lena", "bob", "olga"])
+def test_nobody_acts_as_another_agent(world: World, who: str) -> None:
+    body = _retain(world, agent_id=world.agents["ada"].id)
+    assert world.api(who).post("/provider/retain", body).status == 404
+
+
+def test_another_workspace_is_not_found(world: World) -> None:
+    body = _retain(world, workspace_id=world.other.id)
+    assert world.api("ada").post("/provider/retain", body).status == 404
+
+
+def test_an_operator_names_the_agent(world: World) -> None:
+    operator = world.api("operator")
+    assert operator.post("/provider/retain", _retain(world)).status == 422
+    body = _retain(world, agent_id=world.agents["ada"].id)
+    assert operator.post("/provider/retain", body).status == 200
+    foreign = _retain(world, agent_id=world.agents["olga"].id)
+    assert operator.post("/provider/retain", foreign).status == 404
+    assert world.api("viewer").post("/provider/retain", body).status == 403
+    assert world.api("reader").post("/provider/retain", _retain(world)).status == 403
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ({}, "exactly_one"),
+        ({"id": "AGENT.md", "data_subject_id": "x"}, "not_both"),
+        ({"data_subject_id": "x"}, "unsupported_selector"),
+        ({"id": "../AGENT.md"}, "unknown_id"),
+        ({"id": "lessons.md"}, "read_only_tier"),
+    ],
+)
+def test_forget_refuses(world: World, body: dict[str, str], code: str) -> None:
+    asked = {"workspace_id": world.acme.id, **body}
+    assert world.api("ada").post("/provider/forget", asked).code == code
+
+
+def test_the_workspace_chooses_the_provider(world: World) -> None:
+    world.acme.settings["provider"] = "native"
+    world.acme.save()
+    ada = world.api("ada")
+    body = _retain(world, content="Mail nora@example.org about it.")
+    assert ada.post("/provider/retain", body).status == 200
+    asked = {"workspace_id": world.acme.id, "data_subject_id": "NORA@example.org"}
+    assert ada.post("/provider/forget", asked).data == {"removed": 1}
+
+
+def test_a_full_file_hands_back_its_body(world: World) -> None:
+    ada = world.api("ada")
+    ada.post("/provider/retain", _retain(world))
+    reply = ada.post("/provider/retain", _retain(world, content="x" * 4001))
+    assert (reply.status, reply.code) == (409, "tier_full")
+    assert reply.data["current_entries"] == "The heron is tall."
+
+
+def test_unknown_fields_are_refused(world: World) -> None:
+    body = _retain(world, color="red")
+    assert world.api("ada").post("/provider/retain", body).status == 422

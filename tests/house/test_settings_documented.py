@@ -1,0 +1,56 @@
+"""Every variable of the environment is in the README, and only settings read them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.house import source
+
+SETTINGS = source.ROOT / "crewship_memory" / "settings.py"
+README = source.ROOT / "README.md"
+READ = re.compile(r'(?:env\.\w+|_one_of|_kept_secret|environ\.get)\(\s*"([A-Z][A-Z0-9_]+)"')
+ENVIRONMENT = re.compile(r"\bos\.environ\b|\bos\.getenv\b|\benviron\.Env\b")
+
+# Who else may look at the environment, and why.
+MAY_LOOK = {
+    "crewship_memory/settings.py",
+    "crewship_memory/celery.py",  # starts before the settings
+    "crewship_memory/wsgi.py",  # names the settings
+}
+
+
+def variables() -> set[str]:
+    """Return the environment variables that the settings read."""
+    return set(READ.findall(SETTINGS.read_text(encoding="utf-8")))
+
+
+def test_the_settings_read_what_is_pinned() -> None:
+    pinned = {
+        "CREWSHIP_DATA_DIR",
+        "DATABASE_URL",
+        "REDIS_URL",
+        "CREWSHIP_EMBEDDER",
+        "OLLAMA_HOST",
+        "CREWSHIP_SECRET_KEY",
+        "CREWSHIP_DEBUG",
+        "CREWSHIP_ALLOWED_HOSTS",
+    }
+    assert pinned <= variables()
+
+
+@pytest.mark.skipif(not README.exists(), reason="there is no README yet")
+def test_every_variable_is_in_the_readme() -> None:
+    text = README.read_text(encoding="utf-8")
+    assert sorted(name for name in variables() if f"`{name}`" not in text) == []
+
+
+def test_only_the_settings_read_the_environment() -> None:
+    looking = {
+        source.name(path)
+        for path in source.sources()
+        if ENVIRONMENT.search(path.read_text(encoding="utf-8"))
+    }
+    allowed = MAY_LOOK | {name for name in looking if "/bench/" in name}
+    assert looking - allowed == set()
