@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from allauth.account.adapter import DefaultAccountAdapter
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
@@ -115,8 +115,7 @@ def _csrf_holds(request: HttpRequest) -> bool:
 class KeyOrSession:
     """The API's authentication: a bearer key first, else a session with CSRF."""
 
-    openapi_type = "http"
-    openapi_scheme = "bearer"
+    openapi_security_schema: ClassVar = {"type": "http", "scheme": "bearer"}
 
     def __call__(self, request: HttpRequest) -> Actor:
         """Return the actor, or raise Unauthenticated."""

@@ -28,7 +28,8 @@ class _Releases:
         if record is None:
             record = records.insert(draft, provenance=kept["provenance"], by=by)
         else:
-            record = records.replace_content(record, draft, expected=record.version, by=by)
+            version = record.version
+            record = records.replace_content(record, draft, expected=version, by=by)
         if record is None:
             raise errors.Conflict("The record changed just now.", code="busy_record")
         HeldRecord.objects.filter(pk=held.pk).update(record=record)

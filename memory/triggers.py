@@ -1,7 +1,7 @@
 """SQLite's triggers, put back after every migration.
 
-Django changes a SQLite table by making a new one and dropping the old one, and a dropped
-table takes its triggers along, without a word. Whatever an app's triggers keep in step
+Django changes a SQLite table by making a new one and dropping the old one, and a
+dropped table takes its triggers along, without a word. Whatever an app's triggers keep in step
 (the word indexes, the log of changed embeddings) would silently go stale.
 """
 
@@ -16,25 +16,34 @@ from django.db import connections
 _CREATE = re.compile(r"^\s*CREATE TRIGGER (\w+)", re.IGNORECASE)
 
 
+def _needs(statement: str) -> set[str]:
+    """Return the tables that a trigger hangs on and writes to."""
+    return set(
+        re.findall(r"\b(?:ON|INSERT INTO|UPDATE|DELETE FROM) (\w+)", statement)
+    ) - {"OF"}
+
+
 def restore(statements: Sequence[str], using: str = "default") -> list[str]:
     """Create the triggers that are missing; return their names.
 
     ``statements`` are CREATE statements; those that make no trigger are passed over,
-    and so is a trigger whose table is not there yet.
+    and so is a trigger that reads or feeds a table which is not there (yet, or any
+    more: a migration may have been taken back).
     """
     connection = connections[using]
     if connection.vendor != "sqlite":
         return []
     made = []
     with connection.cursor() as cursor:
-        cursor.execute("SELECT name FROM sqlite_master WHERE type IN ('trigger','table')")
+        cursor.execute(
+            "SELECT name FROM sqlite_master WHERE type IN ('trigger','table')"
+        )
         known = {row[0] for row in cursor.fetchall()}
         for statement in statements:
             match = _CREATE.match(statement)
             if match is None or match[1] in known:
                 continue
-            table = re.search(r"\bON (\w+)", statement)
-            if table is not None and table[1] in known:
+            if _needs(statement) <= known:
                 cursor.execute(statement)
                 made.append(match[1])
     return made

@@ -82,7 +82,7 @@ def django_db_modify_db_settings(
 
 @pytest.fixture(scope="session")
 def django_db_setup(
-    django_db_setup: None,  # noqa: PT019  # pytest-django's own, extended
+    django_db_setup: None,
     django_db_blocker: DjangoDbBlocker,
 ) -> Iterator[None]:
     """Build the world once, committed; every test starts from it."""

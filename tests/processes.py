@@ -25,8 +25,11 @@ def start(module: str, *args: str) -> subprocess.Popen[str]:
     """Start ``python -m module`` on the test database."""
     return subprocess.Popen(
         [sys.executable, "-m", module, *args],
-        env={**os.environ, "DATABASE_URL": database_url(),
-             "DJANGO_SETTINGS_MODULE": "crewship_memory.settings"},
+        env={
+            **os.environ,
+            "DATABASE_URL": database_url(),
+            "DJANGO_SETTINGS_MODULE": "crewship_memory.settings",
+        },
         stdout=subprocess.PIPE,
         text=True,
     )
@@ -37,8 +40,11 @@ def run(code: str) -> str:
     whole = f"import django; django.setup()\n{code}"
     done = subprocess.run(
         [sys.executable, "-c", whole],
-        env={**os.environ, "DATABASE_URL": database_url(),
-             "DJANGO_SETTINGS_MODULE": "crewship_memory.settings"},
+        env={
+            **os.environ,
+            "DATABASE_URL": database_url(),
+            "DJANGO_SETTINGS_MODULE": "crewship_memory.settings",
+        },
         capture_output=True,
         text=True,
         check=True,

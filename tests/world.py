@@ -227,7 +227,9 @@ def _odd_keys(world: World) -> None:
     reader = keys.issue_agent_key(ada, by=house, scopes=[KeyScope.READ])
     world.tokens["reader"] = reader.token
     owner = world.people["owner"]
-    looker = keys.issue_operator_key(owner, Role.ADMIN, by=house, scopes=[KeyScope.READ])
+    looker = keys.issue_operator_key(
+        owner, Role.ADMIN, by=house, scopes=[KeyScope.READ]
+    )
     world.tokens["looker"] = looker.token
 
 

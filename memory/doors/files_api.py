@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import HttpResponse
-from ninja import Query, Router
+from ninja import Body, Query, Router
 
 from memory import hybrid, journal, shelves, tools
 from memory.doors import files_schemas as schemas
@@ -41,7 +41,9 @@ def list_tools(request: ApiRequest) -> dict[str, Any]:
     operation_id="call_memory_tool",
     exclude_none=True,
 )
-def call_tool(request: ApiRequest, name: str, data: dict[str, Any]) -> dict[str, Any]:
+def call_tool(
+    request: ApiRequest, name: str, data: Body[dict[str, Any]]
+) -> dict[str, Any]:
     """Call a tool; what a model can mend is a result with ok false, not a problem."""
     result = tools.call(name, data, by=request.auth)
     return {

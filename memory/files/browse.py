@@ -224,7 +224,7 @@ def _branch(
             found.append(FileRow(name, label, usage, None, count, exists=False))
     return Branch(
         name,
-        whose.agent.slug if whose.agent else "shared by the crew",
+        whose.agent.slug if whose.agent else f"{whose.crew.slug}, shared",
         whose.agent.role if whose.agent else "",
         tuple(found),
         tuple(strays.get("/".join(whose.parts()), ())),

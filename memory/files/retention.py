@@ -21,7 +21,9 @@ def days_of(settings: object) -> int:
 
     A window that cannot be read must not be read as a short one.
     """
-    told = settings.get("versions_retention_days") if isinstance(settings, dict) else None
+    told = (
+        settings.get("versions_retention_days") if isinstance(settings, dict) else None
+    )
     if isinstance(told, bool) or not isinstance(told, int):
         return KEEP_DAYS
     return told if 0 <= told <= LIMIT else KEEP_DAYS

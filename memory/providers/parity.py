@@ -1,7 +1,8 @@
 """The parity suite: every behaviour of the contract, tried on any provider.
 
 Part of the product: whoever writes a provider writes a harness for it (a dozen
-lines) and runs this. A check passes, fails with a sentence, or is not applicable with a reason.
+lines) and runs this. A check passes, fails with a sentence, or is not applicable with
+a reason.
 """
 
 from __future__ import annotations

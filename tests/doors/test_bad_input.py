@@ -212,7 +212,8 @@ def test_only_json_is_read(world: World, kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", ["application/json", "application/json; charset=utf-8", "application/vnd.x+json"]
+    "kind",
+    ["application/json", "application/json; charset=utf-8", "application/vnd.x+json"],
 )
 def test_kinds_of_json(world: World, kind: str) -> None:
     assert world.api("ada").post("/journal", json.dumps(GOOD), kind=kind).status == 201
@@ -290,7 +291,17 @@ def test_every_operation_refuses_a_field_it_does_not_know(
 
 @pytest.mark.parametrize(
     "entry_id",
-    ["x", "%00", "j_1%00", "..%2f..", "%ff", "j_" + "0" * 300, "%F0%9F%9A%80", "'--", "%25s"],
+    [
+        "x",
+        "%00",
+        "j_1%00",
+        "..%2f..",
+        "%ff",
+        "j_" + "0" * 300,
+        "%F0%9F%9A%80",
+        "'--",
+        "%25s",
+    ],
 )
 def test_ids_that_are_none(world: World, entry_id: str) -> None:
     operator = world.api("operator")
@@ -338,7 +349,11 @@ RECALLS: list[tuple[dict[str, Any], int, str | None]] = [
     ({"entry_types": ["\x00"]}, 422, None),
     ({"since": "2026-01-01T00:00:00"}, 422, "invalid"),
     ({"since": 1_700_000_000}, 422, "invalid"),
-    ({"since": "2026-02-01T00:00:00Z", "until": "2026-01-01T00:00:00Z"}, 422, "bad_range"),
+    (
+        {"since": "2026-02-01T00:00:00Z", "until": "2026-01-01T00:00:00Z"},
+        422,
+        "bad_range",
+    ),
     ({"crew_id": ""}, 422, "invalid"),
     ({"crew_id": "\x00"}, 422, None),
     ({"agent_id": "a" * 129}, 422, "invalid"),
@@ -394,8 +409,10 @@ def test_a_bad_priority(world: World, body: dict[str, Any], code: str) -> None:
 # ── Anything at all ──────────────────────────────────────────────────────────
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(max_size=6), inner, max_size=3)
+    ),
     max_leaves=9,
 )
 
@@ -405,7 +422,11 @@ JSON = st.recursive(
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-@given(summary=st.text(max_size=40), payload=JSON, field=st.sampled_from(["payload", "refs", "ts", "subjects", "severity"]))
+@given(
+    summary=st.text(max_size=40),
+    payload=JSON,
+    field=st.sampled_from(["payload", "refs", "ts", "subjects", "severity"]),
+)
 def test_whatever_is_sent_is_kept_or_refused(
     world: World, summary: str, payload: Any, field: str
 ) -> None:

@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
 from memory.files import versions
 from memory.models import MemoryVersion
 from tests.world import World
+
+
+@pytest.fixture(autouse=True)
+def _no_files() -> Iterator[None]:
+    """Rows roll back after a test; what lies on disk does not."""
+    yield
+    for name in ("files", "blobs"):
+        shutil.rmtree(Path(settings.DATA_DIR) / name, ignore_errors=True)
 
 
 def _write(world: World, text: str, who: str = "ada", tier: str = "AGENT") -> None:
@@ -73,11 +88,20 @@ def test_hybrid_search_merges_files_and_journal(world: World) -> None:
     _write(world, "The flamingo file.")
     world.indexed("The flamingo entry")
     world.indexed("The flamingo of billing", by="bob")
-    hits = world.api("ada").post("/memory/search/hybrid", {"query": "flamingo"}).data["hits"]
+    hits = (
+        world.api("ada")
+        .post("/memory/search/hybrid", {"query": "flamingo"})
+        .data["hits"]
+    )
     assert {hit["source"] for hit in hits} == {"file", "journal"}
     assert hits[0]["score"] == 1.0
     assert all("billing" not in hit["snippet"] for hit in hits)
-    assert world.api("olga").post("/memory/search/hybrid", {"query": "flamingo"}).data["hits"] == []
+    assert (
+        world.api("olga")
+        .post("/memory/search/hybrid", {"query": "flamingo"})
+        .data["hits"]
+        == []
+    )
     body = {"query": "flamingo", "crew_id": world.crews["billing"].id}
     assert world.api("ada").post("/memory/search/hybrid", body).status == 404
     found = world.api("viewer").post("/memory/search/hybrid", body).data["hits"]

@@ -64,7 +64,9 @@ def test_without_a_key_a_repeat_is_another_entry(world: World) -> None:
 def test_a_batch_repeats_too(world: World) -> None:
     headers = {"Idempotency-Key": "b1"}
     body = {"entries": [GOOD, {"summary": "bad"}, GOOD]}
-    replies = [world.api("ada").post("/journal/batch", body, headers=headers) for _ in "ab"]
+    replies = [
+        world.api("ada").post("/journal/batch", body, headers=headers) for _ in "ab"
+    ]
     assert replies[0].body == replies[1].body
     assert written() == 2
     other = {"entries": [GOOD]}
@@ -80,7 +82,9 @@ def test_a_key_of_a_batch_is_not_a_key_of_an_entry(world: World) -> None:
 
 def test_a_moment_given_twice_is_the_same_moment(world: World) -> None:
     when = world.entry().ts - timedelta(days=1)
-    assert send(world, ts=when.isoformat()).body == send(world, ts=when.isoformat()).body
+    assert (
+        send(world, ts=when.isoformat()).body == send(world, ts=when.isoformat()).body
+    )
 
 
 def test_repeats_at_once_write_once(shared_world: World) -> None:

@@ -39,7 +39,7 @@ def _sign_in(client: Client, user: User, password: str = PASSWORD) -> Any:
 def test_a_person_signs_in_and_out(person: User) -> None:
     client = Client()
     page = _text(client.get(LOGIN))
-    assert "<h1 id=\"title\">Sign in</h1>" in page
+    assert '<h1 id="title">Sign in</h1>' in page
     assert "sign up" not in page.lower()
     assert _sign_in(client, person).headers["Location"] == "/"
     assert client.get("/").status_code == 200

@@ -132,7 +132,11 @@ def test_a_lower_role_holds_at_once(world: World) -> None:
 
 def test_who_am_i(world: World) -> None:
     ada = world.api("ada").get("/me").data
-    assert (ada["role"], ada["agent_role"], ada["workspace"]) == ("agent", "AGENT", "acme")
+    assert (ada["role"], ada["agent_role"], ada["workspace"]) == (
+        "agent",
+        "AGENT",
+        "acme",
+    )
     assert ada["crew_id"] == world.crews["support"].id
     assert world.api("reader").get("/me").data["scopes"] == ["read"]
     owner = world.session("owner").get("/me").data

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
+from django.conf import settings
 
 from tests.world import World
+
+
+@pytest.fixture(autouse=True)
+def _no_files() -> Iterator[None]:
+    """Rows roll back after a test; what lies on disk does not."""
+    yield
+    for name in ("files", "blobs"):
+        shutil.rmtree(Path(settings.DATA_DIR) / name, ignore_errors=True)
 
 
 def _retain(world: World, **more: str) -> dict[str, str]:
@@ -16,7 +29,9 @@ def test_an_agent_keeps_finds_and_forgets(world: World) -> None:
     ada = world.api("ada")
     kept = ada.post("/provider/retain", _retain(world))
     assert (kept.status, kept.data["id"]) == (200, "AGENT.md")
-    found = ada.post("/provider/recall", {"workspace_id": world.acme.id, "query": "heron"})
+    found = ada.post(
+        "/provider/recall", {"workspace_id": world.acme.id, "query": "heron"}
+    )
     assert found.data["hits"][0]["source"] == "AGENT.md"
     assert "quarantined" not in found.data
     gone = {"workspace_id": world.acme.id, "id": "AGENT.md"}

@@ -19,7 +19,9 @@ CANARY = "zeppelin-canary-4711"
 @pytest.fixture
 def theirs(world: World) -> JournalEntry:
     """An entry of the other workspace, full of words nobody here may read."""
-    row = world.indexed(CANARY, by="olga", subjects=("Olga Canary",), mission_id="m-canary")
+    row = world.indexed(
+        CANARY, by="olga", subjects=("Olga Canary",), mission_id="m-canary"
+    )
     journal.prioritise(row, Priority.PIN, "", by=world.actor("stranger"))
     return row
 
@@ -132,7 +134,12 @@ def test_no_answer_holds_a_word_of_another_workspace(
         replies += [
             api.post(
                 "/episodic/recall",
-                {"query": "zeppelin canary 4711", "k": 50, "mode": mode, "explain": True},
+                {
+                    "query": "zeppelin canary 4711",
+                    "k": 50,
+                    "mode": mode,
+                    "explain": True,
+                },
             )
             for mode in ("hybrid", "dense", "sparse")
         ]

@@ -3,9 +3,23 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import pytest
+from django.conf import settings
+
 from tests.world import Reply, World
+
+
+@pytest.fixture(autouse=True)
+def _no_files() -> Iterator[None]:
+    """Rows roll back after a test; what lies on disk does not."""
+    yield
+    for name in ("files", "blobs"):
+        shutil.rmtree(Path(settings.DATA_DIR) / name, ignore_errors=True)
 
 
 def _call(world: World, name: str, who: str = "ada", **arguments: Any) -> Reply:
@@ -13,7 +27,9 @@ def _call(world: World, name: str, who: str = "ada", **arguments: Any) -> Reply:
 
 
 def _write(world: World, content: str, mode: str = "replace", **more: Any) -> Reply:
-    return _call(world, "write", **{"tier": "AGENT", "content": content, "mode": mode, **more})
+    return _call(
+        world, "write", **{"tier": "AGENT", "content": content, "mode": mode, **more}
+    )
 
 
 def test_t01_an_unknown_tool_is_a_result(world: World) -> None:
@@ -25,7 +41,10 @@ def test_t01_an_unknown_tool_is_a_result(world: World) -> None:
 def test_t02_schemas_carry_the_enumerations(world: World) -> None:
     tools = {t["name"]: t for t in world.api("ada").get("/memory/tools").data["tools"]}
     assert list(tools) == [
-        "memory.read", "memory.write", "memory.search", "memory.append_daily",
+        "memory.read",
+        "memory.write",
+        "memory.search",
+        "memory.append_daily",
     ]
     read = tools["memory.read"]["input_schema"]["properties"]["tier"]["enum"]
     assert read == ["AGENT", "CREW", "PERSONA", "pins", "daily", "peers", "lessons"]

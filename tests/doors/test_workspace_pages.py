@@ -71,7 +71,7 @@ def test_only_admins_write(world: World, who: str) -> None:
 def test_a_refused_reader_sees_no_controls(world: World) -> None:
     page = _text(world.page("viewer").get("/workspace/agents/"))
     assert "Add the agent" not in page
-    assert "popovertarget=\"change-" not in page
+    assert 'popovertarget="change-' not in page
     assert "Invite" not in _text(world.page("viewer").get("/workspace/members/"))
 
 
@@ -278,9 +278,7 @@ def test_no_link_lets_an_admin_in_as_somebody_who_has_an_account(world: World) -
     assert answer.status_code == 201
     assert "/login/" not in page
     assert "sign in as before" in page
-    member = Membership.objects.get(
-        workspace=world.acme, user=world.people["stranger"]
-    )
+    member = Membership.objects.get(workspace=world.acme, user=world.people["stranger"])
     again = world.page("owner").post(f"/workspace/members/{member.pk}/link/")
     assert "/login/" not in _text(again)
 

@@ -19,10 +19,10 @@ class Down(HashingEmbedder):
     def __init__(self, error: base.EmbedderError | None = None) -> None:
         self.error = error or base.Unreachable("Nobody answers.")
 
-    def embed_documents(self, texts: Sequence[str]) -> base.Vectors:
+    def embed_documents(self, texts: Sequence[str]) -> base.Vectors:  # noqa: ARG002
         raise self.error
 
-    def embed_query(self, text: str) -> base.Vectors:
+    def embed_query(self, text: str) -> base.Vectors:  # noqa: ARG002
         raise self.error
 
 

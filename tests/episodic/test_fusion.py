@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,7 +41,7 @@ def test_a_better_rank_never_scores_less(left: list[str], right: list[str]) -> N
     assert set(scores) == {*left, *right}
     for leg in (left, right):
         only = [e for e in leg if e not in (set(left) & set(right))]
-        assert all(scores[a] > scores[b] for a, b in zip(only, only[1:], strict=False))
+        assert all(scores[a] > scores[b] for a, b in pairwise(only))
 
 
 def test_convex_is_half_and_half_of_what_is_normalised() -> None:

@@ -36,7 +36,12 @@ def test_base_by_type_and_severity(entry_type: str) -> None:
 
 @pytest.mark.parametrize(
     ("priority", "info", "loud"),
-    [("normal", 0.5, 1.0), ("pin", 0.80, 1.0), ("high", 0.85, 1.0), ("permanent", 0.95, 1.0)],
+    [
+        ("normal", 0.5, 1.0),
+        ("pin", 0.80, 1.0),
+        ("high", 0.85, 1.0),
+        ("permanent", 0.95, 1.0),
+    ],
 )
 def test_a_priority_is_a_floor_and_never_lowers(
     priority: str, info: float, loud: float
@@ -47,7 +52,16 @@ def test_a_priority_is_a_floor_and_never_lowers(
 
 @pytest.mark.parametrize(
     ("days", "left"),
-    [(-5, 1.0), (0, 1.0), (7, 0.961), (30, 0.833), (90, 0.5), (161, 0.106), (162, 0.1), (9_999, 0.1)],
+    [
+        (-5, 1.0),
+        (0, 1.0),
+        (7, 0.961),
+        (30, 0.833),
+        (90, 0.5),
+        (161, 0.106),
+        (162, 0.1),
+        (9_999, 0.1),
+    ],
 )
 def test_recency(days: float, left: float) -> None:
     assert importance.recency(days) == pytest.approx(left, abs=0.0005)

@@ -307,7 +307,9 @@ def test_an_entry_erased_while_the_model_was_thinking_keeps_no_vector(
     assert index.sweep().skipped == 1
 
 
-def test_an_entry_deleted_while_the_model_was_thinking_is_no_fault(world: World) -> None:
+def test_an_entry_deleted_while_the_model_was_thinking_is_no_fault(
+    world: World,
+) -> None:
     row = world.entry()
     gone = JournalEntry.objects.filter(pk=row.pk)
     engine.use(doubles.Interrupted(gone.delete))
@@ -356,14 +358,28 @@ def test_status_counts_for_the_model_in_use(world: World) -> None:
     factories.append_many(world.actor("ada"), ["one", "two", "arsenic"])
     viewer = world.actor("viewer")
     before = backlog.status(world.acme.id, by=viewer)
-    assert (before.embeddable, before.indexed, before.pending, before.failed) == (3, 0, 3, 0)
+    assert (before.embeddable, before.indexed, before.pending, before.failed) == (
+        3,
+        0,
+        3,
+        0,
+    )
     assert before.oldest_pending_seconds is not None
     for _ in range(5):
         index.sweep()
         due_now()
     after = backlog.status(world.acme.id, by=viewer)
-    assert (after.embeddable, after.indexed, after.pending, after.failed) == (3, 2, 0, 1)
-    assert (after.model, after.dim, after.oldest_pending_seconds) == ("hashing-512-v1", 512, None)
+    assert (after.embeddable, after.indexed, after.pending, after.failed) == (
+        3,
+        2,
+        0,
+        1,
+    )
+    assert (after.model, after.dim, after.oldest_pending_seconds) == (
+        "hashing-512-v1",
+        512,
+        None,
+    )
 
 
 def test_status_of_one_workspace_knows_nothing_of_another(world: World) -> None:

@@ -31,10 +31,14 @@ def test_exactly_what_was_returned_is_counted(world: World) -> None:
     assert marks.flush() == 0
 
 
-def test_explaining_counts_what_was_returned_and_not_what_was_below(world: World) -> None:
+def test_explaining_counts_what_was_returned_and_not_what_was_below(
+    world: World,
+) -> None:
     factories.append_many(world.actor("ada"), [f"refund {n}" for n in range(9)])
     index.sweep()
-    answer = recall.ask(Request(query="refund", k=2, explain=True), by=world.actor("ada"))
+    answer = recall.ask(
+        Request(query="refund", k=2, explain=True), by=world.actor("ada")
+    )
     assert len(answer.below) == 7
     marks.flush()
     assert set(counts(world)) == {hit.entry.summary for hit in answer.hits}
@@ -77,6 +81,7 @@ def test_what_could_not_be_written_is_tried_again(
     row = world.indexed("refund")
     marks.add([row.id])
     with monkeypatch.context() as patch:
+
         def locked(*_args: object) -> None:
             raise DatabaseError("database is locked")
 

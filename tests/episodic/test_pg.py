@@ -23,7 +23,9 @@ pytestmark = pytest.mark.postgres
 MODEL = "hashing-512-v1"
 
 
-def search(world: World, query: str = "refund", limit: int = 50, **named: object) -> Found:
+def search(
+    world: World, query: str = "refund", limit: int = 50, **named: object
+) -> Found:
     """Search acme."""
     scope = VectorScope(workspace_id=world.acme.id, model=MODEL, **named)  # type: ignore[arg-type]
     return engine.vectors().search(HashingEmbedder().embed_query(query), scope, limit)
@@ -35,7 +37,8 @@ def exact(world: World, query: str) -> list[tuple[str, float]]:
     rows = Embedding.objects.filter(workspace=world.acme).select_related("entry")
     scored = [
         (
-            float(np.frombuffer(bytes(row.vector), "<f4") @ asked) * row.importance_score,
+            float(np.frombuffer(bytes(row.vector), "<f4") @ asked)
+            * row.importance_score,
             row.entry.ts,
             row.entry_id,
         )
@@ -57,7 +60,9 @@ def test_the_answer_is_the_exact_one(world: World) -> None:
     found = search(world, "refund receipt")
     wanted = exact(world, "refund receipt")
     assert {hit.entry_id for hit in found.hits} == {entry_id for entry_id, _ in wanted}
-    assert [hit.score for hit in found.hits] == pytest.approx([s for _, s in wanted], abs=1e-5)
+    assert [hit.score for hit in found.hits] == pytest.approx(
+        [s for _, s in wanted], abs=1e-5
+    )
     assert found.considered == 16
     assert (found.highest, found.lowest) == (found.hits[0].score, found.hits[-1].score)
     assert search(world, "refund receipt", 4).hits == found.hits[:4]

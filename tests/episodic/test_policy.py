@@ -83,7 +83,9 @@ def test_every_rule_says_why() -> None:
     assert policy.judge("network.egress", "error", {}, {"episodic": True}).why == (
         "network.egress is never embedded, by any flag"
     )
-    assert "only at warn and error" in policy.judge("keeper.decision", "info", {}, {}).why
+    assert (
+        "only at warn and error" in policy.judge("keeper.decision", "info", {}, {}).why
+    )
 
 
 # ── Text ─────────────────────────────────────────────────────────────────────
@@ -102,17 +104,24 @@ def test_the_text_is_the_summary_and_what_people_wrote() -> None:
 
 
 def test_strings_inside_human_keys_are_followed() -> None:
-    payload = {"content": [{"text": "one"}, "two", {"other": "no"}], "message": {"a": "no"}}
+    payload = {
+        "content": [{"text": "one"}, "two", {"other": "no"}],
+        "message": {"a": "no"},
+    }
     assert policy.text("s", payload) == "s\none\ntwo"
 
 
 def test_nothing_is_said_twice_and_blank_says_nothing() -> None:
-    assert policy.text(" same ", {"reason": "same", "text": "  ", "message": ""}) == "same"
+    assert (
+        policy.text(" same ", {"reason": "same", "text": "  ", "message": ""}) == "same"
+    )
 
 
 @given(
     st.text(max_size=50),
-    st.dictionaries(st.sampled_from(policy.HUMAN_KEYS), st.text(max_size=900), max_size=6),
+    st.dictionaries(
+        st.sampled_from(policy.HUMAN_KEYS), st.text(max_size=900), max_size=6
+    ),
 )
 def test_the_text_is_capped(summary: str, payload: dict[str, str]) -> None:
     assert len(policy.text(summary, payload)) <= policy.TEXT_CHARS

@@ -25,7 +25,9 @@ from tests.episodic import doubles
 from tests.world import World
 
 
-def ask(world: World, query: str = "refund", *, who: str = "ada", **asked: Any) -> Answer:
+def ask(
+    world: World, query: str = "refund", *, who: str = "ada", **asked: Any
+) -> Answer:
     """Ask as somebody."""
     return recall.ask(Request(query=query, **asked), by=world.actor(who))
 
@@ -150,9 +152,7 @@ def test_hybrid_adds_reciprocal_ranks(world: World) -> None:
 @pytest.mark.parametrize("mode", list(Mode))
 @pytest.mark.parametrize("k", [1, 3, 16, 17, 50])
 def test_equal_entries_come_newest_first(world: World, mode: Mode, k: int) -> None:
-    factories.append_many(
-        world.actor("ada"), ["refund"] * 60, ts=factories.ago(1)
-    )
+    factories.append_many(world.actor("ada"), ["refund"] * 60, ts=factories.ago(1))
     world.entry("refund", ts=factories.ago(2))
     index.sweep()
     hits = ask(world, mode=mode, k=k).hits
@@ -165,7 +165,12 @@ def test_equal_entries_come_newest_first(world: World, mode: Mode, k: int) -> No
 def test_the_word_leg_sees_an_entry_at_once(world: World) -> None:
     world.entry("refund")
     [hit] = ask(world).hits
-    assert (hit.via, hit.cosine, hit.dense_rank, hit.sparse_rank) == ("words", None, None, 1)
+    assert (hit.via, hit.cosine, hit.dense_rank, hit.sparse_rank) == (
+        "words",
+        None,
+        None,
+        1,
+    )
     assert hit.importance == pytest.approx(0.70)
 
 
@@ -182,12 +187,16 @@ def test_a_pinned_entry_rises(world: World) -> None:
     pinned = world.entry("refund case two", ts=factories.ago(3))
     journal.prioritise(pinned, Priority.PERMANENT, "", by=world.actor("operator"))
     index.sweep()
-    assert told(world, "refund case", mode=Mode.DENSE) == [pinned.summary, plain.summary]
+    assert told(world, "refund case", mode=Mode.DENSE) == [
+        pinned.summary,
+        plain.summary,
+    ]
 
 
 # ── Limits ───────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
-    ("k", "count"), [(-3, 1), (0, 1), (1, 1), (5, 5), (16, 16), (17, 17), (50, 50), (51, 50)]
+    ("k", "count"),
+    [(-3, 1), (0, 1), (1, 1), (5, 5), (16, 16), (17, 17), (50, 50), (51, 50)],
 )
 def test_k_is_clamped_inside(world: World, k: int, count: int) -> None:
     factories.append_many(world.actor("ada"), [f"refund {n}" for n in range(60)])
@@ -200,7 +209,9 @@ def test_k_is_clamped_inside(world: World, k: int, count: int) -> None:
     ("query", "error"),
     [("", errors.Invalid), ("  \n", errors.Invalid), ("x" * 4_001, errors.TooLarge)],
 )
-def test_questions_that_are_none(world: World, query: str, error: type[Exception]) -> None:
+def test_questions_that_are_none(
+    world: World, query: str, error: type[Exception]
+) -> None:
     with pytest.raises(error):
         ask(world, query)
 

@@ -63,7 +63,9 @@ def test_raw_sql_is_noticed(world: World) -> None:
     assert found(world) == ["refund two"]
 
 
-@pytest.mark.parametrize("change", [{"state": State.PENDING}, {"model": "x"}, {"dim": 4}])
+@pytest.mark.parametrize(
+    "change", [{"state": State.PENDING}, {"model": "x"}, {"dim": 4}]
+)
 def test_a_row_that_is_no_longer_indexed_disappears(
     world: World, change: dict[str, object]
 ) -> None:
@@ -105,7 +107,7 @@ def test_what_another_process_did_is_seen_by_the_next_query(
     processes.run(
         "from django.db import connection\n"
         "with connection.cursor() as c:\n"
-        f"    c.execute('DELETE FROM journal_embeddings WHERE entry_id = %s', [{row.id!r}])"
+        f"    c.execute(\"DELETE FROM journal_embeddings WHERE entry_id = '{row.id}'\")"
     )
     assert found(shared_world) == ["two"]
 
@@ -186,7 +188,9 @@ def test_search_of_and_rank_agree(world: World) -> None:
     everything = vectors.search(query, scope, 100)
     assert everything.considered == 12
     ids = [hit.entry_id for hit in everything.hits]
-    assert [vectors.rank(query, scope, entry_id) for entry_id in ids] == list(range(1, 13))
+    assert [vectors.rank(query, scope, entry_id) for entry_id in ids] == list(
+        range(1, 13)
+    )
     named = vectors.of(query, scope, [*ids, "j_0000000000000000"])
     assert named == {hit.entry_id: hit for hit in everything.hits}
     assert everything.highest == everything.hits[0].score
@@ -221,7 +225,9 @@ def numbers(ids: list[str], factor: float) -> NDArray[np.float32]:
 
 
 STEPS = st.lists(
-    st.tuples(st.booleans(), st.lists(st.integers(0, 30).map(str), unique=True, max_size=12)),
+    st.tuples(
+        st.booleans(), st.lists(st.integers(0, 30).map(str), unique=True, max_size=12)
+    ),
     max_size=25,
 )
 

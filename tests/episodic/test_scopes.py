@@ -11,17 +11,26 @@ from memory.rules.actors import AgentRole
 from tests.world import World
 
 
-def parts(world: World, who: str, **named: str | None) -> tuple[str, str | None, str | None]:
+def parts(
+    world: World, who: str, **named: str | None
+) -> tuple[str, str | None, str | None]:
     """Return scope, crew and agent of what somebody reaches."""
     seen = reach(
-        named.get("scope"), named.get("crew_id"), named.get("agent_id"), by=world.actor(who)
+        named.get("scope"),
+        named.get("crew_id"),
+        named.get("agent_id"),
+        by=world.actor(who),
     )
     assert seen.workspace_id == world.actor(who).workspace_id
     return seen.scope, seen.crew_id, seen.agent_id
 
 
 def test_an_agent_starts_with_its_own_and_a_lead_with_the_crew(world: World) -> None:
-    ada, lena, crew = world.agents["ada"].id, world.agents["lena"].id, world.crews["support"].id
+    ada, lena, crew = (
+        world.agents["ada"].id,
+        world.agents["lena"].id,
+        world.crews["support"].id,
+    )
     assert parts(world, "ada") == ("own", None, ada)
     assert parts(world, "lena") == ("crew_shared", crew, lena)
     assert parts(world, "ada", scope="crew_shared") == ("crew_shared", crew, ada)
@@ -51,13 +60,25 @@ def test_an_agent_may_name_nobody_else(world: World) -> None:
 def test_a_person_reaches_workspace_crew_or_what_an_agent_would(
     world: World, who: str
 ) -> None:
-    crew, ada, lena = world.crews["support"].id, world.agents["ada"].id, world.agents["lena"].id
+    crew, ada, lena = (
+        world.crews["support"].id,
+        world.agents["ada"].id,
+        world.agents["lena"].id,
+    )
     assert parts(world, who) == ("workspace", None, None)
     assert parts(world, who, crew_id=crew) == ("crew_shared", crew, None)
-    assert parts(world, who, crew_id=crew, scope="crew_shared") == ("crew_shared", crew, None)
+    assert parts(world, who, crew_id=crew, scope="crew_shared") == (
+        "crew_shared",
+        crew,
+        None,
+    )
     assert parts(world, who, agent_id=ada) == ("own", None, ada)
     assert parts(world, who, agent_id=lena) == ("crew_shared", crew, lena)
-    assert parts(world, who, agent_id=ada, scope="crew_shared") == ("crew_shared", crew, ada)
+    assert parts(world, who, agent_id=ada, scope="crew_shared") == (
+        "crew_shared",
+        crew,
+        ada,
+    )
 
 
 def test_a_person_names_things_that_fit_together(world: World) -> None:
@@ -80,8 +101,13 @@ def test_a_scope_of_one_agent_with_a_crew_needs_the_agent(world: World) -> None:
 
 
 @pytest.mark.parametrize("name", ["crew_id", "agent_id"])
-def test_a_person_cannot_name_another_workspaces_things(world: World, name: str) -> None:
-    theirs = {"crew_id": world.crews["other/support"].id, "agent_id": world.agents["olga"].id}
+def test_a_person_cannot_name_another_workspaces_things(
+    world: World, name: str
+) -> None:
+    theirs = {
+        "crew_id": world.crews["other/support"].id,
+        "agent_id": world.agents["olga"].id,
+    }
     with pytest.raises(errors.NotFound):
         parts(world, "owner", **{name: theirs[name]})
 
@@ -99,7 +125,10 @@ def test_loading_and_seeing_agree(world: World) -> None:
     ]
     for who, named in asked:
         seen = reach(
-            named.get("scope"), named.get("crew_id"), named.get("agent_id"), by=world.actor(who)
+            named.get("scope"),
+            named.get("crew_id"),
+            named.get("agent_id"),
+            by=world.actor(who),
         )
         inside = set(seen.load([row.pk for row in rows]))
         assert {row.pk for row in rows if seen.sees(row)} == inside
@@ -110,5 +139,8 @@ def test_the_walk_depth_is_the_agents(world: World) -> None:
         world.agents["ada"], by=world.actor("owner"), role=AgentRole.AGENT, walk_depth=1
     )
     assert reach(None, None, None, by=world.actor("ada")).walk_depth == 1
-    assert reach(None, None, world.agents["ada"].id, by=world.actor("viewer")).walk_depth == 1
+    assert (
+        reach(None, None, world.agents["ada"].id, by=world.actor("viewer")).walk_depth
+        == 1
+    )
     assert reach(None, None, None, by=world.actor("viewer")).walk_depth == 0

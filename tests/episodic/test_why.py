@@ -19,7 +19,12 @@ from tests.world import World
 
 
 def ask(
-    world: World, row: JournalEntry, query: str = "refund", *, who: str = "viewer", **asked: Any
+    world: World,
+    row: JournalEntry,
+    query: str = "refund",
+    *,
+    who: str = "viewer",
+    **asked: Any,
 ) -> Why:
     """Ask why."""
     return why.ask(Request(query=query, **asked), row.id, by=world.actor(who))
@@ -54,7 +59,9 @@ def test_below_the_cut(world: World) -> None:
     assert (found.returned, found.rank, found.would_need_k) == (False, 4, 4)
     assert found.finding == "It is rank 4 of 4: 2 places below the cut."
     assert verdicts(found)["cut"] == "fail"
-    assert ask(world, row, mode=Mode.DENSE, k=3).finding.endswith("one place below the cut.")
+    assert ask(world, row, mode=Mode.DENSE, k=3).finding.endswith(
+        "one place below the cut."
+    )
 
 
 def test_never_embedded(world: World) -> None:
@@ -84,7 +91,9 @@ def test_embedded_with_another_model(world: World) -> None:
     row = world.indexed("nothing in common")
     engine.use(doubles.Other())
     found = ask(world, row)
-    assert said(found, "state") == "embedded with hashing-512-v1; recall now uses other-8"
+    assert (
+        said(found, "state") == "embedded with hashing-512-v1; recall now uses other-8"
+    )
     assert verdicts(found)["dense"] == "none"
 
 

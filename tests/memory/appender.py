@@ -22,7 +22,9 @@ def main(token: str, count: int, batch: int) -> None:
         raise SystemExit("bad key")
     for number in range(count):
         news = [
-            NewEntry(entry_type="peer.escalation", summary=f"{os.getpid()} {number} {i}")
+            NewEntry(
+                entry_type="peer.escalation", summary=f"{os.getpid()} {number} {i}"
+            )
             for i in range(batch)
         ]
         for _, row in journal.append_batch(news, by=actor).accepted:

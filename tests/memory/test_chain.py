@@ -263,7 +263,13 @@ def test_an_erased_entry_verifies_and_is_counted(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [{"payload_text": '{"new":"words"}'}, {"payload_text": "no JSON"}, {"summary": "x"}, {"refs_text": '{"a":1}'}]
+    "words",
+    [
+        {"payload_text": '{"new":"words"}'},
+        {"payload_text": "no JSON"},
+        {"summary": "x"},
+        {"refs_text": '{"a":1}'},
+    ],
 )
 def test_words_put_into_an_erased_entry_are_noticed(
     world: World, words: dict[str, str]
@@ -291,9 +297,7 @@ def test_a_checkpoint_may_cover_the_tail_and_the_beginning(world: World) -> None
 
 
 @pytest.mark.parametrize("fault", ["forged", "widened", "replayed"])
-def test_a_checkpoint_that_is_not_ours_covers_nothing(
-    world: World, fault: str
-) -> None:
+def test_a_checkpoint_that_is_not_ours_covers_nothing(world: World, fault: str) -> None:
     rows = [world.entry() for _ in range(4)]
     attest(world, rows[1:2], mac="0" * 64 if fault == "forged" else None)
     point = ChainCheckpoint.objects.get()

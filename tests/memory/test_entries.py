@@ -17,8 +17,10 @@ from tests import factories
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    ),
     max_leaves=12,
 )
 
@@ -39,7 +41,8 @@ def refusal(**fields: Any) -> errors.HouseError:
 
 
 @pytest.mark.parametrize(
-    "name", ["peer.escalation", "a.b", "memory.priority_changed", "pipeline.run.started"]
+    "name",
+    ["peer.escalation", "a.b", "memory.priority_changed", "pipeline.run.started"],
 )
 def test_dotted_lower_case_words_are_types(name: str) -> None:
     assert entries.is_type(name)
@@ -47,7 +50,18 @@ def test_dotted_lower_case_words_are_types(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["", "peer", "Peer.x", "peer.", ".x", "peer..x", "peer.x ", "peer.x\n", "é.x", "a." + "b" * 80],
+    [
+        "",
+        "peer",
+        "Peer.x",
+        "peer.",
+        ".x",
+        "peer..x",
+        "peer.x ",
+        "peer.x\n",
+        "é.x",
+        "a." + "b" * 80,
+    ],
 )
 def test_anything_else_is_no_type(name: str) -> None:
     assert not entries.is_type(name)

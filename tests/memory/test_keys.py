@@ -28,12 +28,16 @@ def test_an_agents_key_is_the_agent(world: World) -> None:
     actor = keys.authenticate(world.tokens["lena"])
     assert actor is not None
     assert (actor.role, actor.agent_role) == (Role.AGENT, AgentRole.LEAD)
-    assert (actor.id, actor.crew_id) == (world.agents["lena"].id, world.crews["support"].id)
+    assert (actor.id, actor.crew_id) == (
+        world.agents["lena"].id,
+        world.crews["support"].id,
+    )
     assert actor.workspace_id == world.acme.id
 
 
 @pytest.mark.parametrize(
-    "token", ["", "cmk_", "cmk_" + "x" * 43, "x", "cmk_é", "cmk_" + "x" * 200, "cmk_\x00"]
+    "token",
+    ["", "cmk_", "cmk_" + "x" * 43, "x", "cmk_é", "cmk_" + "x" * 200, "cmk_\x00"],
 )
 def test_nobody_is_behind_a_made_up_key(world: World, token: str) -> None:
     assert keys.authenticate(token) is None

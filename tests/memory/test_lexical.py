@@ -20,7 +20,7 @@ from tests.world import World
 HOSTILE = [
     '"',
     '""',
-    "\"unbalanced",
+    '"unbalanced',
     "a AND b OR NOT c",
     "NEAR(a b, 3)",
     "summary : x",
@@ -115,7 +115,9 @@ def test_accents_case_and_endings_do_not_matter(
 
 
 def test_words_of_the_payload_are_found_and_its_keys_are_not(world: World) -> None:
-    row = world.entry("x", payload={"question": "where is my parcel", "list": [["deep"]]})
+    row = world.entry(
+        "x", payload={"question": "where is my parcel", "list": [["deep"]]}
+    )
     assert ids(world, "parcel") == ids(world, "deep") == [row.id]
     assert ids(world, "question") == []
 
@@ -176,7 +178,9 @@ def test_changing_and_deleting_an_entry_changes_the_index(world: World) -> None:
     assert listed(world, "submarine") == set()
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
-            cursor.execute("INSERT INTO journal_fts(journal_fts) VALUES('integrity-check')")
+            cursor.execute(
+                "INSERT INTO journal_fts(journal_fts) VALUES('integrity-check')"
+            )
 
 
 def test_words_that_hit_are_told_per_entry(world: World) -> None:

@@ -155,8 +155,13 @@ def test_an_agent_cannot_open_another_crews_entry(full: World) -> None:
     assert queries.entry(full.actor("bob"), theirs.id) == theirs
 
 
-def test_lists_of_crews_and_agents_end_at_the_crew_or_the_workspace(world: World) -> None:
-    assert {c.slug for c in queries.crews(world.actor("viewer"))} == {"support", "billing"}
+def test_lists_of_crews_and_agents_end_at_the_crew_or_the_workspace(
+    world: World,
+) -> None:
+    assert {c.slug for c in queries.crews(world.actor("viewer"))} == {
+        "support",
+        "billing",
+    }
     assert [c.slug for c in queries.crews(world.actor("ada"))] == ["support"]
     viewer = [a.slug for a in queries.agents(world.actor("viewer"))]
     assert viewer == ["bob", "lena", "ada"]

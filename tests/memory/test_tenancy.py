@@ -29,7 +29,9 @@ def test_a_workspace_is_made_once(world: World) -> None:
 @pytest.mark.parametrize(
     "slug", ["", "A", "-a", "a-", "a_b", "a b", "é", "a" * 65, "../a", "a\n", "a\x00"]
 )
-def test_a_slug_is_lower_case_letters_digits_and_dashes(world: World, slug: str) -> None:
+def test_a_slug_is_lower_case_letters_digits_and_dashes(
+    world: World, slug: str
+) -> None:
     before = Workspace.objects.count()
     with pytest.raises(errors.Invalid):
         tenancy.ensure_workspace(slug)

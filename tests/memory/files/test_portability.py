@@ -106,9 +106,10 @@ def test_a_crewship_tree_is_read_untouched(world: World, tmp_path: Path) -> None
     outcomes = _outcomes(items)
     assert sum(one == "written" for one in outcomes.values()) == len(TREE)
     assert sum(one == "refused" for one in outcomes.values()) == 4
-    assert kit.on_disk(world, "daily/2026-05-21.md").read_text() == TREE[
-        "daily/2026-05-21.md"
-    ]
+    assert (
+        kit.on_disk(world, "daily/2026-05-21.md").read_text()
+        == TREE["daily/2026-05-21.md"]
+    )
 
 
 def test_a_json_export_is_read(world: World, tmp_path: Path) -> None:
@@ -233,7 +234,9 @@ HOSTILE: dict[str, Callable[[], io.BytesIO]] = {
     "link": lambda: _zip("AGENT.md", data=b"/etc/passwd", kind=stat.S_IFLNK | 0o777),
     "pipe": lambda: _zip("AGENT.md", kind=stat.S_IFIFO | 0o600),
     "bomb": lambda: _zip("AGENT.md", data=b"\x00" * 100_000_000),
-    "many bombs": lambda: _zip(*(f"peers/a{n}.md" for n in range(40)), data=b"x" * 10**6),
+    "many bombs": lambda: _zip(
+        *(f"peers/a{n}.md" for n in range(40)), data=b"x" * 10**6
+    ),
     "many": lambda: _zip(*(f"peers/a{n}.md" for n in range(2_001))),
     "encrypted": _encrypted,
     "lying": _lying,
@@ -317,9 +320,7 @@ def test_the_command_fails_when_a_document_was_kept_out(
         )
 
 
-@pytest.mark.parametrize(
-    "who", ["operator", "viewer", "compliance", "ada", "looker"]
-)
+@pytest.mark.parametrize("who", ["operator", "viewer", "compliance", "ada", "looker"])
 def test_only_admins_import_over_the_api(world: World, who: str) -> None:
     body: dict[str, Any] = {"documents": [], "apply": True}
     assert world.api(who).post("/memory/import", body).status == 403

@@ -15,9 +15,7 @@ from tests.world import World
 
 def test_a_file_comes_with_its_facts(world: World) -> None:
     kit.write(world, "mine")
-    found = reading.read(
-        kit.owner(world), kit.place("AGENT.md"), by=world.actor("ada")
-    )
+    found = reading.read(kit.owner(world), kit.place("AGENT.md"), by=world.actor("ada"))
     assert (found.text, found.size, found.cap, found.exists) == ("mine", 4, 4_000, True)
     none = reading.read(kit.owner(world), kit.place("pins.md"), by=world.actor("ada"))
     assert (none.text, none.exists, none.sha256) == ("", False, "")
@@ -42,15 +40,15 @@ def test_people_read_their_workspace(world: World, who: str) -> None:
 def test_poison_on_disk_is_never_read(world: World) -> None:
     kit.write(world, "good")
     kit.put(kit.on_disk(world), kit.POISON)
-    found = reading.read(
-        kit.owner(world), kit.place("AGENT.md"), by=world.actor("ada")
-    )
+    found = reading.read(kit.owner(world), kit.place("AGENT.md"), by=world.actor("ada"))
     assert found.text == "good"
 
 
 def test_a_search_merges_own_and_crew_by_score(world: World) -> None:
     kit.write(world, "Gift cards are never refunded.")
-    kit.write(world, "Gift cards come by courier and other words.", "CREW.md", by="lena")
+    kit.write(
+        world, "Gift cards come by courier and other words.", "CREW.md", by="lena"
+    )
     found = reading.search(kit.owner(world), "gift cards", by=world.actor("ada"))
     assert {hit.source for hit in found.hits} == {"AGENT.md", "CREW.md"}
     assert found.hits[0].score == 1.0
@@ -98,9 +96,7 @@ def test_no_query_raises(world: World, query: str) -> None:
 def test_the_number_of_hits_is_capped(world: World, asked: int, given: int) -> None:
     text = "\n\n".join(f"# H{n}\ngift {n}" for n in range(30))
     kit.write(world, text, "pins.md")
-    found = reading.search(
-        kit.owner(world), "gift", by=world.actor("ada"), limit=asked
-    )
+    found = reading.search(kit.owner(world), "gift", by=world.actor("ada"), limit=asked)
     assert len(found.hits) == given
 
 

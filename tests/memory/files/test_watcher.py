@@ -100,7 +100,9 @@ def test_a_visit_that_fails_keeps_no_other_waiting(
     monkeypatch.setattr(watcher.reconcile, "visit", visit)
     monkeypatch.setattr(watcher.connections, "close_all", lambda: None)
     root = Path(settings.DATA_DIR) / "files"
-    watcher.look(root, [str(root / "a"), str(root / "b"), "/etc/passwd", str(root / ".x")])
+    watcher.look(
+        root, [str(root / "a"), str(root / "b"), "/etc/passwd", str(root / ".x")]
+    )
     assert seen == [("a",), ("b",)]
 
 

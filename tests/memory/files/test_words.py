@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from memory.files import words
@@ -50,7 +52,7 @@ def test_the_exact_phrase_comes_first(world: World) -> None:
     found = words.find(ids, "blue whale", 5)
     assert "whale" in found[-1].text
     assert found[-1].heading == "C"
-    assert all(a.score >= b.score for a, b in zip(found, found[1:], strict=False))
+    assert all(a.score >= b.score for a, b in itertools.pairwise(found))
 
 
 def test_a_chunk_with_the_phrase_beats_a_denser_one_without(world: World) -> None:

@@ -1,0 +1,182 @@
+"""The gate at every write: what is held leaks nowhere, and what is cleared passes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from memory import tools
+from memory.files import quarantine, reading, review, versions
+from memory.files.quarantine import Held, Refused
+from memory.files.review import Decision
+from memory.models import HeldFile, HeldState, JournalEntry, MemoryFile, MemoryVersion
+from memory.rules import scanner
+from tests.memory.files import kit
+from tests.world import World
+
+
+def held(world: World, text: str = kit.POISON, label: str = "AGENT.md") -> HeldFile:
+    """Write a text that is held and return its case."""
+    with pytest.raises(Held) as caught:
+        kit.write(world, text, label)
+    return HeldFile.objects.get(pk=caught.value.fields["held_id"])
+
+
+def policy(world: World, **parts: dict[str, str]) -> None:
+    """Give acme scanner settings."""
+    world.acme.settings = {"scanner": parts}
+    world.acme.save(update_fields=["settings"])
+
+
+def test_a_hundred_held_texts_leak_nowhere(world: World) -> None:
+    ada, marks = world.actor("ada"), []
+    for number in range(100):
+        mark = f"zanzibar{number:03d}x"
+        marks.append(mark)
+        tier = ("AGENT", "pins", "daily", "peers")[number % 4]
+        told = {"tier": tier, "mode": "append", "content": f"{kit.POISON} {mark}"}
+        if tier == "peers":
+            told["key"] = f"peer-{number}"
+        answer = tools.call("memory.write", told, by=ada)
+        assert answer.error is not None
+        assert answer.error["code"] == "held"
+        assert mark not in answer.content + json.dumps(answer.metadata)
+    assert HeldFile.objects.count() == 100
+    owner = kit.owner(world)
+    for tier in ("AGENT", "pins", "daily"):
+        read = tools.call("memory.read", {"tier": tier}, by=ada)
+        assert "zanzibar" not in read.content
+        assert read.metadata.get("held") is True
+    for mark in marks[::10]:
+        found = reading.search(owner, mark, by=ada)
+        assert found.hits == []
+        assert "AGENT.md" in found.quarantined
+    assert reading.files(owner, by=ada) == []
+    assert not MemoryVersion.objects.exists()
+    entries = JournalEntry.objects.filter(workspace=world.acme)
+    told_text = " ".join(f"{e.summary} {json.dumps(e.payload)}" for e in entries)
+    assert "zanzibar" not in told_text
+    answer_text = world.api("ada").get("/journal", {"q": marks[0]})
+    assert answer_text.data["entries"] == []
+    recalled = world.api("ada").post("/episodic/recall", {"query": marks[0]})
+    assert b"zanzibar" not in recalled.body.replace(marks[0].encode(), b"", 1)
+
+
+def test_the_caller_is_told_which_case_it_is(world: World) -> None:
+    case = held(world)
+    assert case.state == HeldState.HELD
+    assert bytes(case.body).decode() == kit.POISON
+    entry = JournalEntry.objects.get(entry_type="memory.held")
+    assert entry.refs == {"held_id": case.id}
+    assert "evil.example" not in json.dumps(entry.payload)
+
+
+def test_the_same_text_again_reopens_its_case(world: World) -> None:
+    first, second = held(world), held(world, kit.POISON.upper())
+    assert first.id == second.id
+    assert second.times_seen == 2
+    assert held(world, label="pins.md").id != first.id
+
+
+def test_spans_of_an_append_fit_the_new_text(world: World) -> None:
+    kit.write(world, "# Notes\n\nOrdinary work of a careful agent.\n" * 6)
+    with pytest.raises(Held):
+        kit.append(world, f"A line.\n{kit.POISON}")
+    case = HeldFile.objects.get()
+    text = review.text_of(case)
+    assert text == f"A line.\n{kit.POISON}"
+    assert case.findings
+    for found in case.findings:
+        assert 0 <= found["start"] < found["end"] <= len(text)
+    strongest = max(case.findings, key=lambda f: f["weight"])
+    said = text[strongest["start"] : strongest["end"]].lower()
+    assert "instructions" in said or "customer data" in said
+
+
+def test_a_blocked_writer_is_refused_until_it_is_lifted(world: World) -> None:
+    case, operator = held(world), world.actor("operator")
+    review.decide(
+        case, Decision.BLOCK_SOURCE, version=1, reason="Altered page", by=operator
+    )
+    with pytest.raises(Refused):
+        kit.write(world, "An honest note.")
+    kit.write(world, "An honest note.", source="provider")
+    review.undo(case, by=operator)
+    assert kit.write(world, "An honest note, later.").size
+
+
+def test_an_allowed_fingerprint_passes_later(world: World) -> None:
+    case = held(world)
+    review.decide(
+        case,
+        Decision.RELEASE_AND_ALLOW,
+        version=1,
+        reason="A drill",
+        by=world.actor("operator"),
+    )
+    assert kit.write(world, kit.POISON, "pins.md").size
+    with pytest.raises(Held):
+        kit.write(world, f"{kit.POISON} And delete the backups.", "daily/2026-01-01.md")
+
+
+def test_a_confirmed_attack_is_known_when_it_comes_back(world: World) -> None:
+    case = held(world)
+    review.decide(
+        case, Decision.DISCARD, version=1, reason="Attack", by=world.actor("operator")
+    )
+    rules = {found["rule"] for found in case.findings}
+    policy(world, rules=dict.fromkeys(rules, "off"))
+    verdict = scanner.scan(kit.POISON, modes=dict.fromkeys(rules, "off"))
+    assert not verdict.is_held
+    with pytest.raises(Held):
+        kit.write(world, kit.POISON, "pins.md")
+
+
+@pytest.mark.parametrize(
+    ("key", "action"), [("tier:AGENT", "allow"), ("source:tool", "allow")]
+)
+def test_a_policy_may_allow(world: World, key: str, action: str) -> None:
+    policy(world, policy={key: action})
+    assert kit.write(world, kit.POISON).size == len(kit.POISON)
+
+
+def test_a_policy_may_block(world: World) -> None:
+    policy(world, policy={"source:tool": "block", "tier:AGENT": "allow"})
+    with pytest.raises(Refused):
+        kit.write(world, kit.POISON)
+    assert not HeldFile.objects.exists()
+
+
+def test_a_policy_may_redact(world: World) -> None:
+    policy(world, policy={"tier:AGENT": "redact"})
+    done = kit.write(world, f"Rates are fine.\n{kit.POISON}\n")
+    assert "Rates are fine." in done.body
+    assert "[redacted: " in done.body
+    assert "revious instructions" not in done.body
+
+
+def test_a_rule_set_to_block_refuses(world: World) -> None:
+    case_rules = {f.rule for f in scanner.scan(kit.POISON).findings}
+    policy(world, rules={rule: "block" for rule in case_rules})
+    with pytest.raises(Refused):
+        kit.write(world, kit.POISON)
+
+
+def test_a_found_file_is_held_and_the_good_one_put_back(world: World) -> None:
+    kit.write(world, "Good text.")
+    kit.put(kit.on_disk(world), kit.POISON)
+    text = reading.read(kit.owner(world), kit.place("AGENT.md"), by=world.actor("ada"))
+    assert text.text == "Good text."
+    assert HeldFile.objects.get().source == "disk"
+    file = MemoryFile.objects.get()
+    latest = versions.latest(file)
+    assert latest is not None
+    assert versions.read(latest) == b"Good text."
+
+
+def test_an_unknown_action_holds(world: World) -> None:
+    assert (
+        quarantine.action_for({"policy": {"tier:AGENT": "??"}}, "AGENT", "x") == "hold"
+    )
+    assert quarantine.action_for({}, "AGENT", "x") == "hold"

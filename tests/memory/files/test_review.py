@@ -1,0 +1,220 @@
+"""Deciding about held texts: once, by one person, with a reason, and back again."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+import time_machine
+from django.utils import timezone
+
+from memory.files import reading, review, scribe
+from memory.files.review import AlreadyDecided, Decision
+from memory.models import HeldFile, HeldState, JournalEntry, KnownAttack
+from memory.rules import errors
+from tests.memory.files import kit
+from tests.memory.files.test_quarantine import held
+from tests.world import World
+
+WHY = "Looked at with care"
+
+
+def decide(
+    world: World,
+    case: HeldFile,
+    decision: Decision = Decision.RELEASE,
+    *,
+    by: str = "operator",
+    version: int = 1,
+    redactions: list[tuple[int, int]] | None = None,
+) -> HeldFile:
+    """Decide as somebody."""
+    return review.decide(
+        case,
+        decision,
+        version=version,
+        reason=WHY,
+        by=world.actor(by),
+        redactions=redactions or (),
+    )
+
+
+def text_of(world: World, label: str = "AGENT.md") -> str:
+    """Return what an agent reads."""
+    found = reading.read(kit.owner(world), kit.place(label), by=world.actor("ada"))
+    return found.text
+
+
+def test_a_release_writes_the_text_and_tells_the_journal(world: World) -> None:
+    done = decide(world, held(world))
+    assert done.state == HeldState.RELEASED
+    assert done.version == 2
+    assert text_of(world) == kit.POISON
+    entry = JournalEntry.objects.get(entry_type="memory.held_released")
+    assert entry.payload["reason"] == WHY
+    assert entry.payload["decision"] == "release"
+
+
+def test_of_two_reviewers_one_decides(world: World) -> None:
+    case = held(world)
+    decide(world, case, Decision.DISCARD, by="owner")
+    with pytest.raises(AlreadyDecided) as caught:
+        decide(world, case)
+    assert caught.value.fields["decided_by"] == "owner@acme.example"
+    assert caught.value.fields["version"] == 2
+    assert text_of(world) == ""
+
+
+@pytest.mark.parametrize("reason", ["", "  \n "])
+def test_a_decision_needs_a_reason(world: World, reason: str) -> None:
+    case = held(world)
+    with pytest.raises(errors.Invalid) as caught:
+        review.decide(
+            case,
+            Decision.RELEASE,
+            version=1,
+            reason=reason,
+            by=world.actor("operator"),
+        )
+    assert caught.value.problem_code == "reason_required"
+
+
+@pytest.mark.parametrize("who", ["viewer", "compliance", "ada"])
+def test_a_small_role_does_not_decide(world: World, who: str) -> None:
+    case = held(world)
+    with pytest.raises(errors.Forbidden):
+        decide(world, case, by=who)
+
+
+def test_another_workspace_finds_nothing(world: World) -> None:
+    case = held(world)
+    with pytest.raises(errors.NotFound):
+        decide(world, case, by="stranger")
+
+
+def test_a_redaction_takes_out_exactly_its_spans(world: World) -> None:
+    case = held(world, f"Before. {kit.POISON} After.")
+    start = len("Before. ")
+    decide(world, case, Decision.REDACT, redactions=[(start, start + len(kit.POISON))])
+    assert text_of(world) == "Before. [redacted: review] After."
+
+
+def test_without_spans_every_finding_is_taken_out(world: World) -> None:
+    case = held(world, f"Before.\n{kit.POISON}\nAfter.")
+    done = decide(world, case, Decision.REDACT)
+    shown = text_of(world)
+    assert shown.startswith("Before.\n")
+    assert shown.endswith("\nAfter.")
+    assert "revious instructions" not in shown
+    assert done.state == HeldState.REDACTED
+
+
+@pytest.mark.parametrize("span", [(5, 5), (9, 2), (0, 10_000)])
+def test_a_span_outside_the_text_is_refused(
+    world: World, span: tuple[int, int]
+) -> None:
+    case = held(world)
+    with pytest.raises(errors.Invalid) as caught:
+        decide(world, case, Decision.REDACT, redactions=[span])
+    assert caught.value.problem_code == "bad_redactions"
+    assert HeldFile.objects.get().state == HeldState.HELD
+
+
+@pytest.mark.parametrize("decision", list(Decision))
+def test_every_decision_can_be_undone(world: World, decision: Decision) -> None:
+    kit.write(world, "What was there.")
+    case = held(world)
+    decide(world, case, decision)
+    back = review.undo(case, by=world.actor("owner"))
+    assert back.state == HeldState.HELD
+    assert back.version == 3
+    assert text_of(world) == "What was there."
+    assert not KnownAttack.objects.exists()
+    assert held(world).id == case.id
+    assert decide(world, back, version=3).state == HeldState.RELEASED
+
+
+def test_an_undo_comes_too_late_after_thirty_days(world: World) -> None:
+    case = held(world)
+    decide(world, case, Decision.DISCARD)
+    later = timezone.now() + timedelta(days=review.UNDO_DAYS, minutes=1)
+    with time_machine.travel(later), pytest.raises(errors.Conflict) as caught:
+        review.undo(case, by=world.actor("operator"))
+    assert caught.value.problem_code == "too_late"
+
+
+def test_what_is_not_decided_cannot_be_undone(world: World) -> None:
+    with pytest.raises(errors.Conflict) as caught:
+        review.undo(held(world), by=world.actor("operator"))
+    assert caught.value.problem_code == "not_decided"
+
+
+def test_a_release_that_was_written_over_is_not_taken_back(world: World) -> None:
+    case = held(world)
+    decide(world, case)
+    kit.write(world, "Written since.")
+    with pytest.raises(errors.Conflict) as caught:
+        review.undo(case, by=world.actor("operator"))
+    assert caught.value.problem_code == "written_since"
+    assert HeldFile.objects.get().state == HeldState.RELEASED
+
+
+def test_a_file_that_grew_full_refuses_the_release(world: World) -> None:
+    kit.write(world, "Start.\n")
+    case = held(world)
+    HeldFile.objects.filter(pk=case.pk).update(mode="append")
+    kit.write(world, "x" * 3_990)
+    with pytest.raises(scribe.TierFull):
+        decide(world, case)
+    assert HeldFile.objects.get().state == HeldState.HELD
+    assert not JournalEntry.objects.filter(entry_type="memory.held_released").exists()
+
+
+def test_the_diff_is_against_what_the_file_holds_now(world: World) -> None:
+    kit.write(world, "One line.\n")
+    case = held(world)
+    kit.write(world, "Another line.\n")
+    told = [(line.kind, line.text) for line in review.before_and_after(case)]
+    assert ("removed", "-Another line.") in told
+    assert ("added", f"+{kit.POISON}") in told
+
+
+def test_a_claim_tells_the_others(world: World) -> None:
+    case, operator = held(world), world.actor("operator")
+    assert review.claim(case, by=operator).claimed_by == operator.label
+    assert review.claim(case, by=operator).claimed_by == operator.label
+    with pytest.raises(AlreadyDecided) as caught:
+        review.claim(case, by=world.actor("owner"))
+    assert caught.value.fields["decided_by"] == operator.label
+
+
+def test_a_view_is_noted(world: World) -> None:
+    case = held(world)
+    review.view(case, by=world.actor("operator"))
+    entry = JournalEntry.objects.get(entry_type="memory.held_viewed")
+    assert entry.actor_id == world.people["operator"].id
+    with pytest.raises(errors.Forbidden):
+        review.view(case, by=world.actor("viewer"))
+
+
+def test_many_are_decided_one_by_one(world: World) -> None:
+    first, second = held(world), held(world, label="pins.md")
+    decide(world, second, Decision.DISCARD, by="owner")
+    report = review.decide_many(
+        [first, second], Decision.RELEASE, reason=WHY, by=world.actor("operator")
+    )
+    assert [(item.ok, item.state, item.code) for item in report] == [
+        (True, "released", None),
+        (False, None, "already_decided"),
+    ]
+
+
+def test_a_very_long_reason_is_refused(world: World) -> None:
+    with pytest.raises(errors.TooLarge):
+        review.decide(
+            held(world),
+            Decision.RELEASE,
+            version=1,
+            reason="y" * 2_001,
+            by=world.actor("operator"),
+        )
