@@ -1,5 +1,6 @@
-"""Bundles of memory files as bytes: made so that equal contents are equal bytes, and
-read as what a stranger may have made.
+"""Bundles of memory files as bytes, written by us and read as a stranger's.
+
+Equal contents make equal bytes.
 
 A bundle is a folder or a zip of Markdown with a short header, and ``manifest.json``. A
 Crewship ``.memory`` tree and Crewship's JSON export are read too. Nothing is unpacked:
@@ -301,7 +302,7 @@ def from_json(data: bytes) -> list[Document]:
 
 
 def from_entries(entries: Iterable[Mapping[str, Any]]) -> list[Document]:
-    """Return documents told as ``path`` and ``body``, ours with ``crew`` and ``agent``."""
+    """Return documents told as ``path`` and ``body``, ours with their owner."""
     found: list[Document] = []
     for entry in entries:
         path, body = entry.get("path"), entry.get("body")

@@ -1,7 +1,7 @@
 """Memory files in and out: export as a bundle; import as a plan, then applied.
 
-An import is a row of ordinary writes through the scribe: capped, scanned, versioned. One
-document that fails leaves the others alone, and the report names every one of them.
+An import is a row of ordinary writes through the scribe: capped, scanned, versioned.
+One document that fails leaves the others alone, and the report names every one of them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from django.db import DatabaseError
 
 from memory import bundles
 from memory.bundles import Document
-from memory.files import places, quarantine, scribe, versions
+from memory.files import places, quarantine, scribe, vault, versions
 from memory.files.places import Owner
 from memory.files.scribe import Request
 from memory.models import Agent, Crew, MemoryFile, Workspace
@@ -44,8 +44,8 @@ class Scope:
 class Item:
     """One document's plan, and after applying its outcome.
 
-    ``action`` is new, replace, same or refused; ``outcome`` is written, unchanged, held,
-    rejected, failed or refused, empty in a plan.
+    ``action`` is new, replace, same or refused; ``outcome`` is written, unchanged,
+    held, rejected, failed or refused, empty in a plan.
     """
 
     path: str
@@ -138,7 +138,7 @@ def _plan(doc: Document, into: Scope, taken: set[str]) -> Item:
     taken.add(target)
     row = MemoryFile.objects.filter(workspace=into.workspace, path=target).first()
     there = row.sha256 if row else ""
-    same = there == versions.digest(doc.text.encode())
+    same = there == vault.digest(doc.text.encode())
     action = "same" if same else "replace" if there else "new"
     made = replace(refused, target=target, action=action)
     return replace(made, owner=owner, place=place, text=doc.text)
@@ -216,7 +216,7 @@ def as_json(documents: Sequence[Document], workspace: Workspace) -> dict[str, An
             "label": doc.label,
             "crew": doc.crew,
             "agent": doc.agent,
-            "sha256": versions.digest(doc.text.encode()),
+            "sha256": vault.digest(doc.text.encode()),
             "body": doc.text,
         }
         for doc in sorted(documents, key=lambda one: one.path)

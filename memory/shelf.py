@@ -139,7 +139,7 @@ def gate(draft: Draft, record_id: str, *, source: str, by: Actor) -> Draft:
     if judged.action == "block":
         raise Refused(why=judged.why)
     if judged.action == "redact":
-        spans = [(one.start, one.end) for one in judged.verdict.findings]
+        spans = scanner.spans(judged.verdict.findings)
         return replace(draft, content=scanner.redact(draft.content, spans))
     held = quarantine.hold(incoming, judged, by=by)
     _keep(held, draft, record_id, source)

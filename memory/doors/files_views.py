@@ -12,12 +12,12 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.dateparse import parse_date
+from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from memory.doors import markdown, pages
 from memory.doors.fragments import part
-from memory.files import browse, editing, quarantine, scribe
+from memory.files import browse, editing, quarantine, scribe, versions
 from memory.files.browse import FilePage
 from memory.rules import errors, tiers
 from memory.rules.actors import Actor
@@ -43,7 +43,7 @@ class OpenForm(forms.Form):
     )
 
     def __init__(self, actor: Actor, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, auto_id="open_%s", **kwargs)
+        super().__init__(*args, **{"auto_id": "open_%s", **kwargs})
         field = self.fields["owner"]
         assert isinstance(field, forms.ChoiceField)  # noqa: S101  (declared above)
         field.choices = [
@@ -84,8 +84,7 @@ def open_file(request: HttpRequest) -> HttpResponse:
     form = OpenForm(actor, request.GET)
     if form.is_valid():
         told = form.cleaned_data
-        today = parse_date(browse.today())
-        assert today is not None  # noqa: S101  (made by isoformat)
+        today = timezone.now().date()
         try:
             place = tiers.place(told["tier"], told["key"], today=today)
             whose = browse.owner(actor, told["owner"]).of(place)
@@ -191,7 +190,7 @@ def restore(request: HttpRequest, owner_id: str, label: str) -> HttpResponse:
         raise errors.Invalid("number is a version's number.")
     try:
         written = editing.restore(page.owner, page.place, int(told), by=actor)
-    except (*TOLD, quarantine.Held, browse.BlobDamaged) as error:
+    except (*TOLD, quarantine.Held, versions.BlobDamaged) as error:
         return _history(request, _found(request, owner_id, label), error)
     said = f"Version {told} restored as version {written.version.number}"
     messages.success(request, said)

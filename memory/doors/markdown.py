@@ -1,4 +1,4 @@
-"""Markdown as safe HTML: no raw HTML is read, and what comes out passes an allow-list."""
+"""Markdown as safe HTML: raw HTML is not read, and the result passes a list."""
 
 from __future__ import annotations
 

@@ -21,12 +21,12 @@ class HeldQuery(Schema):
     model_config = ConfigDict(extra="forbid")
 
     state: State | None = None
-    source: str = Field("", max_length=16)
-    agent_id: str = Field("", max_length=32)
-    family: str = Field("", max_length=24)
-    tier: str = Field("", max_length=8)
+    source: str = Field(default="", max_length=16)
+    agent_id: str = Field(default="", max_length=32)
+    family: str = Field(default="", max_length=24)
+    tier: str = Field(default="", max_length=8)
     age: Literal["hour", "day", "week", "older"] | None = None
-    limit: int = Field(50, ge=1, le=200)
+    limit: int = Field(default=50, ge=1, le=200)
     cursor: str | None = None
 
 
@@ -69,8 +69,8 @@ class BulkIn(Strict):
 class RescanIn(Strict):
     """How many files to look at, and after which one to go on."""
 
-    limit: int = Field(50, ge=1, le=500)
-    after: str = Field("", max_length=400)
+    limit: int = Field(default=50, ge=1, le=500)
+    after: str = Field(default="", max_length=400)
 
 
 class FindingOut(Schema):

@@ -172,7 +172,8 @@ def _bulk(
 ) -> int:
     ids = request.POST.getlist("ids")
     if not form.is_valid():
-        context["fault"] = " ".join(sum(form.errors.values(), []))
+        faults = [str(one) for found in form.errors.values() for one in found]
+        context["fault"] = " ".join(faults)
         return 422
     try:
         why = form.cleaned_data["why"]

@@ -9,8 +9,6 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from django.utils import timezone
-
 from memory import queries
 from memory.files import places, reading, versions
 from memory.files.places import Owner
@@ -347,8 +345,3 @@ def compare(row: MemoryFile | None, first: int, second: int) -> Compared:
     except errors.HouseError as error:
         return Compared(older, newer, (), error.detail)
     return Compared(older, newer, tuple(lines))
-
-
-def today() -> str:
-    """Return the key of today's daily file."""
-    return timezone.now().date().isoformat()

@@ -1,4 +1,4 @@
-"""How long versions stay: each workspace's own window, and the newest three for ever."""
+"""How long versions stay: a workspace's own window, the newest three for ever."""
 
 from __future__ import annotations
 

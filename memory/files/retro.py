@@ -119,7 +119,8 @@ def _files(workspace_id: str) -> Iterator[Stored]:
 
 
 def _journal(workspace_id: str) -> Iterator[Stored]:
-    rows = JournalEntry.objects.filter(workspace_id=workspace_id, agent__isnull=False)
+    rows = JournalEntry.objects.filter(workspace_id=workspace_id)
+    rows = rows.filter(agent_id__isnull=False, erased_at__isnull=True)
     for row in rows.order_by("-seq")[:JOURNAL]:
         yield Stored("journal summary", row.id, row.summary, "tool", "journal")
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from memory.rules.tiers import Tier
 from tests.world import World
 
 # Who is asked for in the permission matrix, in the order of its columns.
@@ -33,39 +35,95 @@ class Operation:
     path: str
     statuses: str
     body: Callable[[World], Any] | None = None
+    query: Callable[[World], str] | None = None
 
     def expected(self, who: str) -> int:
         """Return somebody's status."""
         return int(self.statuses.split()[WHO.index(who)])
 
+    @property
+    def caller(self) -> str:
+        """Return somebody for whom the operation is meant."""
+        return next(
+            who
+            for who in ("operator", "ada", "owner")
+            if self.expected(who) < 300
+        )
+
     def url(self, world: World) -> str:
-        """Return the path with an entry of ada's in it."""
-        if "{entry_id}" in self.path:
-            return self.path.replace("{entry_id}", world.entry().id)
-        return self.path
+        """Return the path with the world's own things in it."""
+        path = re.sub(
+            r"{(?:path:)?(\w+)}", lambda found: PARTS[found[1]](world), self.path
+        )
+        return path + (f"?{self.query(world)}" if self.query else "")
 
 
+# ── What the paths name ──────────────────────────────────────────────────────
+def _file(world: World) -> str:
+    return world.file().versions.latest("number").sha256
+
+
+def _held(world: World) -> str:
+    if (held := world.kept.get("held")) is None:
+        held = world.kept["held"] = world.held()
+    return str(held.id)
+
+
+PARTS: Final[dict[str, Callable[[World], str]]] = {
+    "entry_id": lambda world: world.entry().id,
+    "held_id": _held,
+    "label": lambda world: str(world.file().label),
+    "sha": _file,
+    "name": lambda _: "memory.read",
+}
+
+
+def _whose(world: World) -> str:
+    return f"agent_id={world.agents['ada'].id}"
+
+
+def _which(world: World) -> str:
+    return f"{_whose(world)}&path={world.file().label}"
+
+
+# ── What the bodies say ──────────────────────────────────────────────────────
 def _entry(_: World) -> Any:
     return {"entry_type": "peer.escalation", "summary": "Refund above $200"}
 
 
-def _batch(world: World) -> Any:
-    return {"entries": [_entry(world)]}
+def _restore(world: World) -> Any:
+    return {"path": world.file().label, "agent_id": world.agents["ada"].id}
 
 
-def _why(world: World) -> Any:
-    return {"query": "refund", "entry_id": world.entry().id}
+def _mine(world: World, **more: Any) -> Any:
+    return {"workspace_id": world.acme.id, "agent_id": world.agents["ada"].id, **more}
+
+
+def _decision(world: World) -> Any:
+    _held(world)
+    version = world.kept["held"].version
+    return {"decision": "discard", "version": version, "reason": "an attack"}
+
+
+def _bulk(world: World) -> Any:
+    return {"ids": [_held(world)], "decision": "discard", "reason": "an attack"}
+
+
+def _import(_: World) -> Any:
+    path = "crews/support/agents/ada/AGENT.md"
+    return {"documents": [{"path": path, "body": "Refunds end at $200."}]}
 
 
 # The one table. Columns: owner operator compliance viewer agent, the agent's read-only
 # key, the owner's read-only key, an admin of another workspace, nobody, expired,
 # revoked. A stranger reads their own workspace, so lists answer 200 and ids 404.
 OPERATIONS: Final = (
-    #                                           own ope com vie age red loo str nob exp rev
+    #                                own ope com vie age red loo str nob exp rev
     Operation("append_entry", "post", "/journal",
               "403 403 403 403 201 403 403 403 401 401 401", _entry),
     Operation("append_batch", "post", "/journal/batch",
-              "403 403 403 403 200 403 403 403 401 401 401", _batch),
+              "403 403 403 403 200 403 403 403 401 401 401",
+              lambda world: {"entries": [_entry(world)]}),
     Operation("list_entries", "get", "/journal",
               "200 200 200 200 200 200 200 200 401 401 401"),
     Operation("count_entries", "get", "/journal/count",
@@ -81,7 +139,8 @@ OPERATIONS: Final = (
               "200 200 200 200 200 200 200 200 401 401 401",
               lambda _: {"query": "refund"}),
     Operation("why", "post", "/episodic/why",
-              "200 200 200 200 200 200 200 404 401 401 401", _why),
+              "200 200 200 200 200 200 200 404 401 401 401",
+              lambda world: {"query": "refund", "entry_id": world.entry().id}),
     Operation("index_status", "get", "/episodic/index",
               "200 200 200 200 200 200 200 200 401 401 401"),
     Operation("index_now", "post", "/episodic/index",
@@ -92,5 +151,55 @@ OPERATIONS: Final = (
               "200 200 200 200 200 200 200 200 401 401 401"),
     Operation("list_agents", "get", "/agents",
               "200 200 200 200 200 200 200 200 401 401 401"),
+    # ── Files and tools ──
+    Operation("list_memory_tools", "get", "/memory/tools",
+              "200 200 200 200 200 200 200 200 401 401 401"),
+    Operation("call_memory_tool", "post", "/memory/tools/{name}",
+              "403 403 403 403 200 200 403 403 401 401 401",
+              lambda _: {"tier": Tier.AGENT.value}),
+    Operation("list_memory_files", "get", "/memory/files",
+              "200 200 200 200 200 200 200 200 401 401 401"),
+    Operation("read_memory_file", "get", "/memory/files/{path:label}",
+              "200 200 200 200 200 200 200 404 401 401 401", query=_whose),
+    Operation("list_memory_versions", "get", "/memory/versions",
+              "200 200 200 200 200 200 200 404 401 401 401", query=_which),
+    Operation("read_memory_version", "get", "/memory/versions/{sha}",
+              "200 200 200 200 200 200 200 404 401 401 401", query=_which),
+    Operation("restore_memory_version", "post", "/memory/versions/{sha}/restore",
+              "200 200 403 403 403 403 403 404 401 401 401", _restore),
+    Operation("search_hybrid", "post", "/memory/search/hybrid",
+              "200 200 200 200 200 200 200 200 401 401 401",
+              lambda _: {"query": "refund"}),
+    Operation("export_files", "post", "/memory/export",
+              "200 403 403 403 403 403 403 200 401 401 401", lambda _: {}),
+    Operation("import_files", "post", "/memory/import",
+              "200 403 403 403 403 403 403 200 401 401 401", _import),
+    # ── The provider wire ──
+    Operation("provider_retain", "post", "/provider/retain",
+              "200 200 403 403 200 403 403 404 401 401 401",
+              lambda world: _mine(world, tier="AGENT", content="x", mode="append")),
+    Operation("provider_recall", "post", "/provider/recall",
+              "200 200 403 403 200 403 403 404 401 401 401",
+              lambda world: _mine(world, query="refund")),
+    Operation("provider_forget", "post", "/provider/forget",
+              "200 200 403 403 200 403 403 404 401 401 401",
+              lambda world: _mine(world, data_subject_id="jan@x.example")),
+    Operation("provider_health", "get", "/provider/health",
+              "200 200 403 403 200 403 403 404 401 401 401", query=_whose),
+    # ── Quarantine ──
+    Operation("list_quarantine", "get", "/quarantine",
+              "200 200 403 403 403 403 200 200 401 401 401"),
+    Operation("get_quarantine", "get", "/quarantine/{held_id}",
+              "200 200 403 403 403 403 200 404 401 401 401"),
+    Operation("decide_quarantine", "post", "/quarantine/{held_id}/decision",
+              "200 200 403 403 403 403 403 404 401 401 401", _decision),
+    Operation("decide_quarantine_bulk", "post", "/quarantine/bulk",
+              "200 200 403 403 403 403 403 200 401 401 401", _bulk),
+    Operation("undo_quarantine", "post", "/quarantine/{held_id}/undo",
+              "409 409 403 403 403 403 403 404 401 401 401"),
+    Operation("claim_quarantine", "post", "/quarantine/{held_id}/claim",
+              "200 200 403 403 403 403 403 404 401 401 401"),
+    Operation("rescan_files", "post", "/quarantine/rescan",
+              "200 200 403 403 403 403 403 200 401 401 401", lambda _: {"limit": 1}),
 )  # fmt: skip
 BY_ID: Final = {operation.id: operation for operation in OPERATIONS}

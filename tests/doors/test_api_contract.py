@@ -121,7 +121,7 @@ def fuzz(world: World, operation: Operation, examples: int) -> None:
     schema = schemathesis.openapi.from_dict(document())
     schema.app = application
     declared = schema.find_operation_by_id(operation.id)
-    who = "ada" if operation.expected("ada") < 300 else "operator"
+    who = operation.caller
     headers = {"Authorization": f"Bearer {world.tokens[who]}"}
     entry_id = world.entry().id
 

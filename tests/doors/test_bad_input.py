@@ -185,7 +185,7 @@ RAW: list[tuple[bytes | str, int, str]] = [
 def test_json_that_is_none(
     world: World, operation: Operation, raw: bytes | str, status: int, code: str
 ) -> None:
-    who = "ada" if operation.expected("ada") < 300 else "operator"
+    who = operation.caller
     url = operation.url(world)
     before = counts()
     refused(world.api(who).post(url, raw), status, code)
@@ -269,7 +269,7 @@ def test_every_operation_refuses_a_parameter_it_does_not_know(
     url = operation.url(world) + "?surprise=SECRET"
     before = counts()
     body = operation.body(world) if operation.body else None
-    who = "ada" if operation.expected("ada") < 300 else "operator"
+    who = operation.caller
     rows = counts()
     refused(world.api(who).send(operation.method, url, body), 422, "unknown_parameter")
     assert counts() == rows
@@ -282,7 +282,7 @@ def test_every_operation_refuses_a_field_it_does_not_know(
 ) -> None:
     assert operation.body is not None
     body = operation.body(world) | {"surprise": MARK}
-    who = "ada" if operation.expected("ada") < 300 else "operator"
+    who = operation.caller
     url = operation.url(world)
     before = counts()
     refused(world.api(who).post(url, body), 422, "invalid")

@@ -6,7 +6,7 @@ import pytest
 
 from crewship_memory.api import api
 from memory import keys, tenancy
-from memory.models import AgentKey, JournalEntry, Membership
+from memory.models import AgentKey, Membership
 from memory.rules.actors import Role
 from tests.doors.operations import BY_ID, OPERATIONS, WHO, Operation
 from tests.world import PEOPLE, World
@@ -35,12 +35,10 @@ def test_the_table_names_every_operation_and_no_other() -> None:
 def test_who_may_do_what(world: World, operation: Operation, who: str) -> None:
     url = operation.url(world)
     body = operation.body(world) if operation.body else None
-    rows = JournalEntry.objects.count()
     reply = world.api(who).send(operation.method, url, body)
     assert reply.status == operation.expected(who), reply.body
     if reply.status >= 400:
         assert reply.code
-        assert JournalEntry.objects.count() == rows
     if reply.status == 401:
         assert reply.headers["WWW-Authenticate"].startswith("Bearer")
 

@@ -1,4 +1,4 @@
-"""``manage.py memory_import``: a bundle into memory files; a plan unless ``--apply``."""
+"""``manage.py memory_import``: a bundle into memory files, planned first."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="report as JSON")
 
     def handle(self, *, source: str, workspace: str, **options: Any) -> None:
-        """Plan, apply when told to, report each document; exit 1 if one was kept out."""
+        """Plan, apply when told to, report; exit 1 if a document was kept out."""
         found = Workspace.objects.filter(slug=workspace).first()
         if found is None:
             raise CommandError(f"There is no workspace {workspace!r}.")

@@ -1,7 +1,7 @@
 """A process that writes memory files and is killed; run by the crash tests.
 
-``python -m tests.memory.files.crasher DATA_DIR AGENT_ID ACT STEP TEXT`` does one act and
-dies at a step; with ACT ``load`` it appends numbered lines until somebody kills it, and
+``python -m tests.memory.files.crasher DATA_DIR AGENT_ID ACT STEP TEXT`` does one act
+and dies at a step; with ACT ``load`` it appends numbered lines until somebody kills it, and
 prints each number once the write was acknowledged.
 """
 
@@ -29,7 +29,7 @@ def _arm(step: str) -> None:
         settling.step = lambda name: _die() if name == step else None
 
 
-def main() -> None:
+def main() -> None:  # noqa: PLR0915
     """Write as told."""
     django.setup()
     from django.conf import settings

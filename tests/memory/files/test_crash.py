@@ -68,7 +68,7 @@ def _check(world: World) -> list[MemoryVersion]:
     assert [versions.read(v) is not None for v in log]
     told = JournalEntry.objects.filter(refs_text__contains=row.id).order_by("seq")
     assert [e.refs["version_id"] for e in told] == [v.id for v in reversed(log)]
-    assert "".join(c.text for c in row.chunks.all()).split() == (text or "").split()
+    assert " ".join(c.text for c in row.chunks.all()).split() == (text or "").split()
     assert chain.verify(world.acme.id, by=world.actor("owner")).ok
     return log
 

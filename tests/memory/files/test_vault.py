@@ -30,7 +30,7 @@ ODD_LABELS = [
     "agent.md", "Agent.md", "AGENT.MD", "AGENT.Md", "crew.md", "Pins.md", "PINS.md",
     "Daily/2026-05-21.md", "PEERS/ada.md", "peers/Ada.md", "peers/ADA.md",
     "AGENT\uff0emd", "AGENT\u2024md", "\uff21GENT.md", "\u0410GENT.md",
-    "AGE\u200bNT.md", "AGENT.md\u202e", "daily\u2215" "2026-05-21.md",
+    "AGE\u200bNT.md", "AGENT.md\u202e", "daily\u22152026-05-21.md",
     "daily\uff0f2026-05-21.md", "peers/a\u0308da.md", "peers/ädа.md", "peers/ſ.md",
     "daily/2026-02-30.md", "daily/2026-13-01.md", "daily/26-05-21.md",
     "daily/2026-5-1.md", "daily/20260521.md", "daily/２０２６-05-21.md",

@@ -1,0 +1,199 @@
+"""The quarantine's API: who may, what it answers, and what two reviewers get."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pytest_django import Settings
+
+from memory.models import HeldFile, JournalEntry
+from tests.memory.files import kit
+from tests.memory.files.test_quarantine import held
+from tests.world import World
+
+BASE = "/quarantine"
+
+
+@pytest.fixture(autouse=True)
+def data_dir(tmp_path: Path, settings: Settings) -> Path:
+    """A folder of its own for the files of each test."""
+    settings.DATA_DIR = tmp_path
+    return tmp_path
+
+
+def decision(**told: object) -> dict[str, object]:
+    """Return the body of a decision."""
+    return {"decision": "release", "version": 1, "reason": "Looked at"} | told
+
+
+@pytest.mark.parametrize(
+    ("who", "status"),
+    [
+        ("owner", 200),
+        ("operator", 200),
+        ("viewer", 403),
+        ("compliance", 403),
+        ("ada", 403),
+        ("nobody", 401),
+    ],
+)
+def test_only_operators_and_admins_look_in(
+    world: World, who: str, status: int
+) -> None:
+    case, api = held(world), world.api(who)
+    assert api.get(BASE).status == status
+    assert api.get(f"{BASE}/{case.id}").status == status
+    assert api.post(f"{BASE}/{case.id}/claim").status == status
+    assert api.post(f"{BASE}/bulk", decision() | {"ids": [case.id]}).status in (
+        status,
+        422,
+    )
+
+
+def test_another_workspace_gets_404_everywhere(world: World) -> None:
+    case, api = held(world), world.api("stranger")
+    assert api.get(f"{BASE}/{case.id}").status == 404
+    assert api.post(f"{BASE}/{case.id}/decision", decision()).status == 404
+    assert api.post(f"{BASE}/{case.id}/undo").status == 404
+    assert api.post(f"{BASE}/{case.id}/claim").status == 404
+    assert api.get(BASE).data["items"] == []
+
+
+def test_the_list_tells_everything_but_the_words(world: World) -> None:
+    case = held(world)
+    reply = world.api("operator").get(BASE, {"state": "held", "limit": 1})
+    assert reply.data["next_cursor"] is None
+    item = reply.data["items"][0]
+    assert item["id"] == case.id
+    assert item["agent"] == "ada"
+    assert item["received_at"].endswith("Z")
+    assert b"evil.example" not in reply.body
+
+
+def test_pages_end_and_unknown_filters_are_refused(world: World) -> None:
+    for number in range(1, 4):
+        held(world, label=f"daily/2026-01-0{number}.md")
+    api, cursor, seen = world.api("operator"), None, []
+    while True:
+        query = {"limit": 2} | ({"cursor": cursor} if cursor else {})
+        reply = api.get(BASE, query).data
+        seen += [item["id"] for item in reply["items"]]
+        cursor = reply["next_cursor"]
+        if cursor is None:
+            break
+    assert len(set(seen)) == 3
+    assert api.get(BASE, {"colour": "red"}).status == 422
+    assert api.get(BASE, {"state": "lost"}).status == 422
+    assert api.get(BASE, {"limit": 0}).status == 422
+
+
+def test_one_case_in_full(world: World) -> None:
+    case = held(world, f"Be\u200bfore. {kit.POISON}")
+    told = world.api("operator").get(f"{BASE}/{case.id}").data
+    assert told["version"] == 1
+    assert told["state"] == "held"
+    assert told["source"] == "tool"
+    assert told["tier"] == "AGENT"
+    assert told["agent_id"] == world.agents["ada"].id
+    assert told["body"].endswith(kit.POISON)
+    assert "\u200b" in told["body"]
+    assert "\u200b" not in told["normalized"]
+    assert told["score"] > 0
+    assert told["risk"] > 0
+    finding = told["findings"][0]
+    assert {"rule", "family", "severity", "start", "end", "why"} <= set(finding)
+    assert JournalEntry.objects.filter(entry_type="memory.held_viewed").count() == 1
+
+
+def test_a_decision_and_its_undo(world: World) -> None:
+    case, api = held(world), world.api("operator")
+    done = api.post(f"{BASE}/{case.id}/decision", decision())
+    assert (done.status, done.data["state"], done.data["version"]) == (
+        200,
+        "released",
+        2,
+    )
+    assert done.data["decided_by"] == "operator@acme.example"
+    back = api.post(f"{BASE}/{case.id}/undo")
+    assert (back.status, back.data["state"]) == (200, "held")
+    assert api.post(f"{BASE}/{case.id}/undo").code == "not_decided"
+
+
+def test_the_second_reviewer_hears_who_was_faster(world: World) -> None:
+    case = held(world)
+    first = decision(decision="discard")
+    assert world.api("owner").post(f"{BASE}/{case.id}/decision", first).status == 200
+    reply = world.api("operator").post(f"{BASE}/{case.id}/decision", decision())
+    assert reply.status == 409
+    assert reply.code == "already_decided"
+    assert reply.data["decided_by"] == "owner@acme.example"
+    assert reply.data["state"] == "discarded"
+
+
+@pytest.mark.parametrize(
+    ("told", "code"),
+    [
+        ({"reason": "  "}, "reason_required"),
+        ({"decision": "shrug"}, None),
+        ({"extra": 1}, None),
+        ({"decision": "redact", "redactions": [[3, 3]]}, "bad_redactions"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    world: World, told: dict[str, object], code: str | None
+) -> None:
+    case = held(world)
+    reply = world.api("operator").post(f"{BASE}/{case.id}/decision", decision(**told))
+    assert reply.status == 422
+    assert code is None or reply.code == code
+    assert HeldFile.objects.get().state == "held"
+
+
+@pytest.mark.parametrize("shape", ["pairs", "objects"])
+def test_redactions_come_in_two_shapes(world: World, shape: str) -> None:
+    case = held(world, f"Before. {kit.POISON} After.")
+    start, end = 8, 8 + len(kit.POISON)
+    span: object = [start, end] if shape == "pairs" else {"start": start, "end": end}
+    body = decision(decision="redact", redactions=[span])
+    reply = world.api("operator").post(f"{BASE}/{case.id}/decision", body)
+    assert reply.data["state"] == "redacted"
+    assert kit.on_disk(world).read_text() == "Before. [redacted: review] After."
+
+
+def test_bulk_reports_per_item(world: World) -> None:
+    first, second = held(world), held(world, label="pins.md")
+    api = world.api("operator")
+    body = decision(decision="discard") | {"ids": [first.id, second.id, "q_none"]}
+    del body["version"]
+    reply = api.post(f"{BASE}/bulk", body)
+    assert reply.data["decided"] == 2
+    assert [item["code"] for item in reply.data["items"]] == [None, None, "not_found"]
+
+
+def test_a_claim_is_seen_and_a_second_one_refused(world: World) -> None:
+    case = held(world)
+    told = world.api("operator").post(f"{BASE}/{case.id}/claim").data
+    assert told["claimed_by"] == "operator@acme.example"
+    assert world.api("owner").post(f"{BASE}/{case.id}/claim").status == 409
+
+
+def test_a_rescan_answers_how_far_it_came(world: World) -> None:
+    kit.write(world, "Good text.")
+    reply = world.api("operator").post(f"{BASE}/rescan", {"limit": 5})
+    assert reply.data == {
+        "seen": 1,
+        "done": 1,
+        "total": 1,
+        "held": [],
+        "failed": [],
+        "next": None,
+    }
+    assert world.api("viewer").post(f"{BASE}/rescan", {}).status == 403
+
+
+def test_a_read_only_key_does_not_decide(world: World) -> None:
+    case = held(world)
+    reply = world.api("looker").post(f"{BASE}/{case.id}/decision", decision())
+    assert reply.status == 403
+    assert world.api("looker").get(f"{BASE}/{case.id}").status == 200

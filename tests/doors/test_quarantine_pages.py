@@ -1,0 +1,263 @@
+"""The quarantine's pages without scripts: read, decide, conflict, group, rules."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from django.test import Client
+from pytest_django import Settings
+
+from memory.models import HeldFile, JournalEntry, SavedFilter
+from memory.rules import scanner
+from tests.memory.files import kit
+from tests.memory.files.test_quarantine import held
+from tests.world import World
+
+WHY = "Looked at with care"
+HTMX = {"HX-Request": "true", "HX-Target": "review"}
+
+
+@pytest.fixture(autouse=True)
+def data_dir(tmp_path: Path, settings: Settings) -> Path:
+    """A folder of its own for the files of each test."""
+    settings.DATA_DIR = tmp_path
+    return tmp_path
+
+
+def at(case: HeldFile, name: str = "") -> str:
+    """Return an address of a case."""
+    return f"/quarantine/{case.id}/{name}"
+
+
+def decide(page: Client, case: HeldFile, **told: object) -> object:
+    """Send the decision form."""
+    body = {"decision": "release", "version": case.version, "reason": WHY} | told
+    return page.post(at(case, "decision/"), body)
+
+
+@pytest.mark.parametrize(
+    ("who", "status"),
+    [("owner", 200), ("operator", 200), ("viewer", 403), ("compliance", 403)],
+)
+def test_who_may_open_the_pages(world: World, who: str, status: int) -> None:
+    case, page = held(world), world.page(who)
+    rule = scanner.rules()[0].id
+    for path in ("/quarantine/", at(case), "/quarantine/rules/",
+                 f"/quarantine/rules/{rule}/"):
+        assert page.get(path).status_code == status, path
+
+
+def test_strangers_find_nothing_and_nobody_signs_in(world: World) -> None:
+    case = held(world)
+    assert world.page("stranger").get(at(case)).status_code == 404
+    assert world.page("nobody").get("/quarantine/").status_code == 302
+
+
+def test_an_empty_queue_says_so(world: World) -> None:
+    shown = world.page("operator").get("/quarantine/").content.decode()
+    assert "No text waits for a decision" in shown
+    assert "Nothing is held." in shown
+
+
+def test_the_inbox_shows_the_case_and_notes_the_view(world: World) -> None:
+    case = held(world, f"Be\u200bfore {kit.POISON}")
+    shown = world.page("operator").get("/quarantine/").content.decode()
+    assert "1 text waits for a decision" in shown
+    assert 'title="U+200B zero width space"' in shown
+    assert 'href="#r1"' in shown
+    assert 'id="r1"' in shown
+    assert "What recall would have returned it for" in shown
+    assert case.id in shown
+    assert JournalEntry.objects.filter(entry_type="memory.held_viewed").exists()
+
+
+@pytest.mark.parametrize("view", ["text", "read", "bytes"])
+def test_hostile_markup_is_shown_as_text(world: World, view: str) -> None:
+    evil = '<script>alert(1)</script><img src=x onerror="a()">'
+    case = held(world, f"# {evil}\n{evil} {kit.POISON} {evil}")
+    shown = world.page("operator").get(at(case), {"view": view}).content.decode()
+    assert "<script>alert" not in shown
+    assert "<img src=x" not in shown
+
+
+def test_a_decision_opens_the_next_and_offers_the_way_back(world: World) -> None:
+    first, second = held(world), held(world, label="pins.md")
+    page = world.page("operator")
+    reply = decide(page, first)
+    assert reply.status_code == 302
+    assert second.id in reply.url
+    shown = page.get(reply.url).content.decode()
+    assert "Released:" in shown
+    assert at(first, "undo/") in shown
+    back = page.post(at(first, "undo/"))
+    assert back.status_code == 302
+    assert HeldFile.objects.get(pk=first.pk).state == "held"
+    assert "Back in the queue" in page.get(back.url).content.decode()
+
+
+def test_the_last_decision_leads_to_the_empty_list(world: World) -> None:
+    case, page = held(world), world.page("operator")
+    reply = decide(page, case, decision="discard")
+    shown = page.get(reply.url).content.decode()
+    assert "Nothing is held." in shown
+    decided = page.get("/quarantine/?state=discarded").content.decode()
+    assert WHY in decided
+    assert "Undo the decision" in decided
+
+
+@pytest.mark.parametrize(
+    ("told", "status", "text"),
+    [
+        ({"reason": ""}, 422, "A decision needs a reason."),
+        ({"decision": ""}, 422, "Choose what happens"),
+        ({"decision": "redact", "start": 9, "end": 4}, 422, "redactions are spans"),
+    ],
+)
+def test_a_faulty_decision_comes_back(
+    world: World, told: dict[str, object], status: int, text: str
+) -> None:
+    case = held(world)
+    reply = decide(world.page("operator"), case, **told)
+    assert reply.status_code == status
+    assert text in reply.content.decode()
+    assert HeldFile.objects.get().state == "held"
+
+
+def test_a_preset_is_reason_enough(world: World) -> None:
+    case = held(world)
+    preset = "An order that nobody of ours gave"
+    decide(world.page("operator"), case, reason="", preset=preset, decision="discard")
+    assert HeldFile.objects.get().reason == preset
+
+
+def test_a_conflict_says_who_did_what(world: World) -> None:
+    case = held(world)
+    decide(world.page("owner"), case, decision="discard")
+    reply = decide(world.page("operator"), case)
+    assert reply.status_code == 409
+    shown = reply.content.decode()
+    assert "Your decision was not carried out" in shown
+    assert "owner@acme.example" in shown
+    assert WHY in shown
+
+
+def test_chosen_passages_are_cut_and_previewed(world: World) -> None:
+    case, page = held(world, f"Before. {kit.POISON} After."), world.page("operator")
+    span = f"8-{8 + len(kit.POISON)}"
+    shown = page.get(at(case, "redaction/"), {"span": span}).content.decode()
+    assert "+Before. [redacted: review] After." in shown
+    assert "at least one" in page.get(at(case, "redaction/")).content.decode()
+    bad = page.get(at(case, "redaction/"), {"start": 0, "end": 99_999})
+    assert "redactions are spans" in bad.content.decode()
+    decide(page, case, decision="redact", span=[span])
+    assert kit.on_disk(world).read_text() == "Before. [redacted: review] After."
+
+
+def test_a_claim_shows_in_the_list(world: World) -> None:
+    case, page = held(world), world.page("operator")
+    assert page.post(at(case, "claim/")).status_code == 302
+    shown = world.page("owner").get("/quarantine/").content.decode()
+    assert "operator@acme.example works on it" in shown
+    assert world.page("owner").post(at(case, "claim/")).status_code == 409
+
+
+def test_a_group_is_decided_once_and_reported_each(world: World) -> None:
+    first, second = held(world), held(world, label="pins.md")
+    page = world.page("operator")
+    inbox = page.get("/quarantine/").content.decode()
+    assert "Decide both at once" in inbox
+    shown = page.get(at(first, "alike/")).content.decode()
+    assert second.id in shown
+    body = {"ids": [first.id, second.id], "decision": "discard", "reason": WHY}
+    report = page.post(at(first, "alike/"), body).content.decode()
+    assert report.count("band green") == 2
+    again = page.post(at(first, "alike/"), body).content.decode()
+    assert again.count("not decided") == 2
+    missing = page.post(at(first, "alike/"), {"decision": "discard", "reason": WHY})
+    assert missing.status_code == 422
+
+
+def test_filters_are_kept_saved_and_forgotten(world: World) -> None:
+    held(world)
+    page = world.page("operator")
+    shown = page.get("/quarantine/?state=held&source=tool").content.decode()
+    assert "Save this filter as" in shown
+    page.post("/quarantine/filters/?state=held&source=tool", {"name": "Tools"})
+    one = SavedFilter.objects.get()
+    assert one.query == "state=held&source=tool"
+    assert "Tools" in page.get("/quarantine/").content.decode()
+    assert page.post("/quarantine/filters/", {"name": " "}).status_code == 422
+    other = world.page("owner")
+    assert other.post(f"/quarantine/filters/{one.id}/forget/").status_code == 404
+    page.post(f"/quarantine/filters/{one.id}/forget/")
+    assert not SavedFilter.objects.exists()
+    none = page.get("/quarantine/?state=held&q=zzzz").content.decode()
+    assert "Nothing matches the filter." in none
+
+
+def test_htmx_gets_the_region_alone(world: World) -> None:
+    case = held(world)
+    reply = world.page("operator").get(at(case), headers=HTMX)
+    shown = reply.content.decode()
+    assert "<html" not in shown
+    assert 'id="review"' in shown
+
+
+def test_a_rescan_tells_what_it_did(world: World) -> None:
+    kit.write(world, "Good text.")
+    page = world.page("operator")
+    assert "nothing new is held" in page.post("/quarantine/rescan/").content.decode()
+    target = {"HX-Request": "true", "HX-Target": "rescan"}
+    part = page.post("/quarantine/rescan/", headers=target).content.decode()
+    assert "<html" not in part
+    assert page.get("/quarantine/rescan/").status_code == 302
+
+
+def test_the_rail_counts_for_those_who_may_see_it(world: World) -> None:
+    held(world)
+    assert "Quarantine" in world.page("operator").get("/").content.decode()
+    assert "Quarantine" not in world.page("viewer").get("/").content.decode()
+
+
+# ── The workbench ────────────────────────────────────────────────────────────
+def test_the_workbench_says_what_fires_and_what_it_cannot_see(world: World) -> None:
+    page = world.page("operator")
+    shown = page.get("/quarantine/rules/").content.decode()
+    assert "What these rules cannot see" in shown
+    assert scanner.rules()[0].id in shown
+    tried = page.post("/quarantine/rules/", {"text": kit.POISON, "source": "web"})
+    assert "<strong" in tried.content.decode()
+    assert ">Held<" in tried.content.decode()
+    assert not HeldFile.objects.exists()
+    empty = page.post("/quarantine/rules/", {"text": "", "source": "web"})
+    assert empty.status_code == 422
+
+
+def test_a_rule_is_switched_after_a_replay(world: World) -> None:
+    held(world)
+    rule = scanner.scan(kit.POISON).findings[0].rule
+    path, admin = f"/quarantine/rules/{rule}/", world.page("owner")
+    preview = admin.get(path, {"mode": "off"}).content.decode()
+    assert "Replayed on" in preview
+    assert "Set to off" in preview
+    assert "Set to off" not in world.page("operator").get(
+        path, {"mode": "off"}
+    ).content.decode()
+    assert world.page("operator").post(path, {"mode": "off"}).status_code == 403
+    assert admin.post(path, {"mode": "off"}).status_code == 302
+    assert "is set to off" in admin.get(path).content.decode()
+    assert admin.post(path, {"mode": "x"}).status_code == 422
+    assert admin.get("/quarantine/rules/no.rule/").status_code == 404
+
+
+def test_an_admin_sets_a_policy(world: World) -> None:
+    admin = world.page("owner")
+    body = {"key": "tier:daily", "action": "block"}
+    assert admin.post("/quarantine/rules/policy/", body).status_code == 302
+    world.acme.refresh_from_db()
+    assert world.acme.settings["scanner"]["policy"] == {"tier:daily": "block"}
+    admin.post("/quarantine/rules/policy/", body | {"action": "explode"})
+    assert world.page("operator").post(
+        "/quarantine/rules/policy/", body
+    ).status_code == 403
