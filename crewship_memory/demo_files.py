@@ -25,7 +25,7 @@ KEY: Final = "_".join(("sk", "live", "51Q9fDemoNotARealKey0a4f2a7c"))
 
 
 def load(workspace: Workspace, by: Actor) -> int:
-    """Write the files and let the poisoned ones be held, once; return how many are held.
+    """Write the files and let the poisoned ones be held, once; return how many are.
 
     ``by`` decides the two texts that the story has decided already.
     """

@@ -41,10 +41,10 @@ class Problem(Schema):
 
 
 # What any operation may be refused with, what only one that reads a body, and what
-# only one whose request may repeat or find the state changed.
-ANY: Final = (401, 403, 404, 422, 429)
+# only one that changes something.
+ANY: Final = (401, 403, 404, 422, 429, 503)
 WITH_BODY: Final = (400, 413, 415)
-WITH_KEY: Final = (409,)
+THAT_WRITES: Final = (409,)
 TITLES: Final = {
     400: "Not readable",
     401: "Not signed in",
@@ -135,14 +135,13 @@ class NoSuchMethod(errors.HouseError):
     sentence = "This address does not know this method; Allow names those it does."
 
 
-def _statuses(operation: dict[str, Any]) -> list[int]:
+def _statuses(method: str, operation: dict[str, Any]) -> list[int]:
     """Return the refusals an operation of the OpenAPI document may answer with."""
-    named = {parameter["name"].lower() for parameter in operation["parameters"]}
     found = list(ANY)
     if "requestBody" in operation:
         found += WITH_BODY
-    if "idempotency_key" in named or "idempotency-key" in named:
-        found += WITH_KEY
+    if method != "get":
+        found += THAT_WRITES
     return sorted(found)
 
 
@@ -155,9 +154,9 @@ def declare(document: OpenAPISchema) -> OpenAPISchema:
     document["components"].setdefault("schemas", {})["Problem"] = schema
     shape = {"$ref": "#/components/schemas/Problem"}
     for path in document["paths"].values():
-        for operation in path.values():
+        for method, operation in path.items():
             operation.setdefault("parameters", [])
-            for status in _statuses(operation):
+            for status in _statuses(method, operation):
                 refusal = {
                     "description": TITLES[status],
                     "content": {CONTENT_TYPE: {"schema": shape}},

@@ -1,13 +1,16 @@
 """Counting what was recalled, off the request path.
 
 Recalls add to a buffer; a thread writes it down once a second, and once more when the
-process ends. What could not be written stays in the buffer and is tried again.
+process ends. What could not be written stays in the buffer and is tried again. One
+write goes on at a time: whoever flushes last, before the process leaves, waits for the
+write that is under way instead of finding an empty buffer and cutting it off.
 """
 
 from __future__ import annotations
 
 import atexit
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterable
 from typing import Final
@@ -19,6 +22,7 @@ from django.utils import timezone
 from episodic import index
 
 EVERY_SECONDS: Final = 1.0
+RETRY_SECONDS: Final = 0.1
 log = structlog.get_logger(__name__)
 
 
@@ -28,6 +32,7 @@ class Marks:
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
         self._lock = threading.Lock()
+        self._writing = threading.Lock()
         self._thread: threading.Thread | None = None
 
     def add(self, entry_ids: Iterable[str]) -> None:
@@ -40,18 +45,36 @@ class Marks:
 
     def flush(self) -> int:
         """Write the buffer down now; return how many references were written."""
-        with self._lock:
-            counts, self._counts = self._counts, Counter()
-        if not counts:
-            return 0
-        try:
-            index.mark_referenced(dict(counts), timezone.now())
-        except DatabaseError as error:
-            log.warning("marks_not_written", error=type(error).__name__)
+        with self._writing:
             with self._lock:
-                self._counts.update(counts)
-            return 0
-        return counts.total()
+                counts, self._counts = self._counts, Counter()
+            if not counts:
+                return 0
+            written = False
+            try:
+                index.mark_referenced(dict(counts), timezone.now())
+                written = True
+            except DatabaseError as error:
+                log.warning("marks_not_written", error=type(error).__name__)
+            finally:
+                if not written:
+                    with self._lock:
+                        self._counts.update(counts)
+            return counts.total() if written else 0
+
+    def drain(self, seconds: float = 3.0) -> bool:
+        """Write everything down before the process ends; False when time ran out."""
+        until = time.monotonic() + seconds
+        while True:
+            self.flush()
+            with self._lock:
+                if not self._counts:
+                    return True
+                left = self._counts.total()
+            if time.monotonic() >= until:
+                log.error("marks_lost", references=left)
+                return False
+            time.sleep(RETRY_SECONDS)
 
     def _run(self) -> None:
         """Flush each second; leave after half a minute of quiet."""
@@ -64,4 +87,4 @@ class Marks:
 
 
 marks = Marks()
-atexit.register(marks.flush)
+atexit.register(marks.drain)

@@ -229,8 +229,9 @@ def _plain(path: str, text: str | None) -> Document:
     place = tiers.split(label)
     if place is None:
         return Document(path, label, "", fault="is no memory file")
-    if place.tier is tiers.Tier.LESSONS:
-        return Document(path, label, "", fault="lessons have a writer of their own")
+    if place.tier in tiers.WRITTEN_BY_US:
+        fault = f"{place.tier.value} has a writer of its own"
+        return Document(path, label, "", fault=fault)
     if text is None:
         return Document(path, label, "", fault="is not UTF-8 text")
     return Document(path, label, text)

@@ -26,7 +26,7 @@ _TIERS: Final = [tier.value for tier in Tier]
 _WRITABLE: Final = [tier.value for tier in Tier if tiers.RULES[tier].by_tools]
 _KEY: Final = {
     "type": "string",
-    "description": "daily: a date YYYY-MM-DD, today if left out. peers: whom the "
+    "description": "daily, learned: a date YYYY-MM-DD, today if left out. peers: whom the "
     "card is about.",
 }
 

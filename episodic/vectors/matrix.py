@@ -67,6 +67,10 @@ class Codes:
         """Return a string's number, or −2, which matches nothing."""
         return self._codes.get(value, -2)
 
+    def names(self) -> dict[int, str]:
+        """Return number → string, for telling what a row's numbers stand for."""
+        return {code: value for value, code in list(self._codes.items())}
+
 
 def _empty(capacity: int, dim: int) -> Columns:
     return Columns(

@@ -111,6 +111,10 @@ class ScanIndex:
                 self._shelves.popitem(last=False)
         return shelf.fresh(dim)
 
+    def view(self, scope: VectorScope, dim: int) -> tuple[Matrix, Snapshot]:
+        """Return a workspace's whole matrix, fresh, for measuring it; read only."""
+        return self._fresh(scope, dim)
+
     def clear(self) -> None:
         """Forget every matrix; the next query loads again."""
         with self._lock:

@@ -128,7 +128,9 @@ def get_held(request: ApiRequest, held_id: str) -> schemas.Answer:
 
 
 @router.post(
-    "/{held_id}/decision", response=schemas.HeldLineOut, operation_id="decide_quarantine"
+    "/{held_id}/decision",
+    response=schemas.HeldLineOut,
+    operation_id="decide_quarantine",
 )
 def decide(
     request: ApiRequest, held_id: str, data: schemas.DecisionIn

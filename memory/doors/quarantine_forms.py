@@ -55,7 +55,12 @@ class DecisionForm(forms.Form):
         error_messages={"required": "Choose what happens to the text."},
     )
     version = forms.IntegerField(required=False, widget=forms.HiddenInput)
-    preset = forms.ChoiceField(label="Reason", choices=PRESETS, required=False)
+    preset = forms.ChoiceField(
+        label="Reason",
+        choices=PRESETS,
+        required=False,
+        widget=forms.Select(attrs={"aria-label": "Reason from a list"}),
+    )
     reason = forms.CharField(
         label="In words", required=False, max_length=REASON_CHARS, strip=True
     )

@@ -1,4 +1,4 @@
-"""What the quarantine's page shows: counts, the list, one case, and what just happened."""
+"""What the quarantine's page shows: counts, the list, one case, what just happened."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
-from django_htmx.http import HttpResponseClientRedirect
+from django_htmx.http import HttpResponseClientRedirect, push_url
 
 from memory.doors import pages, quarantine_page
 from memory.doors.fragments import part
@@ -38,7 +38,11 @@ def _page(
     page = build(actor, request.GET, held, fault=fault, decision=form)
     context = {"page": page, "rescanned": done, "conflict": status == 409}
     name = f"{TEMPLATE}{part(request, 'review')}"
-    return render(request, name, context, status=status)
+    response = render(request, name, context, status=status)
+    if request.method == "POST":
+        # The address of an act is no place to come back to.
+        push_url(response, False)  # noqa: FBT003  (the header's own word)
+    return response
 
 
 def _to(request: HttpRequest, url: str) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""The rule workbench: try a text, see every rule, switch one after looking at the cost."""
+"""The rule workbench: try a text, see every rule, switch one after a replay."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _context(actor: Actor) -> dict[str, Any]:
     by_family = groupby(cards, key=lambda card: card.rule.family.value)
     lines = policy.lines(actor)
     return {
-        "families": [(name.replace("_", " "), list(group)) for name, group in by_family],
+        "families": [(name.replace("_", " "), list(some)) for name, some in by_family],
         "count": len(cards),
         "changed": [card for card in cards if card.mode != policy.DEFAULT],
         "lines": lines,

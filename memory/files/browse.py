@@ -231,7 +231,7 @@ def _branch(
 
 def _by_tier(row: MemoryFile) -> tuple[int, int, str]:
     # Days newest first; everything else by name.
-    number = -int(row.key.replace("-", "")) if row.tier == tiers.Tier.DAILY else 0
+    number = -int(row.key.replace("-", "")) if row.tier in tiers.DATED else 0
     return _ORDER[row.tier], number, row.key
 
 

@@ -1,4 +1,4 @@
-"""Everything a reviewer reads about one held text, gathered before the page is drawn."""
+"""Everything a reviewer reads about one held text, gathered before it is drawn."""
 
 from __future__ import annotations
 

@@ -19,7 +19,6 @@ from memory import cursors
 from memory.files import review
 from memory.files.review import BulkItem, Decision
 from memory.models import Agent, HeldFile, HeldState, SavedFilter
-
 from memory.rules import errors, scanner
 from memory.rules.actors import Actor
 from memory.rules.scanner.similarity import SAME
@@ -39,7 +38,7 @@ STATES: Final = tuple(HeldState.values)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldFilter:
-    """Which cases a list shows; empty means any. ``age`` is hour, day, week or older."""
+    """Which cases a list shows; empty is any. ``age`` is hour, day, week or older."""
 
     state: str = ""
     source: str = ""
@@ -77,7 +76,7 @@ class Standing:
     def by_state(self) -> list[tuple[str, str, int]]:
         """The states with their names and counts, waiting first."""
         return [
-            (state.value, state.label, getattr(self, state.value)) for state in HeldState
+            (one.value, str(one.label), getattr(self, one.value)) for one in HeldState
         ]
 
 

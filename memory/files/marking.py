@@ -1,8 +1,8 @@
 """Held text in pieces that a page can draw: what was found where, and what hides.
 
 The text itself is never changed. Characters nobody sees become pieces of their own with
-a name and a code point, and every finding keeps one number in the text, in the table and
-in the list of decoded payloads.
+a name and a code point, and every finding keeps one number in the text, in the table
+and in the list of decoded payloads.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from memory.rules.scanner.views import View
 
 MAX_MARKS: Final = 60
 SHOWN: Final = 40_000
+LEGEND: Final = 6
 ROW: Final = 16
 ROWS: Final = 256
 _SHORT: Final = {
@@ -106,6 +107,11 @@ class Marked:
     cut: int
 
     @property
+    def other_unseen(self) -> int:
+        """How many more kinds of unseen characters there are than a legend names."""
+        return max(0, len(self.unseen) - LEGEND)
+
+    @property
     def decoded(self) -> list[Note]:
         """For each place that hides a payload, the finding that tells most of it."""
         return payloads(self.notes)
@@ -159,7 +165,7 @@ def short_name(char: str) -> str:
     if code in _SHORT:
         return _SHORT[code]
     if 0xE0020 <= code < 0xE007F:
-        return f"TAG {chr(code - 0xE0000)}"
+        return f"TAG {chr(code - 0xE0000).replace(' ', 'sp')}"
     if 0xFE00 <= code <= 0xFE0F:
         return f"VS{code - 0xFDFF}"
     if 0xE0100 <= code <= 0xE01EF:

@@ -1,4 +1,4 @@
-"""What a workspace lets the scanner do: modes of single rules, policy per tier and source.
+"""What a workspace lets the scanner do: modes of rules, policy per tier and source.
 
 Both live in the workspace's settings and change under its lock, each change with an
 entry in the journal. Beside each rule stands how often people agreed with it.
@@ -66,7 +66,7 @@ class RuleCard:
 
 @dataclass(frozen=True, slots=True)
 class PolicyLine:
-    """What happens to held verdicts of one tier or source; empty follows the default."""
+    """What happens to held verdicts of one tier or source; empty is the default."""
 
     kind: str
     name: str

@@ -33,7 +33,6 @@ from memory.rules.entries import NewEntry, Severity
 from memory.rules.scanner import Verdict
 from memory.rules.scanner.similarity import SAME
 
-
 KNOWN_ATTACKS: Final = 2_000
 ACTIONS: Final = ("allow", "redact", "hold", "block")
 
@@ -196,8 +195,8 @@ def judge(incoming: Incoming, text: str) -> Judgement:
 def aligned(judged: Judgement, incoming: Incoming, judged_chars: int) -> Judgement:
     """Move findings from the text that was judged to the text that is kept.
 
-    An append is judged together with what stands before it; the case keeps the new part
-    alone, and every span must fit that. A finding that lies wholly before it is left out.
+    An append is judged together with what stands before it; the case keeps the new
+    part alone, and every span must fit that. A finding wholly before it is left out.
     """
     before, size = judged_chars - len(incoming.text), len(incoming.text)
     if before <= 0:

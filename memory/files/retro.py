@@ -1,9 +1,9 @@
 """The scanner over what is stored: a replay before a change, and a rescan that holds.
 
-A replay changes nothing: it says how many stored texts would be judged differently, with
-samples. A rescan takes a file's text off the disk when today's rules hold it: the last
-version that passes is put back and the found bytes wait for review. Both are bounded and
-say where they stopped.
+A replay changes nothing: it says how many stored texts would be judged differently,
+with samples. A rescan takes a file's text off the disk when today's rules hold it: the
+last version that passes is put back and the found bytes wait for review. Both are
+bounded and say where they stopped.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a person decides about a held text: release, redact, discard, block, undo.
 
-A decision names the version of the case it was made on; the second of two reviewers gets
-a conflict that says who decided. Every view, claim and decision lands in the journal.
+A decision names the version of the case it was made on; the second of two reviewers
+gets a conflict that says who decided. Every view, claim and decision is journaled.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """The tables of the ground floor: who there is, and what was written down."""
 
+from memory.models.archive import ArchivedEntry
 from memory.models.files import (
     BlockedSource,
     Clearance,
@@ -10,6 +11,7 @@ from memory.models.files import (
     MemoryFile,
     MemoryVersion,
 )
+from memory.models.jobs import JobRun, RunState
 from memory.models.journal import (
     ChainCheckpoint,
     ChainHead,
@@ -40,6 +42,7 @@ from memory.models.tenancy import (
 __all__ = [
     "Agent",
     "AgentKey",
+    "ArchivedEntry",
     "BlockedSource",
     "ChainCheckpoint",
     "ChainHead",
@@ -49,6 +52,7 @@ __all__ = [
     "HeldRecord",
     "HeldState",
     "IdempotencyRecord",
+    "JobRun",
     "JournalEntry",
     "KnownAttack",
     "Membership",
@@ -62,6 +66,7 @@ __all__ = [
     "Record",
     "RecordEntry",
     "RecordStatus",
+    "RunState",
     "SavedFilter",
     "SubjectMention",
     "User",

@@ -82,7 +82,7 @@ def writable(place: Place, whose: Owner, by: Actor) -> Place:
 
     An agent's own tiers need an agent; the crew's is written by the lead.
     """
-    if place.tier is Tier.LESSONS or (by.is_agent and not place.rule.by_tools):
+    if place.tier in tiers.WRITTEN_BY_US or (by.is_agent and not place.rule.by_tools):
         detail = f"{place.tier.value} is read-only here."
         raise errors.Forbidden(detail, code="read_only_tier")
     if not place.rule.shared and whose.agent is None:

@@ -26,6 +26,7 @@ class Tier(StrEnum):
     DAILY = "daily"
     PEERS = "peers"
     LESSONS = "lessons"
+    LEARNED = "learned"
 
 
 class WriteMode(StrEnum):
@@ -53,8 +54,14 @@ RULES: Final[dict[Tier, TierRule]] = {
     Tier.DAILY: TierRule(cap=30_000, keyed=True),
     Tier.PEERS: TierRule(cap=1_500, keyed=True),
     Tier.LESSONS: TierRule(cap=0, by_tools=False),
+    # Rules that people approved; tools read and search them, consolidation writes.
+    Tier.LEARNED: TierRule(cap=0, shared=True, keyed=True, by_tools=False),
 }
 WARN_SHARE: Final = 0.8
+# The tiers that have one file a day.
+DATED: Final = (Tier.DAILY, Tier.LEARNED)
+# These have a writer of their own: no import, no provider and no tool writes them.
+WRITTEN_BY_US: Final = (Tier.LESSONS, Tier.LEARNED)
 # The tiers without a cap still end somewhere.
 HARD_CAP: Final = 1_048_576
 
@@ -109,7 +116,7 @@ def day_key(key: str) -> str:
             return date.fromisoformat(key).isoformat()
         except ValueError:
             pass
-    message = "The key of daily is a real date, written YYYY-MM-DD."
+    message = "The key of daily and learned is a real date, written YYYY-MM-DD."
     raise _bad_key(message)
 
 
@@ -124,7 +131,7 @@ def slug_key(key: str) -> str:
 def place(tier: str, key: str | None, *, today: date) -> Place:
     """Return the canonical place for a tier and key as a caller gave them.
 
-    A missing daily key is today; a tier without keys takes none. Raises Invalid.
+    A missing date is today; a tier without keys takes none. Raises Invalid.
     """
     try:
         found = Tier(tier)
@@ -132,7 +139,7 @@ def place(tier: str, key: str | None, *, today: date) -> Place:
         allowed = ", ".join(t.value for t in Tier)
         message = f"tier is one of {allowed}."
         raise errors.Invalid(message, code="unknown_tier") from None
-    if found is Tier.DAILY:
+    if found in DATED:
         return Place(found, day_key(key) if key else today.isoformat())
     if found is Tier.PEERS:
         if not key:
@@ -155,8 +162,8 @@ def split(label: str) -> Place | None:
         return None
     key = name.removesuffix(".md")
     try:
-        if folder == Tier.DAILY.value:
-            return Place(Tier.DAILY, day_key(key))
+        if folder in DATED:
+            return Place(Tier(folder), day_key(key))
         if folder == Tier.PEERS.value:
             return Place(Tier.PEERS, slug_key(key))
     except errors.Invalid:

@@ -53,8 +53,11 @@
     if (chosen?.isConnected && event.target.value.trim()) chosen.click();
   });
 
-  document.addEventListener("htmx:afterSwap", () => {
+  document.addEventListener("htmx:afterSettle", (event) => {
+    if (event.detail.elt.id !== "review") return;
     chosen = null;
     find(".held-file.current")?.scrollIntoView({ block: "nearest" });
+    // The next text is open: keys must reach it, not the field the last reason stood in.
+    if (!find("#review [data-focus], #review [aria-invalid=true]")) find("#h-item")?.focus({ preventScroll: true });
   });
 })();

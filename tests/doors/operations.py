@@ -36,6 +36,7 @@ class Operation:
     statuses: str
     body: Callable[[World], Any] | None = None
     query: Callable[[World], str] | None = None
+    before: Callable[[World], object] | None = None
 
     def expected(self, who: str) -> int:
         """Return somebody's status."""
@@ -45,16 +46,14 @@ class Operation:
     def caller(self) -> str:
         """Return somebody for whom the operation is meant."""
         return next(
-            who
-            for who in ("operator", "ada", "owner")
-            if self.expected(who) < 300
+            who for who in ("operator", "ada", "owner") if self.expected(who) < 300
         )
 
     def url(self, world: World) -> str:
         """Return the path with the world's own things in it."""
-        path = re.sub(
-            r"{(?:path:)?(\w+)}", lambda found: PARTS[found[1]](world), self.path
-        )
+        if self.before:
+            self.before(world)
+        path = re.sub(r"{(\w+)}", lambda found: PARTS[found[1]](world), self.path)
         return path + (f"?{self.query(world)}" if self.query else "")
 
 
@@ -103,6 +102,12 @@ def _decision(world: World) -> Any:
     _held(world)
     version = world.kept["held"].version
     return {"decision": "discard", "version": version, "reason": "an attack"}
+
+
+def _decided(world: World) -> None:
+    path = f"/quarantine/{_held(world)}/decision"
+    reply = world.api("operator").post(path, _decision(world))
+    assert reply.status == 200, reply.body
 
 
 def _bulk(world: World) -> Any:
@@ -159,7 +164,7 @@ OPERATIONS: Final = (
               lambda _: {"tier": Tier.AGENT.value}),
     Operation("list_memory_files", "get", "/memory/files",
               "200 200 200 200 200 200 200 200 401 401 401"),
-    Operation("read_memory_file", "get", "/memory/files/{path:label}",
+    Operation("read_memory_file", "get", "/memory/files/{label}",
               "200 200 200 200 200 200 200 404 401 401 401", query=_whose),
     Operation("list_memory_versions", "get", "/memory/versions",
               "200 200 200 200 200 200 200 404 401 401 401", query=_which),
@@ -183,7 +188,7 @@ OPERATIONS: Final = (
               lambda world: _mine(world, query="refund")),
     Operation("provider_forget", "post", "/provider/forget",
               "200 200 403 403 200 403 403 404 401 401 401",
-              lambda world: _mine(world, data_subject_id="jan@x.example")),
+              lambda world: _mine(world, id=world.file().label)),
     Operation("provider_health", "get", "/provider/health",
               "200 200 403 403 200 403 403 404 401 401 401", query=_whose),
     # ── Quarantine ──
@@ -196,7 +201,7 @@ OPERATIONS: Final = (
     Operation("decide_quarantine_bulk", "post", "/quarantine/bulk",
               "200 200 403 403 403 403 403 200 401 401 401", _bulk),
     Operation("undo_quarantine", "post", "/quarantine/{held_id}/undo",
-              "409 409 403 403 403 403 403 404 401 401 401"),
+              "200 200 403 403 403 403 403 404 401 401 401", before=_decided),
     Operation("claim_quarantine", "post", "/quarantine/{held_id}/claim",
               "200 200 403 403 403 403 403 404 401 401 401"),
     Operation("rescan_files", "post", "/quarantine/rescan",

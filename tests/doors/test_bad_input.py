@@ -17,7 +17,9 @@ from tests.world import Reply, World
 
 GOOD = {"entry_type": "peer.escalation", "summary": "fine"}
 MARK = "cmk_SECRETSECRETSECRET"
-WRITES = [op for op in OPERATIONS if op.method == "post"]
+WRITES = [op for op in OPERATIONS if op.body]
+# Whose arguments a model sends: what it gets wrong is an answer, not a problem.
+STRICT = [op for op in WRITES if op.id != "call_memory_tool"]
 
 
 def counts() -> tuple[int, int, int, tuple[int, ...]]:
@@ -175,7 +177,6 @@ RAW: list[tuple[bytes | str, int, str]] = [
     ("[" * 100_000, 422, "too_deep"),
     ("[]", 422, "invalid"),
     ("7", 422, "invalid"),
-    ("null", 422, "invalid"),
     ('"text"', 422, "invalid"),
 ]
 
@@ -266,7 +267,8 @@ def test_a_bad_query(world: World, query: dict[str, str], code: str | None) -> N
 def test_every_operation_refuses_a_parameter_it_does_not_know(
     world: World, operation: Operation
 ) -> None:
-    url = operation.url(world) + "?surprise=SECRET"
+    url = operation.url(world)
+    url += "&surprise=SECRET" if "?" in url else "?surprise=SECRET"
     before = counts()
     body = operation.body(world) if operation.body else None
     who = operation.caller
@@ -276,7 +278,7 @@ def test_every_operation_refuses_a_parameter_it_does_not_know(
     assert before[3] <= rows[3]
 
 
-@pytest.mark.parametrize("operation", WRITES, ids=lambda op: op.id)
+@pytest.mark.parametrize("operation", STRICT, ids=lambda op: op.id)
 def test_every_operation_refuses_a_field_it_does_not_know(
     world: World, operation: Operation
 ) -> None:

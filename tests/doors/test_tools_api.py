@@ -47,10 +47,11 @@ def test_t02_schemas_carry_the_enumerations(world: World) -> None:
         "memory.append_daily",
     ]
     read = tools["memory.read"]["input_schema"]["properties"]["tier"]["enum"]
-    assert read == ["AGENT", "CREW", "PERSONA", "pins", "daily", "peers", "lessons"]
+    own = ["AGENT", "CREW", "PERSONA", "pins", "daily", "peers"]
+    assert read == [*own, "lessons", "learned"]
     write = tools["memory.write"]["input_schema"]["properties"]
     assert write["mode"]["enum"] == ["replace", "append"]
-    assert "lessons" not in write["tier"]["enum"]
+    assert not {"lessons", "learned"} & set(write["tier"]["enum"])
 
 
 def test_t03_read_present_absent_and_wrong(world: World) -> None:

@@ -114,10 +114,12 @@ def test_the_thread_writes_by_itself(
 def test_marks_from_many_threads_are_all_there() -> None:
     fresh = Marks()
     fresh._thread = threading.main_thread()
-    workers = [
-        threading.Thread(target=lambda: [fresh.add(["a", "b"]) for _ in range(200)])
-        for _ in range(4)
-    ]
+
+    def work() -> None:
+        for _ in range(200):
+            fresh.add(["a", "b"])
+
+    workers = [threading.Thread(target=work) for _ in range(4)]
     for worker in workers:
         worker.start()
     for worker in workers:

@@ -315,7 +315,7 @@ def test_the_model_that_comes_along_knows_meaning(world: World, minilm: Any) -> 
 def test_the_walk_brings_neighbours_and_never_leaves_the_reach(world: World) -> None:
     world.indexed("alpha beta gamma delta epsilon", by="lena")
     mine = world.indexed("alpha beta gamma delta epsilon zeta", by="ada")
-    depth = {"walk_depth": 1, "mode": Mode.SPARSE, "k": 1}
+    depth: dict[str, Any] = {"walk_depth": 1, "mode": Mode.SPARSE, "k": 1}
     shared = ask(world, "zeta", who="lena", **depth)
     assert [hit.entry.agent_id for hit in shared.hits] == [
         world.agents["ada"].id,

@@ -24,7 +24,8 @@ def test_lines_in_lines_out(tmp_path: Path) -> None:
     rows = [{"id": "a", "text": POISON}, {"id": 7, "text": "A quiet day."}]
     file = tmp_path / "in.jsonl"
     file.write_text("\n".join(json.dumps(row) for row in rows) + "\n\n")
-    told = [json.loads(line) for line in run(str(file), "--jsonl", "--json").splitlines()]
+    printed = run(str(file), "--jsonl", "--json").splitlines()
+    told = [json.loads(line) for line in printed]
     assert [one["id"] for one in told] == ["a", 7]
     assert [one["verdict"] for one in told] == ["held", "clean"]
     assert set(told[0]) == {"id", "verdict", "score", "findings"}

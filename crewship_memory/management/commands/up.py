@@ -67,7 +67,7 @@ def leave() -> None:
     model apart under the threads that use it. Nothing is lost: what was acknowledged is
     committed, and what was cut off is swept again.
     """
-    marks.flush()
+    marks.drain()
     connections.close_all()
     logging.shutdown()
     sys.stdout.flush()

@@ -22,10 +22,11 @@ _MARKERS = (
     "the and you your all any for with this that from previous instructions ignore "
     "forget disregard password system prompt reveal send tell print user always never "
     "rules message secret assistant please every remember email forward files above "
-    "before instead reply write show not into must are have will what give now new list "
+    "before instead reply write show not into must are have will what give now new "
+    "list "
     "everything anything rule directive guidelines bank account invoice customer admin "
     "user users answer text word words secrets key delete run other only without about "
-    "when whenever each been was has our they who how can they their first repeat".split()
+    "when whenever each been was has our they who how can their first repeat".split()
 )
 _WORD = re.compile(r"[a-z]{1,255}")
 _MIN_MARKERS, _MIN_SHARE = 2, 0.12
@@ -104,8 +105,8 @@ def _substitution(view: View, words: list[str]) -> Iterator[View]:
             pieces.append((said, start, end))
             pieces.append(("\n\n", end, end))
             if cipher == "reversed":
-                words = " ".join(word[::-1] for word in view.text[start:end].split())
-                pieces += [(words, start, end), ("\n\n", end, end)]
+                flipped = " ".join(word[::-1] for word in view.text[start:end].split())
+                pieces += [(flipped, start, end), ("\n\n", end, end)]
         kind = {"shift13": "rot13", "reversed": "reversed"}.get(cipher, "cipher")
         if pieces:
             yield view.derive(pieces, kind=kind)

@@ -43,7 +43,7 @@ def survey(text: str) -> Ground:
     """Find quotations; none count in JSON or when one covers the whole text."""
     fences = _spans(_FENCE, text) if "```" in text else ()
     if _JSON_KEY.search(text) and text.lstrip()[:1] in ("{", "["):
-        return Ground(text, False, (), ())
+        return Ground(text, is_about_attacks=False, quotes=(), fences=())
     quotes = tuple(
         span for span in _spans(_QUOTES, text) if not _is_json_value(text, span)
     )

@@ -51,7 +51,8 @@ _MORSE_TABLE = dict(
     zip(
         ".- -... -.-. -.. . ..-. --. .... .. .--- -.- .-.. -- -. --- .--. --.- .-. ... "
         "- ..- ...- .-- -..- -.-- --.. .---- ..--- ...-- ....- ..... -.... --... ---.. "
-        "----. ----- .-.-.- --..-- ..--.. .--.-. -....- ..--.- ---... .----. -..-.".split(),
+        "----. ----- .-.-.- --..-- ..--.. .--.-. "
+        "-....- ..--.- ---... .----. -..-.".split(),
         "abcdefghijklmnopqrstuvwxyz1234567890.,?@-_:'/",
         strict=True,
     )
@@ -108,10 +109,12 @@ def _inline(
 
 
 def _utf8(values: bytes) -> str:
+    if b"\0" in values[:4]:
+        return _utf16(values)
     try:
         return values.decode("utf-8")
     except UnicodeDecodeError:
-        return _utf16(values)
+        return ""
 
 
 def _utf16(values: bytes) -> str:
@@ -129,10 +132,7 @@ def _from_base64(run: str) -> str:
     body = re.sub(r"\s", "", run).rstrip("=").replace("-", "+").replace("_", "/")
     if len(body) % 4 == 1:
         body = body[:-1]
-    try:
-        return _utf8(base64.b64decode(body + "=" * (-len(body) % 4), validate=True))
-    except (binascii.Error, ValueError):
-        return ""
+    return _utf8(base64.b64decode(body + "=" * (-len(body) % 4)))
 
 
 def _from_base32(run: str) -> str:
@@ -215,5 +215,5 @@ def _marked(view: View) -> Iterator[View]:
 
 
 def is_prose(text: str) -> bool:
-    """Does a decoded text read as sentences, not as data?"""
+    """Say whether a decoded text reads as sentences, not as data."""
     return len(text.split()) >= 3 and segment.readability(text) >= _MIN_READABLE

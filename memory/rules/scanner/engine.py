@@ -13,9 +13,9 @@ from memory.rules.scanner import (
     registry,
     scoring,
     secrets,
-    similarity,
 )
 from memory.rules.scanner.model import Finding, Hit, Mode, Verdict
+from memory.rules.scanner.similarity import SAME, signature, similarity
 from memory.rules.scanner.views import View
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _NO_MODES: Mapping[str, str] = MappingProxyType({})
 _DECODED_BONUS, _SHOWN, _MAX_FINDINGS = 0.5, 400, 200
-_SHORT, _HEAD_SHARE = 400, 0.4
+_SHORT, _HEAD_SHARE, _WORTH_HIDING = 400, 0.4, 0.6
 
 
 def scan(
@@ -62,9 +62,9 @@ def _risk(text: str, points: float) -> float:
 def _recognised(text: str, known: Collection[str]) -> list[Hit]:
     if not known:
         return []
-    own = similarity.signature(text)
-    best = max(similarity.similarity(own, one) for one in known)
-    if best < similarity.SAME:
+    own = signature(text)
+    best = max(similarity(own, one) for one in known)
+    if best < SAME:
         return []
     return [Hit(registry.rule("override.known_attack"), 0, len(text))]
 
@@ -116,7 +116,7 @@ def _finding(hit: Hit, modes: Mapping[str, str]) -> scoring.Scored:
     rule = hit.rule
     weight = rule.weight
     is_hidden = hit.decoded is not None and not rule.id.startswith("hidden_text.")
-    if is_hidden:
+    if is_hidden and weight >= _WORTH_HIDING:
         weight += (1.0 - weight) * _DECODED_BONUS
     finding = Finding(
         rule.id,

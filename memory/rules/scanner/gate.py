@@ -1,4 +1,4 @@
-"""The cheap question before the dear one: could any rule match this sentence?
+"""The cheap question before the dear one: whether any rule could match a sentence.
 
 Every concept and every literal a rule needs is one bit. A word's bits are looked up
 once and remembered, so that ordinary text costs one look-up a word.

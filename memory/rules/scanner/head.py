@@ -6,6 +6,7 @@ right too seldom for that. Its weights are one byte each, see NOTICE for their o
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import re
@@ -33,7 +34,7 @@ def features(text: str) -> set[int]:
     """The hashed groups of a text: words, pairs of words, and letters in fours."""
     words = _WORD.findall(text[:WINDOW].lower())
     groups = {f"w {word}" for word in words}
-    groups |= {f"p {a} {b}" for a, b in zip(words, words[1:], strict=False)}
+    groups |= {f"p {a} {b}" for a, b in itertools.pairwise(words)}
     spaced = " ".join(words)
     groups |= {spaced[i : i + _GRAM] for i in range(len(spaced) - _GRAM + 1)}
     return {zlib.crc32(group.encode()) & (SIZE - 1) for group in groups}

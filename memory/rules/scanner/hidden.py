@@ -87,8 +87,7 @@ def channels(text: str) -> tuple[list[Hit], list[View]]:
         if said:
             piece = (said, channel.start, channel.end)
             views.append(View(text).derive([piece], kind=channel.kind))
-    spread = normalise.spread(text)
-    return hits, [*views, spread] if spread else views
+    return hits, [*views, normalise.spread(text)]
 
 
 def lookalikes(view: View) -> tuple[list[Hit], View | None]:
@@ -134,7 +133,7 @@ def expand(original: View, folded: View) -> Iterator[View]:
 
 
 def judge(view: View, pieces: list[tuple[int, int, str]]) -> list[Hit]:
-    """Hits for a decoded view: does it read as prose, does it give orders?"""
+    """Return hits for a decoded view that reads as prose or gives orders."""
     if view.kind in SILENT or view.kind == "glued" or not pieces:
         return []
     said = "\n".join(text for _, _, text in pieces)

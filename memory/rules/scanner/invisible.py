@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ZERO_WIDTH = "\u200b\u200c\u200d\u2060\ufeff\u180e\u2061\u2062\u2063\u2064\u034f"
 FILLERS = "\u115f\u1160\u3164\uffa0"
@@ -39,33 +42,42 @@ class Channel(NamedTuple):
 
 
 def has_any(text: str) -> bool:
-    """Is there an invisible character at all?"""
+    """Say whether there is an invisible character at all."""
     return not text.isascii() and ANY.search(text) is not None
 
 
 def channels(text: str) -> list[Channel]:
-    """Hidden channels in the text, innocent uses left out."""
+    """Return hidden channels in the text, innocent uses left out."""
+    return [*_tags(text), *_runs(text), *_in_words(text), *_overrides(text)]
+
+
+def _tags(text: str) -> Iterator[Channel]:
     flags = {match.start() + 1 for match in _FLAG.finditer(text)}
-    found = []
     for match in _TAG_RUN.finditer(text):
         if match.start() not in flags and len(match.group()) >= _MIN_TAGS:
-            found.append(_channel("tag_characters", match, _untag(match.group())))
+            yield _channel("tag_characters", match, _untag(match.group()))
+
+
+def _runs(text: str) -> Iterator[Channel]:
     for match in _SELECTOR_RUN.finditer(text):
         if len(match.group()) > _MIN_TAGS:
             said = _unselect(match.group())
-            found.append(_channel("variation_selectors", match, said))
+            yield _channel("variation_selectors", match, said)
     for match in _ZERO_RUN.finditer(text):
         if len(match.group()) >= _MIN_RUN:
-            found.append(_channel("zero_width", match, _bits(match.group())))
-    inside = list(_IN_WORD.finditer(text))
+            yield _channel("zero_width", match, _bits(match.group()))
+
+
+def _in_words(text: str) -> Iterator[Channel]:
+    inside = [match.span() for match in _IN_WORD.finditer(text)]
     if len(inside) >= _MIN_IN_WORD:
-        span = inside[0].start(), inside[-1].end()
-        found.append(Channel("zero_width", *span, ""))
+        yield Channel("zero_width", inside[0][0], inside[-1][1], "")
+
+
+def _overrides(text: str) -> Iterator[Channel]:
     for match in _OVERRIDE.finditer(text):
         if re.search("[A-Za-z]{3}", match.group()):
-            said = match.group()[:0:-1]
-            found.append(_channel("bidi_override", match, said))
-    return found
+            yield _channel("bidi_override", match, match.group()[:0:-1])
 
 
 def _channel(kind: str, match: re.Match[str], decoded: str) -> Channel:

@@ -20,7 +20,7 @@ UNKNOWN = "."
 # Nouns keep their concept at the end of a phrase: "new instructions" are instructions.
 _INHERITED = frozenset({"INSTR", "TASK", "RULE", "SECRET", "ACCOUNT", "USER"})
 # What a phrase opens with stays true of it: "never delete" is a prohibition.
-_LEADING = frozenset({"YOUR", "YOU", "NEG"})
+_LEADING = frozenset({"YOUR", "YOU", "NEG", "ALL"})
 _TOKENS = {
     "@mail": {"MAIL"},
     "@url": {"URL"},
@@ -95,6 +95,7 @@ _BENT = (
     "reveal",
     "system prompt",
 )
+_PREFIX = re.compile(r"(\^?(?:~\d+)?)(.+)")
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 _ELISION = re.compile(r"(?:l|d|qu|dell|all|nell|dall|sull|un|c|n|s|j|m|t)'(?=\w)")
 _MIN_PREFIX = 2
@@ -283,15 +284,13 @@ def bits_of(mask: int) -> list[int]:
     return [1 << place for place in range(mask.bit_length()) if mask >> place & 1]
 
 
-def needed(pattern: str) -> tuple[tuple[int, ...], ...]:
-    """Per alternative, the concepts it cannot match without, the rarest first."""
-    bare = re.sub(r"\([^()]*\)", "", pattern)
-    found = []
-    for alternative in re.split(r"\|(?![A-Z|]*>)", bare):
-        groups = [group.split("|") for group in re.findall(r"<([A-Z|]+)>", alternative)]
-        groups.sort(key=_commonness)
-        found.append(tuple(sum(map(LEXICON.bits.get, g)) for g in groups))  # type: ignore[arg-type]
-    return tuple(found)
+def needed(phrase: str) -> tuple[int, ...]:
+    """The concepts a phrase cannot match without, the rarest first."""
+    bare = re.sub(r"\([^()]*\)", "", phrase)
+    groups = [group.split("|") for group in re.findall(r"<([A-Z|]+)>", bare)]
+    groups.sort(key=_commonness)
+    bits = LEXICON.bits
+    return tuple(sum(bits[name] for name in group) for group in groups)
 
 
 def _commonness(group: list[str]) -> int:
@@ -302,12 +301,16 @@ def _commonness(group: list[str]) -> int:
 
 
 def compile_pattern(pattern: str) -> re.Pattern[str]:
-    """Compile `<A|B> ~3 <C>`: classes of concepts and bounded gaps of words."""
+    """Compile `<A|B> ~3 <C>`: classes of concepts and bounded gaps of words.
+
+    Group 1 is the hit itself, without the words allowed before it by `^ ~3`.
+    """
 
     def expand(match: re.Match[str]) -> str:
         names = match.group(1).split("|")
         return "[" + re.escape("".join(LEXICON.classes[name] for name in names)) + "]"
 
     spaced = re.sub(r"\s+", "", pattern)
-    gaps = re.sub(r"~(\d+)", r".{0,\1}?", spaced)
+    prefix, body = _PREFIX.fullmatch(spaced).groups()  # type: ignore[union-attr]
+    gaps = re.sub(r"~(\d+)", r".{0,\1}?", f"{prefix}({body})")
     return re.compile(re.sub(r"<([A-Z|]+)>", expand, gaps))

@@ -11,7 +11,6 @@ from memory.rules.scanner.model import Family, Hit, Rule
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from memory.rules.scanner.sentences import Sentence
     from memory.rules.scanner.views import View
 
 _NEGATION_REACH, _REPORT_REACH, _MAX_HITS = 6, 8, 120
@@ -39,30 +38,10 @@ class _Expression(NamedTuple):
     patterns: tuple[tuple[re.Pattern[str], bool], ...]
 
 
-def _top_level(pattern: str) -> list[str]:
-    """Alternatives of an expression, split where no bracket is open."""
-    parts, depth, start, index, in_class = [], 0, 0, 0, False
-    while index < len(pattern):
-        char = pattern[index]
-        if char == "\\":
-            index += 1
-        elif in_class:
-            in_class = char != "]"
-        elif char == "[":
-            in_class = True
-        elif char in "()":
-            depth += 1 if char == "(" else -1
-        elif char == "|" and depth == 0:
-            parts.append(pattern[start:index])
-            start = index + 1
-        index += 1
-    return [*parts, pattern[start:]]
-
-
 def _expression(rule: Rule) -> _Expression:
     """A leading word boundary is checked by hand: it would cost the fast start."""
     patterns = []
-    for part in _top_level(rule.pattern):
+    for part in rule.expressions:
         bounded = part.startswith(r"\b")
         body = part[2:] if bounded else part
         patterns.append((re.compile(body, re.MULTILINE), bounded))
@@ -73,10 +52,11 @@ def _index() -> dict[int, tuple[_Alternative, ...]]:
     """Concept bit → the alternatives that need it most, by their rarest concept."""
     table: dict[int, list[_Alternative]] = {}
     for rule in registry.RULES:
-        if not rule.anchor:
+        if not rule.phrases:
             continue
-        phrase = _Phrase(rule, lexicon.compile_pattern(rule.pattern))
-        for masks in lexicon.needed(rule.pattern):
+        for pattern in rule.phrases:
+            phrase = _Phrase(rule, lexicon.compile_pattern(pattern))
+            masks = lexicon.needed(pattern)
             for bit in lexicon.bits_of(masks[0]):
                 table.setdefault(bit, []).append(_Alternative(phrase, masks[1:]))
     return {bit: tuple(rows) for bit, rows in table.items()}
@@ -87,7 +67,7 @@ _KEYS = sum(_PHRASES)
 _EXPRESSIONS = tuple(
     _expression(rule)
     for rule in registry.RULES
-    if rule.pattern and not rule.anchor and rule.family is not Family.SECRETS
+    if rule.expressions and rule.family is not Family.SECRETS
 )
 _NEG = re.compile(f"[{re.escape(lexicon.LEXICON.classes['NEG'])}]")
 _REPORTED = frozenset(lexicon.LEXICON.classes["IMPERSON"])
@@ -106,20 +86,22 @@ def find(view: View, off: frozenset[str]) -> list[Hit]:
         counts[hit.rule.id] = counts.get(hit.rule.id, 0) + 1
         if counts[hit.rule.id] <= _MAX_HITS:
             kept.append(hit)
-    # A flood of hits is no mention; it gets no discount, so it cannot hide one.
-    return [
-        hit
-        if counts[hit.rule.id] > _MAX_HITS or not hit.rule.quotable
-        else hit.scaled(
-            context.weigh(ground, hit.start, hit.end, is_phrase=bool(hit.rule.anchor))
-        )
-        for hit in kept
-    ]
+    return [_weighed(hit, ground, counts[hit.rule.id]) for hit in kept]
+
+
+def _weighed(hit: Hit, ground: context.Ground, count: int) -> Hit:
+    # A flood of hits is no mention; it gets no discount, so it cannot hide an order.
+    if count > _MAX_HITS:
+        return Hit(hit.rule, hit.start, hit.end)
+    if not hit.rule.quotable:
+        return hit
+    is_phrase = bool(hit.rule.phrases)
+    return hit.scaled(context.weigh(ground, hit.start, hit.end, is_phrase=is_phrase))
 
 
 def _possible(mask: int) -> list[_Phrase]:
     """Rules of which at least one alternative has all its concepts."""
-    found: dict[str, _Phrase] = {}
+    found: dict[re.Pattern[str], _Phrase] = {}
     keys = mask & _KEYS
     while keys:
         bit = keys & -keys
@@ -129,7 +111,7 @@ def _possible(mask: int) -> list[_Phrase]:
                 if not one & mask:
                     break
             else:
-                found[phrase.rule.id] = phrase
+                found[phrase.pattern] = phrase
     return list(found.values())
 
 
@@ -190,8 +172,9 @@ def _in_sentence(offset: int, part: str, phrases: Iterable[_Phrase]) -> Iterator
     for phrase in phrases:
         for match in phrase.pattern.finditer(encoded.chars):
             places = places or sentences.places(part, encoded)
-            start, end = places[match.start()][0], places[match.end() - 1][1]
-            factor = _sentence_factor(phrase.rule, encoded.chars, match.start())
+            first, last = match.span(1)
+            start, end = places[first][0], places[last - 1][1]
+            factor = _sentence_factor(phrase.rule, encoded.chars, first)
             yield Hit(phrase.rule, offset + start, offset + end, factor)
 
 

@@ -74,12 +74,12 @@ class Verdict:
 
     @property
     def is_held(self) -> bool:
-        """Does the text wait for a person?"""
+        """Say whether the text waits for a person."""
         return self.verdict == Level.HELD
 
     @property
     def is_blocked(self) -> bool:
-        """Did a rule that the workspace set to *block* fire?"""
+        """Say whether a rule that the workspace set to *block* fired."""
         return self.is_held and any(one.mode == Mode.BLOCK for one in self.findings)
 
 
@@ -87,9 +87,9 @@ class Verdict:
 class Rule:
     """A rule that can explain itself, with one text that fires and one that does not.
 
-    `pattern` is either a concept pattern (`anchor` names its rarest concept), a
-    regular expression over the lower-cased text (one literal of `needs` and one of
-    `also` must occur before it is tried), or empty when code decides.
+    `phrases` are patterns over concepts. `expressions` are regular expressions over
+    the folded text; one literal of `needs` and one of `also` must be near before they
+    are tried. A rule with neither is decided by code.
     """
 
     id: str
@@ -99,8 +99,8 @@ class Rule:
     why: str
     fires: str
     quiet: str
-    pattern: str = ""
-    anchor: str = ""
+    phrases: tuple[str, ...] = ()
+    expressions: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
     negatable: bool = True

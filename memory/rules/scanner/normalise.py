@@ -146,9 +146,9 @@ def normalise(view: View) -> View:
     text = view.text
     if text.isascii():
         return replace(view, text=text.lower())
-    table = {char: fold_char(char) for char in set(text)}
+    table: dict[str, str] = {char: fold_char(char) for char in set(text)}
     if all(len(folded) == 1 for folded in table.values()):
-        folded = text.translate(str.maketrans(table))
+        folded = text.translate({ord(char): plain for char, plain in table.items()})
         return replace(view, text=folded)
     odd = "".join(char for char, folded in table.items() if len(folded) != 1)
     pieces: list[tuple[str, int, int]] = []
@@ -199,10 +199,8 @@ def _unmasked(word: str) -> str:
     return plain if mixed or whole else ""
 
 
-def spread(text: str) -> View | None:
+def spread(text: str) -> View:
     """Invisible characters read as spaces, for words glued by them."""
-    if not invisible.has_any(text):
-        return None
     pieces: list[tuple[str, int, int]] = []
     position = 0
     for match in invisible.RUN.finditer(text):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -55,17 +56,13 @@ def segments(text: str, findings: Sequence[Finding]) -> list[Segment]:
         cuts |= {min(finding.start, len(text)), min(finding.end, len(text))}
     places = sorted(cuts)
     return [
-        _segment(text, start, end, findings, start in unseen)
-        for start, end in zip(places, places[1:], strict=False)
+        _segment(text, start, end, findings, is_unseen=start in unseen)
+        for start, end in itertools.pairwise(places)
     ]
 
 
 def _segment(
-    text: str,
-    start: int,
-    end: int,
-    findings: Sequence[Finding],
-    is_unseen: bool,  # noqa: FBT001 - one private caller
+    text: str, start: int, end: int, findings: Sequence[Finding], *, is_unseen: bool
 ) -> Segment:
     numbers = tuple(
         number
@@ -119,6 +116,11 @@ def redact(text: str, parts: Iterable[Span]) -> str:
         out.append(f"[redacted: {', '.join(families)}]")
         position = end
     return "".join((*out, text[position:]))
+
+
+def redact_findings(text: str, findings: Iterable[Finding]) -> str:
+    """Replace every finding by a mark that names its family."""
+    return redact(text, spans(findings))
 
 
 def _merged(parts: Iterable[Span], size: int) -> list[tuple[int, int, list[str]]]:

@@ -43,9 +43,13 @@ RULES = (
         "Contains a private key.",
         _PEM,
         "-----BEGIN PUBLIC KEY-----",
-        r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,2}PRIVATE KEY(?: BLOCK)?-----"
-        r"(?:\s|\\n){1,4}(?:[\w-]{1,30}: [^\n]{0,80}\s{1,2}){0,4}"
-        r"[A-Za-z0-9+/=]{40,}",
+        expressions=(
+            (
+                r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,2}PRIVATE KEY(?: BLOCK)?-----"
+                r"(?:\s|\\n){1,4}(?:[\w-]{1,30}: [^\n]{0,80}\s{1,2}){0,4}"
+                r"[A-Za-z0-9+/=]{40,400}"
+            ),
+        ),
         needs=("PRIVATE KEY",),
     ),
     Rule(
@@ -56,8 +60,8 @@ RULES = (
         "Contains an access token whose checksum is right.",
         "ghp_" + "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0" + "3LmEn5",
         "ghp_" + "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0" + "zzzzzz",
-        r"\b(?:gh[pousr]|npm)_[A-Za-z0-9]{36}\b",
-        needs=("gh", "npm_"),
+        expressions=(r"\b(?:gh[pousr]|npm)_[A-Za-z0-9]{36}\b",),
+        needs=("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "npm_"),
     ),
     Rule(
         "secrets.cloud_key",
@@ -67,8 +71,13 @@ RULES = (
         "Contains a cloud provider's key.",
         "AKIA" + "Q4J7T2WZ5XN3B6VD",
         "AKIAIOSFODNN7EXAMPLE",
-        r"\b(?:AKIA|ASIA)[A-Z2-7]{16}\b|\bAIza[A-Za-z0-9_-]{35}\b"
-        r"|\bAccountKey=[A-Za-z0-9+/]{86}==|\"private_key_id\": ?\"[0-9a-f]{40}\"",
+        expressions=(
+            (
+                r"\b(?:AKIA|ASIA)[A-Z2-7]{16}\b|\bAIza[A-Za-z0-9_-]{35}\b"
+                r"|\bAccountKey=[A-Za-z0-9+/]{86}=="
+                r"|\"private_key_id\": ?\"[0-9a-f]{40}\""
+            ),
+        ),
         needs=("AKIA", "ASIA", "AIza", "AccountKey", "private_key_id"),
     ),
     Rule(
@@ -79,13 +88,18 @@ RULES = (
         "Contains a service's access token.",
         "xoxb-" + "2104857391-4820193847561-Kd83jfLq0PzXv7NbTyRw2MaE",
         "xoxb-your-token-here",
-        r"\bxox[abpres]-[0-9]{8,14}-[0-9A-Za-z-]{20,80}\b|\b[sr]k_live_[0-9A-Za-z]{20,99}"
-        r"|\bsk-ant-(?:api|admin)\d\d-[\w-]{80,110}|\bsk-(?:proj|svcacct)-[\w-]{40,180}"
-        r"|\bsk-[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}\b|\bglpat-[\w-]{20}\b"
-        r"|\bSG\.[\w-]{22}\.[\w-]{43}\b|\bhf_[A-Za-z]{34}\b|\bdop_v1_[0-9a-f]{64}\b"
-        r"|\bpypi-AgEIcHlwaS5vcmc[\w-]{50,200}|\bgithub_pat_[A-Za-z0-9]{22}_\w{59}\b"
-        r"|\bcmk_[A-Za-z0-9_-]{30,80}\b|\bxai-[A-Za-z0-9]{70,90}\b|\bgsk_[A-Za-z0-9]{52}\b"
-        r"|\bhttps://hooks\.slack\.com/services/T\w{8,12}/B\w{8,12}/\w{20,28}",
+        expressions=(
+            (
+                r"\bxox[abpres]-[0-9]{8,14}-[0-9A-Za-z-]{20,80}\b"
+                r"|\b[sr]k_live_[0-9A-Za-z]{20,99}"
+                r"|\bsk-ant-(?:api|admin)\d\d-[\w-]{80,110}|\bsk-(?:proj|svcacct)-[\w-]{40,180}"
+                r"|\bsk-[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}\b|\bglpat-[\w-]{20}\b"
+                r"|\bSG\.[\w-]{22}\.[\w-]{43}\b|\bhf_[A-Za-z]{34}\b|\bdop_v1_[0-9a-f]{64}\b"
+                r"|\bpypi-AgEIcHlwaS5vcmc[\w-]{50,200}|\bgithub_pat_[A-Za-z0-9]{22}_\w{59}\b"
+                r"|\bcmk_[A-Za-z0-9_-]{30,80}\b|\bxai-[A-Za-z0-9]{70,90}\b|\bgsk_[A-Za-z0-9]{52}\b"
+                r"|\bhttps://hooks\.slack\.com/services/T\w{8,12}/B\w{8,12}/\w{20,28}"
+            ),
+        ),
         needs=(
             "xox",
             "k_live_",
@@ -110,9 +124,13 @@ RULES = (
         "Contains a connection string with a password.",
         "postgres://app:" + "vT9-kq2Lr7Wz@db7.acme-prod.net:5432/app",
         "postgres://user:password@localhost:5432/app",
-        r"\b(?:postgres(?:ql)?|mysql|mariadb|mongodb(?:\+srv)?|redis|rediss|amqps?|ftp|"
-        r"sftp|smtps?|mssql|clickhouse)(?:\+[a-z0-9]{1,12})?://"
-        r"[^\s:/@\"'<>]{1,64}:([^\s:/@\"'<>]{4,128})@([\w.-]{3,128})",
+        expressions=(
+            (
+                r"\b(?:postgres(?:ql)?|mysql|mariadb|mongodb(?:\+srv)?|redis|rediss|amqps?|ftp|"
+                r"sftp|smtps?|mssql|clickhouse)(?:\+[a-z0-9]{1,12})?://"
+                r"[^\s:/@\"'<>]{1,64}:([^\s:/@\"'<>]{4,128})@([\w.-]{3,128})"
+            ),
+        ),
         needs=("://",),
     ),
     Rule(
@@ -124,11 +142,11 @@ RULES = (
         "eyJ" + "hbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJ" + "zdWIiOiJrNzMxIn0."
         "dBjftJeZ4CVPmB92K27uhbUJU1p1rwW1gFWFOEjXk",
         "eyJhbGciOiJIUzI1NiJ9",
-        r"\beyJ[\w-]{8,400}\.eyJ[\w-]{8,2000}\.[\w-]{20,600}",
+        expressions=(r"\beyJ[\w-]{8,400}\.eyJ[\w-]{8,2000}\.[\w-]{20,600}",),
         needs=("eyJ",),
     ),
 )
-_COMPILED = tuple((rule, re.compile(rule.pattern)) for rule in RULES)
+_COMPILED = tuple((rule, re.compile("|".join(rule.expressions))) for rule in RULES)
 _LOCAL = re.compile(
     r"^(?:localhost|127\.|0\.0\.0\.0|::1|db$|postgres$|redis$|mysql$|mongo$|rabbitmq$|"
     r"host$|hostname$|server$|database$)|example|\.test$|\.local$|\.invalid$"
@@ -136,7 +154,7 @@ _LOCAL = re.compile(
 
 
 def find(view: View) -> Iterator[Hit]:
-    """Secrets in a view that still has its upper and lower case."""
+    """Yield secrets in a view that still has its upper and lower case."""
     text = view.text
     for rule, pattern in _COMPILED:
         if not any(need in text for need in rule.needs):

@@ -35,7 +35,7 @@ _UNKNOWN_COST, _WORD_COST = 3.0, 1.0
 
 
 def is_known(word: str) -> bool:
-    """Is this an ordinary word, one that rules know, or a plain plural of one?"""
+    """Say whether this is an ordinary word or one that rules know."""
     return word in KNOWN
 
 

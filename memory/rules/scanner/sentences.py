@@ -55,7 +55,7 @@ class Encoded(NamedTuple):
 
 
 def has_cjk(text: str) -> bool:
-    """Does the text use a script without spaces between words?"""
+    """Say whether the text uses a script without spaces between words."""
     return not text.isascii() and _HAS_CJK.search(text) is not None
 
 

@@ -29,9 +29,10 @@ def policy(world: World, **parts: dict[str, str]) -> None:
     world.acme.save(update_fields=["settings"])
 
 
-def test_a_hundred_held_texts_leak_nowhere(world: World) -> None:
+def poison(world: World, count: int) -> list[str]:
+    """Let a hundred writes through the tool be held; return the word in each."""
     ada, marks = world.actor("ada"), []
-    for number in range(100):
+    for number in range(count):
         mark = f"zanzibar{number:03d}x"
         marks.append(mark)
         tier = ("AGENT", "pins", "daily", "peers")[number % 4]
@@ -42,25 +43,36 @@ def test_a_hundred_held_texts_leak_nowhere(world: World) -> None:
         assert answer.error is not None
         assert answer.error["code"] == "held"
         assert mark not in answer.content + json.dumps(answer.metadata)
+    return marks
+
+
+def test_a_hundred_held_texts_leak_through_no_file(world: World) -> None:
+    marks, ada = poison(world, 100), world.actor("ada")
     assert HeldFile.objects.count() == 100
     owner = kit.owner(world)
     for tier in ("AGENT", "pins", "daily"):
         read = tools.call("memory.read", {"tier": tier}, by=ada)
         assert "zanzibar" not in read.content
         assert read.metadata.get("held") is True
-    for mark in marks[::10]:
+    for mark in marks[::5]:
         found = reading.search(owner, mark, by=ada)
         assert found.hits == []
         assert "AGENT.md" in found.quarantined
+        asked = tools.call("memory.search", {"q": mark}, by=ada).metadata
+        assert asked["hits"] == []
     assert reading.files(owner, by=ada) == []
     assert not MemoryVersion.objects.exists()
+
+
+def test_a_hundred_held_texts_leak_through_no_entry(world: World) -> None:
+    marks, api = poison(world, 100), world.api("ada")
     entries = JournalEntry.objects.filter(workspace=world.acme)
-    told_text = " ".join(f"{e.summary} {json.dumps(e.payload)}" for e in entries)
-    assert "zanzibar" not in told_text
-    answer_text = world.api("ada").get("/journal", {"q": marks[0]})
-    assert answer_text.data["entries"] == []
-    recalled = world.api("ada").post("/episodic/recall", {"query": marks[0]})
-    assert b"zanzibar" not in recalled.body.replace(marks[0].encode(), b"", 1)
+    told = " ".join(f"{e.summary} {json.dumps([e.payload, e.refs])}" for e in entries)
+    assert "zanzibar" not in told
+    for mark in marks[::10]:
+        assert api.get("/journal", {"q": mark}).data["entries"] == []
+        recalled = api.post("/episodic/recall", {"query": mark, "mode": "sparse"}).data
+        assert recalled["hits"] == []
 
 
 def test_the_caller_is_told_which_case_it_is(world: World) -> None:
@@ -158,7 +170,7 @@ def test_a_policy_may_redact(world: World) -> None:
 
 def test_a_rule_set_to_block_refuses(world: World) -> None:
     case_rules = {f.rule for f in scanner.scan(kit.POISON).findings}
-    policy(world, rules={rule: "block" for rule in case_rules})
+    policy(world, rules=dict.fromkeys(case_rules, "block"))
     with pytest.raises(Refused):
         kit.write(world, kit.POISON)
 

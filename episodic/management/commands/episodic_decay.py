@@ -1,0 +1,46 @@
+"""``manage.py episodic_decay``: age and reinforce importance, now."""
+
+from __future__ import annotations
+
+import json
+import time
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import CommandError
+from django_rich.management import RichCommand
+
+from episodic import decay
+from memory.models import Workspace
+
+
+class Command(RichCommand):
+    """Recompute importance by hand: the night's job, without waiting for it."""
+
+    help = "Recompute the importance of every embedding, in one workspace or in all."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare whose."""
+        parser.add_argument("--workspace", metavar="SLUG")
+        parser.add_argument("--json", action="store_true", dest="as_json")
+
+    def handle(self, *, as_json: bool, **options: Any) -> None:
+        """Run and tell."""
+        shops = list(Workspace.objects.order_by("slug"))
+        if options["workspace"]:
+            shops = [shop for shop in shops if shop.slug == options["workspace"]]
+            if not shops:
+                raise CommandError(f"There is no workspace {options['workspace']!r}.")
+        began, total = time.monotonic(), decay.Report()
+        for shop in shops:
+            report = decay.run(shop.id)
+            total.rows += report.rows
+            total.changed += report.changed
+        seconds = round(time.monotonic() - began, 3)
+        if as_json:
+            told = {"rows": total.rows, "changed": total.changed, "seconds": seconds}
+            self.stdout.write(json.dumps(told))
+            return
+        self.stdout.write(
+            f"{total.rows} rows, {total.changed} changed, in {seconds} s."
+        )

@@ -1,0 +1,377 @@
+"""Measuring memory health: every input of the five metrics, and what stands behind it.
+
+The vectors come from the process's matrix; whatever cannot be read raises, so that a
+broken query never becomes a zero. What is kept of a measurement names entries and
+agents by id only: their words are read again when a person looks, and an erased entry
+is gone from there at once.
+
+Coherence looks at 512 entries drawn with a fixed seed and at 4,096 random pairs, so a
+measurement of the same memory gives the same numbers. Recalls are not stored (they
+would be a log of what people asked), so Efficiency asks with what is there: the vector
+of each of the 64 newest entries, inside its crew, itself left out.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+import numpy as np
+from django.db.models import F, QuerySet
+from numpy.typing import NDArray
+
+from episodic import engine
+from episodic.models import Embedding, MemoryRelation, State
+from episodic.rules import bands
+from episodic.vectors import nearness
+from episodic.vectors.base import VectorScope
+from episodic.vectors.matrix import Matrix, Row, Snapshot
+from episodic.vectors.scan import ScanIndex
+from memory.models import JournalEntry
+
+SAMPLE: Final = 512
+PAIRS: Final = 4_096
+QUESTIONS: Final = 64
+SEED: Final = 7
+NAMED: Final = 24
+POOR_COSINE: Final = 0.40
+DAY_MS: Final = 86_400_000
+CHUNK: Final = 2_000
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a workspace's index holds: its matrix and the relations as row numbers.
+
+    An end of a relation that has no vector is −1.
+    """
+
+    workspace_id: str
+    matrix: Matrix
+    view: Snapshot
+    edges: NDArray[np.int64]
+
+    def rows(self, crew_id: str | None, at: datetime) -> Rows:
+        """Return the rows of a crew, or of all, that were written by a moment."""
+        columns, size = self.view.columns, self.view.size
+        mask = columns.alive[:size] & (columns.ts[:size] <= at.timestamp() * 1000)
+        if crew_id:
+            mask &= columns.crew[:size] == self.matrix.crews.get(crew_id)
+        return np.flatnonzero(mask)
+
+    def named(self, rows: Rows) -> list[str]:
+        """Return the entry ids of rows, as many as are kept."""
+        return [str(one) for one in self.view.columns.ids[rows[:NAMED]]]
+
+
+@dataclass(slots=True)
+class Measured:
+    """The metrics of one scope at one moment, and their inputs."""
+
+    metrics: dict[str, float | None] = field(default_factory=dict)
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+# ── Reading ──────────────────────────────────────────────────────────────────
+def current(workspace_id: str) -> QuerySet[Embedding]:
+    """Return the embeddings of the model in use."""
+    return Embedding.objects.filter(
+        workspace_id=workspace_id,
+        state=State.INDEXED,
+        model=engine.embedder().model,
+    )
+
+
+def hold(workspace_id: str) -> Held | None:
+    """Return what a workspace's index holds; None when it holds nothing."""
+    dim = current(workspace_id).values_list("dim", flat=True).first()
+    if not dim:
+        return None
+    index = engine.vectors()
+    if isinstance(index, ScanIndex):
+        scope = VectorScope(workspace_id=workspace_id, model=engine.embedder().model)
+        matrix, view = index.view(scope, dim)
+    else:
+        matrix = _read(workspace_id, dim)
+        view = matrix.snapshot()
+    return Held(workspace_id, matrix, view, _edges(workspace_id, matrix))
+
+
+def _read(workspace_id: str, dim: int) -> Matrix:
+    """Return a matrix made for this measurement, where the process keeps none."""
+    stored = current(workspace_id).filter(dim=dim)
+    matrix = Matrix(dim, stored.count())
+    told = stored.values_list(
+        "entry_id", "crew_id", "agent_id", "entry__entry_type", "entry__ts",
+        "importance_score", "vector",
+    ).order_by()  # fmt: skip
+    rows: list[Row] = []
+    blobs: list[bytes] = []
+    for *names, ts, weight, blob in told.iterator(chunk_size=CHUNK):
+        rows.append(Row(*names, round(ts.timestamp() * 1000), weight))
+        blobs.append(bytes(blob))
+        if len(rows) == CHUNK:
+            _put(matrix, rows, blobs)
+            rows, blobs = [], []
+    _put(matrix, rows, blobs)
+    return matrix
+
+
+def _put(matrix: Matrix, rows: list[Row], blobs: list[bytes]) -> None:
+    if rows:
+        vectors = np.frombuffer(b"".join(blobs), dtype="<f4")
+        matrix.put(rows, vectors.reshape(len(rows), matrix.dim))
+
+
+def _edges(workspace_id: str, matrix: Matrix) -> NDArray[np.int64]:
+    """Return every relation as a pair of row numbers."""
+    stored = MemoryRelation.objects.filter(workspace_id=workspace_id).order_by()
+    flat: list[int] = []
+    pairs = stored.values_list("src_id", "dst_id")
+    for pair in pairs.iterator(chunk_size=CHUNK):
+        for entry_id in pair:
+            at = matrix.position(entry_id)
+            flat.append(-1 if at is None else at)
+    return np.array(flat, dtype=np.int64).reshape(-1, 2)
+
+
+# ── The whole ────────────────────────────────────────────────────────────────
+def measure(
+    workspace_id: str,
+    crew_id: str | None,
+    held: Held | None,
+    at: datetime,
+    *,
+    as_of: bool = False,
+) -> Measured:
+    """Measure a workspace or one of its crews.
+
+    With ``as_of`` only entries whose own time lies before the moment count: what
+    today's index says about the memory of that day.
+    """
+    done = Measured()
+    _coverage(done, workspace_id, crew_id, at if as_of else None)
+    rows = held.rows(crew_id, at) if held else np.empty(0, dtype=np.int64)
+    if held is None or not len(rows):
+        for name in bands.METRICS:
+            done.metrics.setdefault(name, None)
+    else:
+        _freshness(done, held, rows, at)
+        near = _coherence(done, held, rows)
+        _efficiency(done, held, rows)
+        _reachability(done, held, rows, near)
+    done.metrics = {name: done.metrics[name] for name in bands.METRICS}
+    done.details["known_weight"] = round(bands.known_weight(done.metrics), 2)
+    done.details["model"] = engine.embedder().model or None
+    return done
+
+
+def _coverage(
+    done: Measured, workspace_id: str, crew_id: str | None, until: datetime | None
+) -> None:
+    entries = JournalEntry.objects.filter(
+        workspace_id=workspace_id, embeddable=True, erased_at__isnull=True
+    )
+    rows = Embedding.objects.filter(
+        workspace_id=workspace_id,
+        entry__embeddable=True,
+        entry__erased_at__isnull=True,
+    )
+    if crew_id:
+        entries, rows = entries.filter(crew_id=crew_id), rows.filter(crew_id=crew_id)
+    if until:
+        entries, rows = entries.filter(ts__lte=until), rows.filter(entry__ts__lte=until)
+    model = engine.embedder().model
+    embeddable = entries.count()
+    indexed = rows.filter(state=State.INDEXED, model=model).count()
+    done.metrics["coverage"] = bands.coverage(indexed, embeddable)
+    done.details["coverage"] = {
+        "indexed": indexed,
+        "embeddable": embeddable,
+        "unread": max(0, embeddable - rows.count()),
+        "missing": _missing(rows.exclude(state=State.INDEXED, model=model)),
+    }
+
+
+def _missing(rows: QuerySet[Embedding]) -> list[dict[str, Any]]:
+    """Return what has no vector, by type, state and the embedder's reason."""
+    counts: Counter[tuple[str, str, str]] = Counter()
+    told = rows.annotate(kind=F("entry__entry_type")).order_by()
+    for kind, state, error in told.values_list("kind", "state", "last_error").iterator(
+        chunk_size=CHUNK
+    ):
+        counts[kind, state, error.partition(":")[0]] += 1
+    return [
+        {"entry_type": kind, "state": state, "reason": reason, "count": count}
+        for (kind, state, reason), count in counts.most_common(12)
+    ]
+
+
+# ── The metrics over vectors ─────────────────────────────────────────────────
+def _freshness(done: Measured, held: Held, rows: Rows, at: datetime) -> None:
+    columns = held.view.columns
+    ages = np.maximum(0.0, (at.timestamp() * 1000 - columns.ts[rows]) / DAY_MS)
+    median = float(np.median(ages))
+    stale = 1 - 2 ** (-ages / bands.HALF_LIFE_DAYS)
+    names, whole = held.matrix.agents.names(), float(stale.sum()) or 1.0
+    agents = [
+        {
+            "agent_id": names.get(int(code)),
+            "entries": int((mine := columns.agent[rows] == code).sum()),
+            "newest_days": round(float(ages[mine].min()), 2),
+            "median_days": round(float(np.median(ages[mine])), 2),
+            "share": round(float(stale[mine].sum()) / whole, 4),
+        }
+        for code in np.unique(columns.agent[rows])
+    ]
+    agents.sort(key=lambda one: -float(str(one["share"])))
+    done.metrics["freshness"] = bands.freshness(median)
+    done.details["freshness"] = {
+        "median_days": round(median, 2),
+        "entries": len(rows),
+        "agents": agents[:12],
+    }
+
+
+def _sample(rows: Rows) -> Rows:
+    if len(rows) <= SAMPLE:
+        return rows
+    rng = np.random.default_rng(SEED)
+    return np.sort(rng.choice(rows, SAMPLE, replace=False))
+
+
+@dataclass(frozen=True, slots=True)
+class _Nearest:
+    """The entries looked at and the cosines of their nearest neighbours."""
+
+    rows: Rows
+    best: nearness.Floats
+
+
+def _coherence(done: Measured, held: Held, rows: Rows) -> _Nearest:
+    columns, asking = held.view.columns, _sample(rows)
+    best = nearness.top(columns.vectors, rows, asking, bands.NEIGHBOURS)
+    if len(rows) < bands.LEAST_ENTRIES:
+        done.metrics["coherence"] = None
+        done.details["coherence"] = {"entries": len(rows)}
+        return _Nearest(asking, best)
+    rng = np.random.default_rng(SEED)
+    pairs = nearness.background(columns.vectors, rows, PAIRS, rng)
+    means = best.mean(axis=1)
+    near = float(means.mean())
+    done.metrics["coherence"] = bands.coherence(near, pairs)
+    done.details["coherence"] = {
+        "near": round(near, 4),
+        "background": round(pairs, 4),
+        "sampled": len(asking),
+        "lonely": _lonely(held, asking, means, pairs),
+    }
+    return _Nearest(asking, best)
+
+
+def _lonely(
+    held: Held, asking: Rows, means: nearness.Floats, background: float
+) -> list[dict[str, Any]]:
+    """Return, by entry type, what stands far from its nearest neighbours."""
+    columns, goal = held.view.columns, bands.goal(background)
+    short = np.maximum(0.0, goal - means)
+    whole, names = float(short.sum()) or 1.0, held.matrix.types.names()
+    far = means < (background + goal) / 2
+    groups = []
+    for code in np.unique(columns.type[asking[far]]):
+        mine = far & (columns.type[asking] == code)
+        order = np.argsort(means[mine])
+        groups.append(
+            {
+                "entry_type": names.get(int(code)),
+                "count": int(mine.sum()),
+                "cosine": round(float(means[mine].mean()), 3),
+                "share": round(float(short[mine].sum()) / whole, 4),
+                "entry_ids": held.named(asking[mine][order]),
+            }
+        )
+    return sorted(groups, key=lambda one: -float(str(one["share"])))[:6]
+
+
+def _efficiency(done: Measured, held: Held, rows: Rows) -> None:
+    columns = held.view.columns
+    if len(rows) < 2:
+        done.metrics["efficiency"] = None
+        done.details["efficiency"] = {"entries": len(rows)}
+        return
+    asking = rows[np.argsort(-columns.ts[rows], kind="stable")[:QUESTIONS]]
+    crews = columns.crew[: held.view.size]
+    best = nearness.top(columns.vectors, rows, asking, bands.TOP_K, crews)
+    cosines = np.where(best == nearness.NOWHERE, np.nan, np.clip(best, 0, 1))
+    empty = np.isnan(cosines).all(axis=1)
+    cosines[empty, 0] = 0.0
+    means = np.nanmean(cosines, axis=1)
+    poor = np.where(empty, 0.0, best[:, 0]) < POOR_COSINE
+    short = np.maximum(0.0, bands.LINKED_COSINE - means)
+    whole, mean = float(short.sum()) or 1.0, float(means.mean())
+    done.metrics["efficiency"] = bands.efficiency(mean)
+    done.details["efficiency"] = {
+        "mean_cosine": round(mean, 4),
+        "questions": len(asking),
+        "from": "newest entries, each asked in its crew",
+        "poor": {
+            "count": int(poor.sum()),
+            "share": round(float(short[poor].sum()) / whole, 4),
+            "entry_ids": held.named(asking[poor]),
+        },
+        "rest": _by_agent(held, asking[~poor], short[~poor], means[~poor], whole),
+    }
+
+
+def _by_agent(
+    held: Held, asking: Rows, short: Any, means: Any, whole: float
+) -> list[dict[str, Any]]:
+    """Return whose questions find answers that are near, but not near enough."""
+    codes, names = held.view.columns.agent[asking], held.matrix.agents.names()
+    groups = [
+        {
+            "agent_id": names.get(int(code)),
+            "count": int((mine := codes == code).sum()),
+            "cosine": round(float(means[mine].mean()), 3),
+            "share": round(float(short[mine].sum()) / whole, 4),
+            "entry_ids": held.named(asking[mine][np.argsort(means[mine])])[:1],
+        }
+        for code in np.unique(codes)
+    ]
+    return sorted(groups, key=lambda one: -float(str(one["share"])))[:3]
+
+
+def _reachability(done: Measured, held: Held, rows: Rows, near: _Nearest) -> None:
+    columns, here = held.view.columns, np.zeros(held.view.size + 1, dtype=np.bool_)
+    here[rows] = True
+    everywhere = held.edges[(held.edges < held.view.size).all(axis=1)]
+    # Row −1 is the spare last place: an end without a vector reaches the other one.
+    other = everywhere[:, ::-1]
+    joined = np.zeros_like(here)
+    limit = columns.ts[rows].max()
+    early = (other == -1) | (columns.ts[other] <= limit)
+    joined[everywhere[early]] = True
+    alone = here & ~joined
+    connected = len(rows) - int(alone[:-1].sum())
+    done.metrics["reachability"] = bands.reachability(connected, len(rows))
+    linkable = near.best[alone[near.rows], 0] >= bands.LINKED_COSINE
+    types, names = columns.type[: held.view.size], held.matrix.types.names()
+    codes = types[alone[:-1]]
+    counts = Counter(int(code) for code in codes)
+    done.details["reachability"] = {
+        "connected": connected,
+        "embeddings": len(rows),
+        "alone_sampled": len(linkable),
+        "linkable_sampled": int(linkable.sum()),
+        "alone": [
+            {
+                "entry_type": names.get(code),
+                "count": count,
+                "entry_ids": held.named(np.flatnonzero(alone[:-1] & (types == code))),
+            }
+            for code, count in counts.most_common(6)
+        ],
+    }

@@ -1,0 +1,61 @@
+"""The runs of the clock's jobs."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.utils import timezone
+
+from memory.models.tenancy import Workspace
+
+
+class RunState(models.TextChoices):
+    """How a run stands or ended; partly did its work with something left over."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    DONE = "done"
+    PARTLY = "partly"
+    FAILED = "failed"
+
+
+class JobRun(models.Model):
+    """One run of a job. (name, slot) is the claim: whoever inserts it does the work.
+
+    ``workspace`` is null for jobs of the whole house. ``heartbeat_at`` is the last
+    sign of life of the process that runs it.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    name = models.CharField(max_length=60)
+    slot = models.CharField(max_length=100)
+    workspace = models.ForeignKey(
+        Workspace, models.CASCADE, null=True, related_name="job_runs"
+    )
+    state = models.CharField(
+        max_length=8, choices=RunState.choices, default=RunState.RUNNING
+    )
+    started_at = models.DateTimeField(default=timezone.now)
+    heartbeat_at = models.DateTimeField(default=timezone.now)
+    ended_at = models.DateTimeField(null=True, blank=True)
+    counts = models.JSONField(default=dict, blank=True)
+    error = models.CharField(max_length=400, blank=True)
+    asked_by = models.CharField(max_length=254, blank=True)
+    claimed_by = models.CharField(max_length=120, blank=True)
+
+    class Meta:
+        db_table = "job_runs"
+        ordering = ("-id",)
+        constraints = (
+            models.UniqueConstraint(fields=["name", "slot"], name="job_slot_once"),
+        )
+        indexes = (
+            models.Index(fields=["name", "workspace", "-id"], name="job_history"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.slot} {self.state}"
+
+    @property
+    def seconds(self) -> float:
+        """How long it took, or has been running."""
+        return ((self.ended_at or timezone.now()) - self.started_at).total_seconds()

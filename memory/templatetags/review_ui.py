@@ -1,0 +1,31 @@
+"""Text with its unseen characters drawn, for pages that show what somebody hid."""
+
+from __future__ import annotations
+
+from django import template
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from memory.files import marking
+
+register = template.Library()
+
+
+@register.filter
+def unseen(text: str) -> SafeString:
+    """Return a text, escaped, with every invisible character as a named box."""
+    pieces = marking.mark(str(text), []).pieces
+    return format_html_join(
+        "",
+        "{}",
+        (
+            (
+                format_html(
+                    '<span class="unseen" title="{}">{}</span>', piece.hidden, piece.text
+                )
+                if piece.hidden
+                else piece.text,
+            )
+            for piece in pieces
+        ),
+    )
