@@ -17,9 +17,13 @@ from crewship_memory.auth import KeyOrSession
 from crewship_memory.body import StrictParser
 from crewship_memory.throttle import KeyThrottle
 from episodic.doors.api import router as episodic_router
+from episodic.doors.context_api import router as context_router
+from episodic.doors.health_api import router as health_router
+from episodic.doors.proposal_api import router as proposal_router
 from memory.doors.api import router as journal_router
 from memory.doors.api import workspace_router
 from memory.doors.files_api import router as files_router
+from memory.doors.jobs_api import router as jobs_router
 from memory.doors.provider_api import router as provider_router
 from memory.doors.quarantine_api import router as quarantine_router
 from memory.doors.portability_api import router as portability_router
@@ -81,10 +85,14 @@ api.add_decorator(known_queries, mode="view")
 for prefix, router in (
     ("/journal", journal_router),
     ("/episodic", episodic_router),
+    ("/episodic", context_router),
     ("/memory", files_router),
+    ("/memory", health_router),
     ("/provider", provider_router),
     ("/quarantine", quarantine_router),
     ("/memory", portability_router),
+    ("/jobs", jobs_router),
+    ("", proposal_router),
     ("", workspace_router),
 ):
     api.add_router(prefix, router)

@@ -22,9 +22,10 @@ app.autodiscover_tasks()
 app.conf.crewship_delivers = bool(os.environ.get("REDIS_URL"))
 app.conf.beat_schedule = {
     "files sweep": {"task": "memory.files_sweep", "schedule": 30.0},
-    "files retention": {
-        "task": "memory.retention",
-        "schedule": crontab(hour=3, minute=10),
-    },
     "index sweep": {"task": "episodic.sweep", "schedule": 5.0},
+    # Jobs by interval: the tick asks, the database decides who does the work.
+    "jobs": {"task": "memory.tick", "schedule": 60.0},
+    # 03:00 UTC: compaction, decay, health, retention, in this order. The other hours
+    # make up for a night that was missed, and cost a look at the claims.
+    "night": {"task": "memory.nightly", "schedule": crontab(minute=0)},
 }

@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
 
 from crewship_memory import auth, problems
+from episodic import proposals
 from memory import queries
 from memory.files import inbox
 from memory.models import User
@@ -58,4 +59,5 @@ def frame(request: HttpRequest) -> dict[str, Any]:
         "crew_count": len(queries.crews(actor)),
         "agent_count": len(queries.agents(actor)),
         "waiting": inbox.waiting(actor),
+        "proposals_waiting": proposals.pending_count(actor),
     }

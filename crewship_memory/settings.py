@@ -251,6 +251,9 @@ EMBED_THREADS = env.int("CREWSHIP_EMBED_THREADS", max(1, (os.cpu_count() or 2) /
 OLLAMA_HOST = env.str("OLLAMA_HOST", "http://127.0.0.1:11434")
 OLLAMA_MODEL = env.str("OLLAMA_MODEL", "nomic-embed-text")
 OLLAMA_TIMEOUT = env.float("OLLAMA_TIMEOUT", 15.0)
+# A chat model that draws rules from the journal; without one it is done by likeness.
+CONSOLIDATE_MODEL = env.str("CREWSHIP_CONSOLIDATE_MODEL", "")
+CONSOLIDATE_TIMEOUT = env.float("CREWSHIP_CONSOLIDATE_TIMEOUT", 120.0)
 QUERY_CACHE = env.int("CREWSHIP_QUERY_CACHE", 2048)
 RATE_LIMIT = env.str("CREWSHIP_RATE_LIMIT", "6000/m")
 

@@ -9,7 +9,12 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from episodic.models import Embedding, EmbeddingChange, IndexState
+from episodic.models import (
+    Embedding,
+    EmbeddingChange,
+    IndexState,
+    MemoryRelation,
+)
 from memory.admin import rows
 
 
@@ -60,3 +65,27 @@ class ChangeRows(rows.ReadOnly):
     list_filter = ("kind",)
     list_select_related = False
     search_fields = ("=entry_id",)
+
+
+@admin.register(MemoryRelation)
+class RelationRows(rows.ReadOnly):
+    """Edges between entries, from the newer to the older one."""
+
+    list_display = ("id", "relation", "src_link", "dst_link", "weight", "created_at")
+    list_filter = ("relation", "workspace")
+    search_fields = ("=src__id", "=dst__id")
+    search_help_text = "The id of an entry, whole."
+    exclude = ("src", "dst")
+    readonly_fields = ("src_link", "dst_link")
+
+    @admin.display(description="from", ordering="src_id")
+    def src_link(self, row: MemoryRelation) -> SafeString:
+        """Lead to the newer entry without loading it."""
+        address = reverse("admin:memory_journalentry_change", args=[row.src_id])
+        return format_html('<a href="{}">{}</a>', address, row.src_id)
+
+    @admin.display(description="to", ordering="dst_id")
+    def dst_link(self, row: MemoryRelation) -> SafeString:
+        """Lead to the older entry without loading it."""
+        address = reverse("admin:memory_journalentry_change", args=[row.dst_id])
+        return format_html('<a href="{}">{}</a>', address, row.dst_id)

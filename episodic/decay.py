@@ -144,7 +144,9 @@ def _write(changes: Sequence[tuple[float, str]]) -> None:
         raise RowsLost(written=written, wanted=len(changes))
 
 
-def run(workspace_id: str, *, at: datetime | None = None, watch: Watch = _quiet) -> Report:
+def run(
+    workspace_id: str, *, at: datetime | None = None, watch: Watch = _quiet
+) -> Report:
     """Recompute every embedding's importance of a workspace, as of ``at`` or now.
 
     ``watch`` is told the number of rows after each batch.

@@ -160,9 +160,9 @@ def measure(
             done.metrics.setdefault(name, None)
     else:
         _freshness(done, held, rows, at)
-        near = _coherence(done, held, rows)
+        _coherence(done, held, rows)
         _efficiency(done, held, rows)
-        _reachability(done, held, rows, near)
+        _reachability(done, held, rows)
     done.metrics = {name: done.metrics[name] for name in bands.METRICS}
     done.details["known_weight"] = round(bands.known_weight(done.metrics), 2)
     done.details["model"] = engine.embedder().model or None
@@ -243,21 +243,13 @@ def _sample(rows: Rows) -> Rows:
     return np.sort(rng.choice(rows, SAMPLE, replace=False))
 
 
-@dataclass(frozen=True, slots=True)
-class _Nearest:
-    """The entries looked at and the cosines of their nearest neighbours."""
-
-    rows: Rows
-    best: nearness.Floats
-
-
-def _coherence(done: Measured, held: Held, rows: Rows) -> _Nearest:
+def _coherence(done: Measured, held: Held, rows: Rows) -> None:
     columns, asking = held.view.columns, _sample(rows)
-    best = nearness.top(columns.vectors, rows, asking, bands.NEIGHBOURS)
     if len(rows) < bands.LEAST_ENTRIES:
         done.metrics["coherence"] = None
         done.details["coherence"] = {"entries": len(rows)}
-        return _Nearest(asking, best)
+        return
+    best = nearness.top(columns.vectors, rows, asking, bands.NEIGHBOURS)
     rng = np.random.default_rng(SEED)
     pairs = nearness.background(columns.vectors, rows, PAIRS, rng)
     means = best.mean(axis=1)
@@ -269,7 +261,6 @@ def _coherence(done: Measured, held: Held, rows: Rows) -> _Nearest:
         "sampled": len(asking),
         "lonely": _lonely(held, asking, means, pairs),
     }
-    return _Nearest(asking, best)
 
 
 def _lonely(
@@ -344,7 +335,7 @@ def _by_agent(
     return sorted(groups, key=lambda one: -float(str(one["share"])))[:3]
 
 
-def _reachability(done: Measured, held: Held, rows: Rows, near: _Nearest) -> None:
+def _reachability(done: Measured, held: Held, rows: Rows) -> None:
     columns, here = held.view.columns, np.zeros(held.view.size + 1, dtype=np.bool_)
     here[rows] = True
     everywhere = held.edges[(held.edges < held.view.size).all(axis=1)]
@@ -357,15 +348,13 @@ def _reachability(done: Measured, held: Held, rows: Rows, near: _Nearest) -> Non
     alone = here & ~joined
     connected = len(rows) - int(alone[:-1].sum())
     done.metrics["reachability"] = bands.reachability(connected, len(rows))
-    linkable = near.best[alone[near.rows], 0] >= bands.LINKED_COSINE
     types, names = columns.type[: held.view.size], held.matrix.types.names()
     codes = types[alone[:-1]]
     counts = Counter(int(code) for code in codes)
     done.details["reachability"] = {
         "connected": connected,
         "embeddings": len(rows),
-        "alone_sampled": len(linkable),
-        "linkable_sampled": int(linkable.sum()),
+        **_linkable(held, rows[alone[rows]]),
         "alone": [
             {
                 "entry_type": names.get(code),
@@ -375,3 +364,15 @@ def _reachability(done: Measured, held: Held, rows: Rows, near: _Nearest) -> Non
             for code, count in counts.most_common(6)
         ],
     }
+
+
+def _linkable(held: Held, alone: Rows) -> dict[str, int]:
+    """Return how many lonely entries have an older one near enough in their crew."""
+    columns, asking = held.view.columns, _sample(alone)
+    if not len(asking):
+        return {"alone_sampled": 0, "linkable_sampled": 0}
+    everyone = np.flatnonzero(columns.alive[: held.view.size])
+    crews = columns.crew[: held.view.size]
+    best = nearness.top(columns.vectors, everyone, asking, 1, crews, columns.ts)
+    near = int((best[:, 0] >= bands.LINKED_COSINE).sum())
+    return {"alone_sampled": len(asking), "linkable_sampled": near}

@@ -6,7 +6,24 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
+from episodic.health_models import HealthSnapshot
+from episodic.nudge_models import NudgeSent, RecallCheck, RecallCheckRun
+from episodic.proposal_models import ConsolidationMark, ConsolidationProposal
 from memory.models import JournalEntry, Workspace
+
+__all__ = [
+    "ConsolidationMark",
+    "ConsolidationProposal",
+    "Embedding",
+    "EmbeddingChange",
+    "HealthSnapshot",
+    "IndexState",
+    "MemoryRelation",
+    "NudgeSent",
+    "RecallCheck",
+    "RecallCheckRun",
+    "State",
+]
 
 
 class State(models.TextChoices):

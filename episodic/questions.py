@@ -55,6 +55,9 @@ class Request:
     entry_types: tuple[str, ...] = ()
     since: datetime | None = None
     until: datetime | None = None
+    # Only what the journal held by then. Weights, edges and word statistics are
+    # today's: nobody keeps what they were.
+    as_of: datetime | None = None
     min_score: float | None = None
     walk_depth: int | None = None
     explain: bool = False
@@ -65,6 +68,8 @@ class Request:
         if self.entry_types and entry.entry_type not in self.entry_types:
             return False
         if self.since is not None and entry.ts < self.since:
+            return False
+        if self.as_of is not None and entry.recorded_at > self.as_of:
             return False
         return self.until is None or entry.ts <= self.until
 

@@ -6,7 +6,10 @@ so in ``degraded``. The caller's scope is part of every query that reads entries
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TypeVar
 
 from episodic import engine
 from episodic import hits as hits_of
@@ -28,8 +31,10 @@ from episodic.questions import (
 )
 from episodic.rules import fusion
 from episodic.scopes import Reach, reach
+from episodic.vectors.base import Near
 from memory import lexical
-from memory.lexical import WordScope
+from memory.lexical import WordHit, WordScope
+from memory.models import JournalEntry
 from memory.rules.actors import Actor
 
 __all__ = [
@@ -80,6 +85,31 @@ def word_scope(request: Request, seen: Reach) -> WordScope:
     )
 
 
+One = TypeVar("One", Near, WordHit)
+
+
+def _recorded_by(
+    moment: datetime | None, size: int, search: Callable[[int], Sequence[One]]
+) -> list[One]:
+    """Return the best ``size`` of what was recorded by a moment, None for any.
+
+    Neither index knows when an entry was recorded: ever more is fetched until enough
+    of it is old enough, or there is no more.
+    """
+    wide = size
+    while True:
+        found = list(search(wide))
+        if moment is None:
+            return found
+        ids = [one.entry_id for one in found]
+        rows = JournalEntry.objects.filter(pk__in=ids, recorded_at__lte=moment)
+        known = set(rows.values_list("pk", flat=True))
+        kept = [one for one in found if one.entry_id in known]
+        if len(kept) >= size or len(found) < wide:
+            return kept[:size]
+        wide *= 4
+
+
 def _ask_dense(
     request: Request, seen: Reach, size: int, legs: Legs, t: Timings
 ) -> None:
@@ -91,7 +121,13 @@ def _ask_dense(
         return
     with t.stage("dense"):
         scope = vector_scope(request, seen)
-        legs.dense = engine.vectors().search(legs.vector, scope, size)
+        legs.dense = found = engine.vectors().search(legs.vector, scope, size)
+        if request.as_of is not None:
+            vector, vectors = legs.vector, engine.vectors()
+            near = _recorded_by(
+                request.as_of, size, lambda n: vectors.search(vector, scope, n).hits
+            )
+            legs.dense = replace(found, hits=near)
 
 
 def _ask_words(
@@ -99,7 +135,10 @@ def _ask_words(
 ) -> None:
     with t.stage("sparse"):
         legs.asked = lexical.ask(seen.workspace_id, request.query)
-        legs.words = lexical.rank(legs.asked, word_scope(request, seen), size)
+        scope = word_scope(request, seen)
+        legs.words = _recorded_by(
+            request.as_of, size, lambda n: lexical.rank(legs.asked, scope, n)
+        )
 
 
 def ask_legs(request: Request, seen: Reach, timings: Timings) -> Legs:

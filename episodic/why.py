@@ -80,6 +80,8 @@ def _filters(entry: JournalEntry, request: Request) -> Check:
         faults.append("it is older than since")
     if request.until and entry.ts > request.until:
         faults.append("it is newer than until")
+    if request.as_of and entry.recorded_at > request.as_of:
+        faults.append("it was recorded after as_of")
     if entry.erased_at is not None:
         faults.append("it was erased")
     text = ", ".join(faults) or "no filter leaves it out"

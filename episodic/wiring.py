@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
-from episodic import recall, tasks
+from django.utils import timezone
+
+from episodic import decay, recall, recall_checks, tasks
 from episodic.models import Embedding, State
 from episodic.rules import policy
 from memory import journal, ranking
@@ -53,6 +56,7 @@ def _state(entry: JournalEntry, row: Embedding | None) -> EmbeddingState:
     if row is None:
         return EmbeddingState("pending" if entry.embeddable else "not_embeddable")
     done = row.state == State.INDEXED
+    made = decay.parts(entry, row, timezone.now()) if done else None
     return EmbeddingState(
         state=row.state,
         model=row.model or None,
@@ -61,10 +65,13 @@ def _state(entry: JournalEntry, row: Embedding | None) -> EmbeddingState:
         attempts=row.attempts,
         last_error=row.last_error or None,
         importance=round(row.importance_score, 4),
+        importance_parts=asdict(made) if made else None,
     )
 
 
 def connect() -> None:
     """Fill the port and listen to the journal."""
     ranking.register(Hybrid())
+    tasks.install()
+    recall_checks.install()
     journal.entry_appended.connect(tasks.nudge, dispatch_uid="episodic.nudge")

@@ -17,9 +17,10 @@ class MemoryConfig(AppConfig):
     verbose_name = "Memory"
 
     def ready(self) -> None:
-        """Register the providers, and tell who releases held records."""
+        """Register providers and jobs, and tell who releases held records."""
         import_module("memory.releasing").install()
         import_module("memory.providers.builtin").install()
+        import_module("memory.tasks").install()
         for name in ("0002_word_index", "0004_chunk_index"):
             made = import_module(f"memory.migrations.{name}")
             keep = triggers.keeper(made.SQLITE)

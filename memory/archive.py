@@ -10,7 +10,6 @@ is evidence: it is left as it is and reported.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
@@ -30,7 +29,7 @@ from memory.models import (
     PriorityChange,
     SubjectMention,
 )
-from memory.rules import chain, errors
+from memory.rules import chain, entries, errors
 from memory.rules.actors import system
 from memory.rules.entries import NewEntry, Priority, Severity
 
@@ -184,7 +183,7 @@ def cut_payload(text: str) -> str:
         return text
     keep = PAYLOAD_CHARS - len('{"cut":""}')
     while True:
-        made = json.dumps({"cut": text[:keep]}, ensure_ascii=False, separators=(",", ":"))
+        made = entries.canonical({"cut": text[:keep]})
         if len(made) <= PAYLOAD_CHARS:
             return made
         keep -= len(made) - PAYLOAD_CHARS
@@ -192,7 +191,8 @@ def cut_payload(text: str) -> str:
 
 def size(row: JournalEntry) -> int:
     """Return the bytes of an entry's texts."""
-    return sum(len(text.encode()) for text in (row.summary, row.payload_text, row.refs_text))
+    texts = (row.summary, row.payload_text, row.refs_text)
+    return sum(len(text.encode()) for text in texts)
 
 
 def _people(rows: Sequence[JournalEntry]) -> dict[str, str]:

@@ -73,7 +73,7 @@ def _attested(workspace_id: str, report: Report) -> dict[int, str]:
     removed: dict[int, str] = {}
     for point in ChainCheckpoint.objects.filter(workspace_id=workspace_id):
         covered = verdicts.signed(point)
-        if covered or not point.removed:
+        if covered:
             removed.update(covered)
             report.checkpoints += 1
     return removed

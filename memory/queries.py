@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from typing import Final
+from typing import Final, TypeVar
 
 from django.db import connection
 from django.db.models import Q, QuerySet
@@ -19,6 +19,7 @@ from memory import cursors, journal, lexical, verdicts
 from memory.models import (
     Agent,
     AgentKey,
+    ArchivedEntry,
     ChainHead,
     Crew,
     JournalEntry,
@@ -31,6 +32,7 @@ from memory.rules import errors, words
 from memory.rules.actors import Actor
 
 MOST_TYPES: Final = 300
+Row = TypeVar("Row", JournalEntry, ArchivedEntry)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +51,7 @@ class JournalFilter:
     since: datetime | None = None
     until: datetime | None = None
     subject: str | None = None
+    include_archive: bool = False
 
     @property
     def digest(self) -> str:
@@ -58,10 +61,15 @@ class JournalFilter:
 
 @dataclass(frozen=True, slots=True)
 class JournalPage:
-    """One page of entries, newest first; ``next_cursor`` is None on the last."""
+    """One page of entries, newest first; ``next_cursor`` is None on the last.
+
+    ``archived`` are what compaction took out, in the same stretch of time; they are
+    there only when they were asked for.
+    """
 
     entries: list[JournalEntry]
     next_cursor: str | None
+    archived: list[ArchivedEntry] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,16 +144,21 @@ def member(actor: Actor, member_id: str) -> Membership:
 
 
 # ── Lists ────────────────────────────────────────────────────────────────────
-def visible_entries(actor: Actor) -> QuerySet[JournalEntry]:
-    """Return the entries an actor may read.
+def _mine(rows: QuerySet[Row], actor: Actor) -> QuerySet[Row]:
+    """Return what an actor may read of some rows.
 
     People see their workspace. An agent sees what it may recall: its own entries and
     its crew's.
     """
-    rows = JournalEntry.objects.filter(workspace_id=actor.workspace_id)
+    rows = rows.filter(workspace_id=actor.workspace_id)
     if actor.is_agent:
         rows = rows.filter(Q(agent_id=actor.id) | Q(crew_id=actor.crew_id))
     return rows
+
+
+def visible_entries(actor: Actor) -> QuerySet[JournalEntry]:
+    """Return the entries an actor may read."""
+    return _mine(JournalEntry.objects.all(), actor)
 
 
 def _authorise(actor: Actor, wanted: JournalFilter) -> None:
@@ -156,9 +169,7 @@ def _authorise(actor: Actor, wanted: JournalFilter) -> None:
         agent(actor, wanted.agent_id)
 
 
-def _times(
-    rows: QuerySet[JournalEntry], wanted: JournalFilter
-) -> QuerySet[JournalEntry]:
+def _times(rows: QuerySet[Row], wanted: JournalFilter) -> QuerySet[Row]:
     if wanted.since and wanted.until and wanted.since > wanted.until:
         raise errors.Invalid("since lies after until.", code="bad_range")
     if wanted.since:
@@ -168,11 +179,9 @@ def _times(
     return rows
 
 
-def filtered(actor: Actor, wanted: JournalFilter) -> QuerySet[JournalEntry]:
-    """Return the entries that match; list, count and pages all start here."""
-    actor.require("journal.read")
-    _authorise(actor, wanted)
-    rows = _times(visible_entries(actor), wanted)
+def _named(rows: QuerySet[Row], wanted: JournalFilter) -> QuerySet[Row]:
+    """Return the rows whose columns and times are the wanted ones."""
+    rows = _times(rows, wanted)
     for name in ("crew_id", "agent_id", "mission_id", "trace_id"):
         value = getattr(wanted, name)
         if value is not None:
@@ -183,6 +192,14 @@ def filtered(actor: Actor, wanted: JournalFilter) -> QuerySet[JournalEntry]:
             rows = rows.filter(**{f"{name}__in": values})
     if wanted.exclude_entry_type:
         rows = rows.exclude(entry_type__in=wanted.exclude_entry_type)
+    return rows
+
+
+def filtered(actor: Actor, wanted: JournalFilter) -> QuerySet[JournalEntry]:
+    """Return the entries that match; list, count and pages all start here."""
+    actor.require("journal.read")
+    _authorise(actor, wanted)
+    rows = _named(visible_entries(actor), wanted)
     if wanted.subject:
         folded = words.fold(wanted.subject)
         rows = rows.filter(
@@ -194,22 +211,64 @@ def filtered(actor: Actor, wanted: JournalFilter) -> QuerySet[JournalEntry]:
     return rows
 
 
+def archived(actor: Actor, wanted: JournalFilter) -> QuerySet[ArchivedEntry]:
+    """Return the archived entries that match, none unless they are asked for.
+
+    The archive has no word index: each word is looked for inside the cut texts.
+    """
+    rows = ArchivedEntry.objects.all()
+    if not wanted.include_archive:
+        return rows.none()
+    actor.require("journal.read")
+    _authorise(actor, wanted)
+    rows = _named(_mine(rows, actor), wanted)
+    if wanted.subject:
+        rows = rows.filter(subjects__contains=f"\n{words.fold(wanted.subject)}\n")
+    if wanted.q.strip():
+        quoted, single = words.phrases(wanted.q)
+        told = [*(" ".join(p) for p in quoted), *words.telling(single)]
+        if not told:
+            return rows.none()
+        for word in told[: lexical.MAX_TERMS]:
+            rows = rows.filter(
+                Q(summary__icontains=word) | Q(payload_text__icontains=word)
+            )
+    return rows
+
+
+def count(actor: Actor, wanted: JournalFilter) -> int:
+    """Return how many entries match, with the archive when it is asked for."""
+    total = filtered(actor, wanted).count()
+    return total + (archived(actor, wanted).count() if wanted.include_archive else 0)
+
+
+def _below(rows: QuerySet[Row], cursor: str, workspace_id: str, digest: str) -> QuerySet[Row]:
+    """Return the rows older than a cursor's place; both lists have the same places."""
+    ts, seq = cursors.read(cursor, workspace_id, digest)
+    moment = parse_datetime(str(ts))
+    return rows.filter(Q(ts__lt=moment) | Q(ts=moment, seq__lt=seq))
+
+
 def journal_page(
     actor: Actor, wanted: JournalFilter, *, limit: int, cursor: str | None = None
 ) -> JournalPage:
     """Return a page of entries, newest first."""
-    rows = filtered(actor, wanted)
+    live, gone = filtered(actor, wanted), archived(actor, wanted)
+    shop, digest = actor.workspace_id, wanted.digest
     if cursor:
-        ts, seq = cursors.read(cursor, actor.workspace_id, wanted.digest)
-        moment = parse_datetime(str(ts))
-        rows = rows.filter(Q(ts__lt=moment) | Q(ts=moment, seq__lt=seq))
-    found = list(rows.order_by("-ts", "-seq")[: limit + 1])
-    if len(found) <= limit:
-        return JournalPage(found, None)
-    last = found[limit - 1]
-    position: list[str | int] = [journal.stamp(last.ts), last.seq]
-    made = cursors.make(actor.workspace_id, wanted.digest, position)
-    return JournalPage(found[:limit], made)
+        live = _below(live, cursor, shop, digest)
+        gone = _below(gone, cursor, shop, digest)
+    found: list[JournalEntry | ArchivedEntry] = []
+    found += live.order_by("-ts", "-seq")[: limit + 1]
+    found += gone.order_by("-ts", "-seq")[: limit + 1]
+    found.sort(key=lambda row: (row.ts, row.seq), reverse=True)
+    page, made = found[:limit], None
+    if len(found) > limit:
+        last = page[-1]
+        position: list[str | int] = [journal.stamp(last.ts), last.seq]
+        made = cursors.make(shop, digest, position)
+    kept = [row for row in page if isinstance(row, JournalEntry)]
+    return JournalPage(kept, made, [r for r in page if isinstance(r, ArchivedEntry)])
 
 
 def entry_place(row: JournalEntry) -> EntryPlace:

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 class EmbeddingState:
     """Where an entry's embedding stands.
 
-    ``state`` is not_embeddable, pending, indexed or failed.
+    ``state`` is not_embeddable, pending, indexed or failed. ``importance`` is the
+    weight as of the last night, ``importance_parts`` what it is made of now.
     """
 
     state: str
@@ -35,6 +36,7 @@ class EmbeddingState:
     attempts: int = 0
     last_error: str | None = None
     importance: float | None = None
+    importance_parts: dict[str, float] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,30 +1,95 @@
-"""The clock's jobs on memory files: sweeps over what is there, safe to run twice."""
+"""The clock's jobs of the ground floor: sweeps over what is there, safe to run twice."""
 
 from __future__ import annotations
+
+from datetime import timedelta
 
 import structlog
 from celery import shared_task
 
-from memory.files import reconcile, retention
+from memory import archive, jobs, upkeep
+from memory.files import reconcile, retention, versions
+from memory.jobs import HOUSE, Job, Outcome
+from memory.models import Workspace
 
 log = structlog.get_logger(__name__)
 
 
+# ── What the jobs do ─────────────────────────────────────────────────────────
+def _files(_home: str) -> Outcome:
+    report = reconcile.sweep()
+    fault = f"{report.unsafe} unsafe paths were passed over" if report.unsafe else ""
+    counts = {
+        "changed": report.changed,
+        "removed": report.removed,
+        "held": report.held,
+        "unsafe": report.unsafe,
+    }
+    if any(counts.values()):
+        log.info("files_swept", **counts)
+    return Outcome(counts, fault)
+
+
+def _retention(home: str) -> Outcome:
+    days = retention.days_of(Workspace.objects.get(pk=home).settings)
+    gone = versions.prune(home, days=days)
+    return Outcome({"versions_dropped": gone.versions, "blobs_dropped": gone.blobs})
+
+
+def _compaction(home: str) -> Outcome:
+    report = archive.run(home)
+    counts = {"archived": report.archived, "buckets": report.buckets}
+    if not report.refused:
+        return Outcome(counts)
+    counts["buckets_refused"] = len(report.refused)
+    return Outcome(counts, f"A fence held: {report.refused[0]}")
+
+
+def _answers(_home: str) -> Outcome:
+    return Outcome({"records_dropped": upkeep.forget_answers()})
+
+
+def _words(_home: str) -> Outcome:
+    return Outcome({"merge_steps": upkeep.tidy_words()})
+
+
+def install() -> None:
+    """Put the ground floor's jobs on the timetable."""
+    for job in (
+        Job(name="files_sweep", title="Files sweep", schedule="every 30 s",
+            act=_files, house_wide=True),
+        Job(name="idempotency", title="Forget old answers", schedule="every hour",
+            act=_answers, every=timedelta(hours=1), house_wide=True),
+        Job(name="compaction", title="Compaction", schedule="nightly, first",
+            act=_compaction, night=10),
+        Job(name="retention", title="Version retention",
+            schedule="nightly, after health", act=_retention, night=40),
+        Job(name="word_index", title="Word index", schedule="nightly, last",
+            act=_words, night=50, house_wide=True),
+    ):  # fmt: skip
+        jobs.register(job)
+
+
+# ── Shells for the worker ────────────────────────────────────────────────────
 @shared_task(name="memory.files_sweep", ignore_result=True)
 def files_sweep() -> None:
     """Look at every memory file on disk, whatever the watcher saw or missed."""
-    report = reconcile.sweep()
-    if report.changed or report.removed or report.held or report.unsafe:
-        log.info(
-            "files_swept",
-            changed=report.changed,
-            removed=report.removed,
-            held=report.held,
-            unsafe=report.unsafe,
-        )
+    jobs.note("files_sweep", lambda: _files(HOUSE))
 
 
-@shared_task(name="memory.retention", ignore_result=True)
-def files_retention() -> None:
-    """Drop versions that every workspace's own window has passed."""
-    retention.run()
+@shared_task(name="memory.tick", ignore_result=True)
+def tick() -> None:
+    """Run what is due by its interval."""
+    jobs.tick()
+
+
+@shared_task(name="memory.nightly", ignore_result=True)
+def nightly() -> None:
+    """Run the nightly chain, in order, once a night."""
+    jobs.nightly()
+
+
+@shared_task(name="memory.run_job", ignore_result=True)
+def run_job(run_id: int) -> None:
+    """Do a run that an operator asked for."""
+    jobs.run_asked(run_id)

@@ -14,7 +14,6 @@ from memory.models import JournalEntry
 from memory.rules.actors import Actor
 from memory.rules.entries import NewEntry
 
-
 _numbers = itertools.count(1)
 
 

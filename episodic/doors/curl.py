@@ -14,7 +14,11 @@ from memory import journal
 
 def _body(request: Request) -> dict[str, Any]:
     """Return the same question for the JSON API; what is not set stays out."""
-    moments = {"since": request.since, "until": request.until}
+    moments = {
+        "since": request.since,
+        "until": request.until,
+        "as_of": request.as_of,
+    }
     told: dict[str, Any] = {
         "query": request.query,
         "agent_id": request.agent_id,

@@ -29,6 +29,9 @@ class RecallIn(Strict):
     entry_types: list[EntryType] = Field(default_factory=list, max_length=50)
     since: Moment | None = None
     until: Moment | None = None
+    as_of: Moment | None = Field(
+        None, description="Only entries that the journal held by then."
+    )
     min_score: float | None = Field(
         None,
         strict=True,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from episodic import relations
 from episodic.recall import Answer
+from episodic.relations import Edge
 from memory.models import JournalEntry
 
 NEIGHBOURS: Final = 6
@@ -51,7 +53,12 @@ def neighbours(answer: Answer) -> list[Neighbour]:
     if not answer.hits:
         return []
     first = answer.hits[0].entry.id
-    edges = relations.of([first], answer.reach)[first][:NEIGHBOURS]
+    return drawn(relations.of([first], answer.reach)[first])
+
+
+def drawn(every: Sequence[Edge]) -> list[Neighbour]:
+    """Return where the strongest relations of one entry stand."""
+    edges = every[:NEIGHBOURS]
     middle = height(len(edges)) // 2
     made = []
     for number, edge in enumerate(edges):

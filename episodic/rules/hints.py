@@ -39,7 +39,12 @@ PREAMBLE: Final = (
 CLOSING: Final = "</recalled-memory>"
 NOTHING: Final = "(no summary)"
 _CITABLE: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_MINUTE, _HOUR, _DAY, _MONTH = 60, 3_600, 86_400, 2_592_000
+_UNITS: Final = (
+    ("month", 2_592_000),
+    ("day", 86_400),
+    ("hour", 3_600),
+    ("minute", 60),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +79,9 @@ class Block:
 
 def age(seconds: float) -> str:
     """Return an age in words; a month has thirty days."""
-    if seconds < _MINUTE:
+    if seconds < _UNITS[-1][1]:
         return "just now"
-    for unit, size, until in (
-        ("minute", _MINUTE, _HOUR),
-        ("hour", _HOUR, _DAY),
-        ("day", _DAY, _MONTH),
-        ("month", _MONTH, float("inf")),
-    ):
-        if seconds < until:
-            break
+    unit, size = next((u, s) for u, s in _UNITS if seconds >= s)
     count = int(seconds // size)
     return f"{count} {unit}{'' if count == 1 else 's'} ago"
 
@@ -102,7 +100,9 @@ def ordered(hints: Sequence[Hint]) -> list[Hint]:
 
 def line(hint: Hint) -> str:
     """Return the one line of a hint; the scanner sees the text as it was written."""
-    shown = unforged.line(scanner.redact_for_prompt(hint.summary)) or NOTHING
+    # Half a surrogate pair is no character, and the scanner reads characters.
+    said = hint.summary.encode("utf-8", "replace").decode()
+    shown = unforged.line(scanner.redact_for_prompt(said)) or NOTHING
     kind = unforged.line(hint.entry_type).replace(" ", "")
     old = age(hint.age_seconds)
     return f"[{hint.entry_id}] {kind} · {old} · {hint.score:.4f} · {shown}"

@@ -13,11 +13,12 @@ from functools import lru_cache
 from typing import Final
 
 NAME: Final = "recalledmemory"
+REMOVED: Final = "[tag]"
 BREAK: Final = " ⏎ "
 # Marks on one letter beyond this many only smear over the lines around it.
 MOST_MARKS: Final = 3
-_LESS: Final = "<＜﹤‹〈⟨❬❮❰˂ᐸᚲ⦑⧼⪡≺≮⋖⩹⪦⟪《"
-_MORE: Final = ">＞﹥›〉⟩❭❯❱˃ᐳ⦒⧽⪢≻≯⋗⩺⪧⟫》"
+_LESS: Final = "<＜﹤‹〈⟨❬❮❰˂ᐸᚲ⦑⧼⪡≺≮⋖⩹⪦"
+_MORE: Final = ">＞﹥›〉⟩❭❯❱˃ᐳ⦒⧽⪢≻≯⋗⩺⪧"
 _SPACES: Final = "\t\u2800"
 _FILLERS: Final = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
@@ -80,15 +81,22 @@ _TAG: Final = re.compile(
 )
 
 
+def _is_sentence(text: str, first: int, last: int) -> bool:
+    """Whether the two words stand in a sentence: spaced, and behind no sign of a tag."""
+    before = text[:first].rstrip()[-1:]
+    honest = not before or before.isalnum() or before in ".,;:!?'\"()"
+    return honest and _PLAIN.fullmatch(text[first:last]) is not None
+
+
 def nameless(text: str) -> str:
     """Return a text in which the block's name is not spelled as a tag spells it."""
     skeleton, at = _skeleton(text)
     out, end = [], 0
     for found in _TAG.finditer(skeleton):
         first, last = at[found.start()], at[found.end() - 1] + 1
-        if first < end or _PLAIN.fullmatch(text[first:last]):
+        if first < end or _is_sentence(text, first, last):
             continue
-        out += [text[end:first], "recalled memory"]
+        out += [text[end:first], REMOVED]
         end = last
     return "".join((*out, text[end:]))
 
@@ -143,4 +151,3 @@ def _escaped(text: str) -> str:
 def line(text: str) -> str:
     """Return a stranger's text as it may stand in one line of the block."""
     return _escaped(nameless(visible(text)))
-

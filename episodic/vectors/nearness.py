@@ -24,11 +24,13 @@ def top(
     asking: Rows,
     k: int,
     groups: NDArray[np.int32] | None = None,
+    times: NDArray[np.int64] | None = None,
 ) -> Floats:
     """Return the ``k`` best cosines of each asking row to the other rows, best first.
 
     ``groups`` is one number per row of ``vectors``; with it, only rows of the asking
-    row's own group count. A place that nobody fills is ``NOWHERE``.
+    row's own group count. With ``times`` only older rows count. A place that nobody
+    fills is ``NOWHERE``.
     """
     best = np.full((len(asking), k), NOWHERE, dtype=np.float32)
     questions = vectors[asking]
@@ -38,6 +40,8 @@ def top(
         cosine[asking[:, None] == part[None, :]] = NOWHERE
         if groups is not None:
             cosine[groups[asking][:, None] != groups[part][None, :]] = NOWHERE
+        if times is not None:
+            cosine[times[asking][:, None] <= times[part][None, :]] = NOWHERE
         both = np.concatenate([best, cosine], axis=1)
         best = -np.partition(-both, k - 1, axis=1)[:, :k]
     return -np.sort(-best, axis=1)

@@ -5,6 +5,6 @@ keys are shown once, and members, agents and crews leave their trace in the jour
 Actions call the same services as the pages, as the staff member's own membership.
 """
 
-from memory.admin import entries, people
+from memory.admin import entries, files, people
 
-__all__ = ["entries", "people"]
+__all__ = ["entries", "files", "people"]

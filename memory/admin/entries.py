@@ -16,9 +16,11 @@ from memory import journal
 from memory.admin import rows
 from memory.models import (
     Agent,
+    ArchivedEntry,
     ChainCheckpoint,
     ChainHead,
     IdempotencyRecord,
+    JobRun,
     JournalEntry,
     PriorityChange,
     SubjectMention,
@@ -162,3 +164,37 @@ class IdempotencyRows(rows.ReadOnly):
     def key_head(self, row: IdempotencyRecord) -> str:
         """The head of the key's digest."""
         return rows.short(row.key_digest)
+
+
+@admin.register(ArchivedEntry)
+class ArchivedRows(rows.ReadOnly):
+    """What compaction took out of the journal."""
+
+    list_display = ("id", "seq", "ts", "entry_type", "archived_at", "head", "workspace")
+    list_filter = ("entry_type", "workspace")
+    search_fields = ("=id", "=trace_id", "=mission_id")
+    search_help_text = "An id, a trace or a mission, whole."
+    exclude = ("commitment", "prev_hash", "entry_hash")
+    readonly_fields = ("hash_head",)
+    raw_id_fields = ("checkpoint",)
+
+    @admin.display(description="summary")
+    def head(self, row: ArchivedEntry) -> str:
+        """The beginning of the summary."""
+        return row.summary[:80]
+
+    @admin.display(description="hash")
+    def hash_head(self, row: ArchivedEntry) -> str:
+        """The head of the hash."""
+        return rows.short(row.entry_hash)
+
+
+@admin.register(JobRun)
+class RunRows(rows.ReadOnly):
+    """Runs of the clock's jobs."""
+
+    list_display = (
+        "id", "name", "state", "workspace", "started_at", "ended_at", "heartbeat_at",
+    )  # fmt: skip
+    list_filter = ("name", "state", "workspace")
+    search_fields = ("name", "slot", "error")

@@ -87,9 +87,9 @@ def list_entries(
         request.auth, wanted, limit=query.limit, cursor=query.cursor
     )
     return {
-        "entries": present.entries(page.entries),
+        "entries": present.page(page),
         "next_cursor": page.next_cursor,
-        "count": len(page.entries),
+        "count": len(page.entries) + len(page.archived),
     }
 
 
@@ -99,7 +99,7 @@ def count_entries(
 ) -> dict[str, int]:
     """Count entries with the same filters as the list."""
     wanted = present.journal_filter(query.dict())
-    return {"total": queries.filtered(request.auth, wanted).count()}
+    return {"total": queries.count(request.auth, wanted)}
 
 
 @router.get("/verify", response=schemas.VerifyOut, operation_id="verify_chain")

@@ -7,8 +7,9 @@ from dataclasses import asdict
 from typing import Any
 
 from memory import chain, journal, queries, ranking
-from memory.models import JournalEntry
-from memory.queries import JournalFilter
+from memory.models import ArchivedEntry, JournalEntry
+from memory.queries import JournalFilter, JournalPage
+from memory.ranking import EmbeddingState
 from memory.rules import errors
 from memory.rules.entries import Priority, Severity
 
@@ -40,10 +41,29 @@ def entries(rows: Sequence[JournalEntry]) -> list[dict[str, Any]]:
         | {
             "ts": journal.stamp(row.ts),
             "erased": row.erased_at is not None,
+            "archived": False,
             "embedding": asdict(states[row.id]),
         }
         for row in rows
     ]
+
+
+def _archived(row: ArchivedEntry) -> dict[str, Any]:
+    """Return what is left of an entry that went to the archive."""
+    kept = {name: getattr(row, name) for name in _PLAIN if name != "refs"}
+    return kept | {
+        "refs": {},
+        "ts": journal.stamp(row.ts),
+        "erased": False,
+        "archived": True,
+        "embedding": asdict(EmbeddingState("not_embeddable")),
+    }
+
+
+def page(found: JournalPage) -> list[dict[str, Any]]:
+    """Return a page's entries, live and archived, newest first."""
+    made = [*entries(found.entries), *(_archived(row) for row in found.archived)]
+    return sorted(made, key=lambda row: (row["ts"], row["seq"]), reverse=True)
 
 
 def entry(row: JournalEntry) -> dict[str, Any]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from ninja import Schema
 from pydantic import (
+    AfterValidator,
     AwareDatetime,
     BeforeValidator,
     ConfigDict,
@@ -31,7 +32,15 @@ def _written(value: object) -> object:
     return value
 
 
-Moment = Annotated[AwareDatetime, BeforeValidator(_written)]
+def _in_utc(value: datetime) -> datetime:
+    """Return the moment in UTC; PostgreSQL knows no offset of sixteen hours or more."""
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("lies outside the years 1 to 9999") from None
+
+
+Moment = Annotated[AwareDatetime, BeforeValidator(_written), AfterValidator(_in_utc)]
 
 
 class Strict(Schema):
@@ -119,6 +128,9 @@ class JournalQuery(Strict):
     since: Moment | None = None
     until: Moment | None = None
     subject: str | None = Field(None, min_length=1, max_length=320)
+    include_archive: bool = Field(
+        False, description="Also what compaction took out, marked as archived."
+    )
 
 
 class PageQuery(JournalQuery):
@@ -126,6 +138,18 @@ class PageQuery(JournalQuery):
 
     limit: int = Field(100, ge=1, le=500)
     cursor: str | None = Field(None, max_length=2_000)
+
+
+class ImportanceOut(Schema):
+    """What an entry's importance is made of, computed for now."""
+
+    base: float
+    recency: float
+    boost: float
+    floor: float
+    value: float
+    days: float
+    references: int
 
 
 class EmbeddingOut(Schema):
@@ -138,6 +162,7 @@ class EmbeddingOut(Schema):
     attempts: int
     last_error: str | None
     importance: float | None
+    importance_parts: ImportanceOut | None = None
 
 
 class EntryOut(Schema):
@@ -161,6 +186,7 @@ class EntryOut(Schema):
     payload: dict[str, Any]
     refs: dict[str, Any]
     erased: bool
+    archived: bool = False
     embedding: EmbeddingOut
 
 

@@ -81,15 +81,19 @@ def _sqlite(file_ids: Sequence[str], terms: list[str], limit: int) -> list[Chunk
 
 
 def _postgres(file_ids: Sequence[str], terms: list[str], limit: int) -> list[ChunkHit]:
-    query = " || ".join(["phraseto_tsquery('english', journal_fold(%s))"] * len(terms))
+    asked = "phraseto_tsquery('english', journal_fold(%s))"
+    query = " || ".join([asked] * len(terms))
+    phrases = [term for term in terms if " " in term]
+    # Cover density alone would put many single words before the whole phrase.
+    boost = "".join([f" + (c.tsv @@ {asked})::int"] * len(phrases))
     sql = (
         f"WITH asked AS (SELECT ({query}) AS q)"  # noqa: S608
         " SELECT c.file_id, c.heading, c.text, c.line_start,"
-        " ts_rank_cd(c.tsv, asked.q, 1)::float8 AS score"
+        f" ts_rank_cd(c.tsv, asked.q, 1)::float8{boost} AS score"
         " FROM memory_chunks c, asked"
         f" WHERE c.tsv @@ asked.q AND c.file_id IN ({_marks(len(file_ids))})"
         " ORDER BY score DESC, c.id LIMIT %s"
     )
     with connection.cursor() as cursor:
-        cursor.execute(sql, [*terms, *file_ids, limit])
+        cursor.execute(sql, [*terms, *phrases, *file_ids, limit])
         return [ChunkHit(*row) for row in cursor.fetchall()]

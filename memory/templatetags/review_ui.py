@@ -21,7 +21,9 @@ def unseen(text: str) -> SafeString:
         (
             (
                 format_html(
-                    '<span class="unseen" title="{}">{}</span>', piece.hidden, piece.text
+                    '<span class="unseen" title="{}">{}</span>',
+                    piece.hidden,
+                    piece.text,
                 )
                 if piece.hidden
                 else piece.text,

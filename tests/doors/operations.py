@@ -74,6 +74,7 @@ PARTS: Final[dict[str, Callable[[World], str]]] = {
     "label": lambda world: str(world.file().label),
     "sha": _file,
     "name": lambda _: "memory.read",
+    "job": lambda _: "decay",
 }
 
 
@@ -146,6 +147,11 @@ OPERATIONS: Final = (
     Operation("why", "post", "/episodic/why",
               "200 200 200 200 200 200 200 404 401 401 401",
               lambda world: {"query": "refund", "entry_id": world.entry().id}),
+    Operation("context", "post", "/episodic/context",
+              "200 200 200 200 200 200 200 200 401 401 401",
+              lambda _: {"query": "refund", "session_id": "s1"}),
+    Operation("entry_relations", "get", "/episodic/entries/{entry_id}/relations",
+              "200 200 200 200 200 200 200 404 401 401 401"),
     Operation("index_status", "get", "/episodic/index",
               "200 200 200 200 200 200 200 200 401 401 401"),
     Operation("index_now", "post", "/episodic/index",
@@ -206,5 +212,10 @@ OPERATIONS: Final = (
               "200 200 403 403 403 403 403 404 401 401 401"),
     Operation("rescan_files", "post", "/quarantine/rescan",
               "200 200 403 403 403 403 403 200 401 401 401", lambda _: {"limit": 1}),
+    # ── The clock ──
+    Operation("list_jobs", "get", "/jobs",
+              "200 200 403 403 403 403 200 200 401 401 401"),
+    Operation("run_job", "post", "/jobs/{job}/run",
+              "202 202 403 403 403 403 403 202 401 401 401"),
 )  # fmt: skip
 BY_ID: Final = {operation.id: operation for operation in OPERATIONS}

@@ -15,6 +15,13 @@ from django.db.migrations.loader import MigrationLoader
 
 from tests.house.source import APPS, ROOT
 
+SETUP = """
+import os, django
+os.environ["DJANGO_SETTINGS_MODULE"] = "crewship_memory.settings"
+django.setup()
+from django.core.management import call_command
+"""
+
 
 @pytest.mark.django_db
 def test_no_model_changed_without_a_migration() -> None:
@@ -34,19 +41,16 @@ def test_every_app_has_one_last_migration() -> None:
 def test_every_step_can_be_taken_back_and_again(tmp_path: Path) -> None:
     apps = sorted({node[0] for node in MigrationLoader(None).graph.leaf_nodes()})
     own = [app for app in ("gdpr", "episodic") if app in apps]
-    steps = [["migrate"], *(["migrate", app, "zero"] for app in own)]
-    steps += [["migrate", "memory", "0001"], ["migrate"]]
-    for step in steps:
-        done = subprocess.run(
-            [sys.executable, "manage.py", *step, "--verbosity", "0"],
-            cwd=ROOT,
-            env={
-                **os.environ,
-                "DATABASE_URL": f"sqlite:///{tmp_path / 'steps.sqlite3'}",
-                "DJANGO_SETTINGS_MODULE": "crewship_memory.settings",
-            },
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, (step, done.stderr)
+    steps = [[], *([app, "zero"] for app in own), ["memory", "0001"], []]
+    calls = "\n".join(
+        f"call_command('migrate', *{step}, verbosity=0)" for step in steps
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", f"{SETUP}\n{calls}"],
+        cwd=ROOT,
+        env={**os.environ, "DATABASE_URL": f"sqlite:///{tmp_path / 'steps.sqlite3'}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr

@@ -17,7 +17,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 
-from crewship_memory.bench import dataset, measure, server
+from crewship_memory.bench import dataset, measure, quality, server
 from episodic import engine
 
 INSIDE = "CREWSHIP_BENCH_INSIDE"
@@ -35,10 +35,18 @@ class Command(BaseCommand):
         )
         parser.add_argument("--sizes", default="2000,20000,100000")
         parser.add_argument("--appends", type=int, default=1_000)
+        parser.add_argument(
+            "--data", type=Path, help="A journal in JSON lines, for the part quality."
+        )
 
-    def handle(self, *, parts: list[str], sizes: str, appends: int, **_: Any) -> None:
+    def handle(
+        self, *, parts: list[str], sizes: str, appends: int, data: Path | None, **_: Any
+    ) -> None:
         """Measure in a process whose settings point at a fresh data folder."""
-        known = {"append", "freshness", "recall"}
+        known = {"append", "freshness", "quality", "recall"}
+        if "quality" in parts and (data is None or not data.is_file()):
+            message = "The part quality needs --data FILE, a journal in JSON lines."
+            raise CommandError(message)
         if unknown := set(parts) - known:
             message = f"Unknown part: {', '.join(sorted(unknown))}."
             raise CommandError(message)
@@ -47,6 +55,8 @@ class Command(BaseCommand):
             return
         counts = [int(size) for size in sizes.split(",") if size]
         report = self._measure(set(parts), counts, appends)
+        if data is not None and "quality" in parts:
+            report["quality"] = quality.measure(data)
         self.stdout.write(json.dumps(report, indent=2))
 
     def _in_fresh_folder(self) -> None:

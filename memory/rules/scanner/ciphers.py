@@ -41,9 +41,15 @@ _SPACED = re.compile(
     r"(?<![^\W_])[^\W\d_](?:[ \n.\-_*|/,~\u00b7\u200b]{1,3}[^\W\d_]){3,800}(?![^\W_])"
 )
 _SNAKE = re.compile(r"[a-z]{1,20}(?:_[a-z]{1,20}){3,40}")
+_LETTERS_ONLY = bytes(
+    code if chr(code) in _LETTERS else 0x20 for code in range(256)
+)
+_ONE_LETTER = bytes(0x20 if code == 0x20 else 0x61 for code in range(256))
+_SNAKE_INSIDE = re.compile(r"_[a-z]{1,20}_[a-z]{1,20}_[a-z]")
 _GLUED = re.compile(r"(?<![\w/.+=-])[a-z]{18,400}(?![\w/+=-])")
 _LONE_LETTERS = b"\x01\x01\x01\x01"
-_MIN_GLUED, _MIN_SNAKE, _MIN_LETTERS, _MIN_COVERAGE = 18, 3, 4, 0.75
+_MIN_GLUED, _MIN_LETTERS, _MIN_COVERAGE = 18, 4, 0.75
+_ENOUGH = b"a" * _MIN_GLUED
 _JUMBLED = re.compile(r"\b[a-z]{6,16}\b")
 
 
@@ -78,17 +84,24 @@ _TABLE_WORDS = frozenset(_TABLE)
 
 def undo(view: View) -> Iterator[View]:
     """Views with ciphers undone."""
-    words = _WORD.findall(view.text)
-    sizes = bytes(map(len, words))
+    letters = view.text.encode("ascii", "replace").translate(_LETTERS_ONLY).decode()
+    words = letters.split()
+    sizes = bytes(min(size, 255) for size in map(len, words))
     if not _TABLE_WORDS.isdisjoint(words):
         yield from _substitution(view, words)
     yield from _leet(view)
-    if _LONE_LETTERS in sizes or not view.text.isascii():
+    if _LONE_LETTERS in sizes or _has_foreign_letters(view.text):
         yield from _spaced(view)
-    if view.text.count("_") >= _MIN_SNAKE:
+    if _SNAKE_INSIDE.search(view.text):
         yield from _snake(view)
     if max(sizes, default=0) >= _MIN_GLUED:
-        yield from _glued(view)
+        yield from _glued(view, letters)
+
+
+def _has_foreign_letters(text: str) -> bool:
+    if text.isascii():
+        return False
+    return any(not char.isascii() and char.isalpha() for char in set(text))
 
 
 def _substitution(view: View, words: list[str]) -> Iterator[View]:
@@ -196,12 +209,23 @@ def _snake(view: View) -> Iterator[View]:
         yield view.derive(pieces, kind="glued")
 
 
-def _glued(view: View) -> Iterator[View]:
+def _glued(view: View, letters: str) -> Iterator[View]:
     pieces: list[tuple[str, int, int]] = []
-    for match in _GLUED.finditer(view.text):
-        words = segment.segment(match.group())
-        if len(words) >= 4 and segment.coverage(words) >= 0.9:
+    for start in _long_words(letters):
+        match = _GLUED.match(view.text, start)
+        words = segment.segment(match.group()) if match else ()
+        if match and len(words) >= 4 and segment.coverage(words) >= 0.9:
             pieces.append((" ".join(words), match.start(), match.end()))
             pieces.append(("\n\n", match.end(), match.end()))
     if pieces:
         yield view.derive(pieces, kind="glued")
+
+
+def _long_words(letters: str) -> Iterator[int]:
+    """Where a word starts that is long enough to be several."""
+    marks = letters.encode().translate(_ONE_LETTER)
+    place = marks.find(_ENOUGH)
+    while place >= 0:
+        yield place
+        blank = marks.find(b" ", place)
+        place = marks.find(_ENOUGH, blank) if blank > 0 else -1

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from memory.rules.scanner import segment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from memory.rules.scanner.views import View
 
@@ -27,6 +27,14 @@ _MIN_ESCAPES, _MIN_MARKED, _MIN_PLAIN = 3, 4, 12
 _MIN_LETTERS, _MIN_PRINTABLE, _MIN_READABLE = 0.6, 0.97, 0.3
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
+# Every sign that base64 uses becomes one mark, any other a blank.
+_SIGNS64 = frozenset(
+    b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_-"
+)
+_MARKED = bytes(0x41 if code in _SIGNS64 else 0x20 for code in range(256))
+_ENOUGH, _LINE = b"A" * 16, b"A" * 40
+_DASHED = bytes(0x41 if chr(code) in ".-/ _|?" else 0x20 for code in range(256))
+_DASHES = b"A" * 24
 _WRAPPED = re.compile(
     r"(?:[A-Za-z0-9+/]{40,100}\r?\n){1,400}[A-Za-z0-9+/]{1,100}={0,2}"
 )
@@ -72,19 +80,32 @@ def readable(text: str) -> bool:
 
 def _runs(
     view: View,
-    pattern: re.Pattern[str],
+    matches: Iterable[re.Match[str]],
     decode: Callable[[str], str],
     kind: str,
 ) -> Iterator[View]:
     """One view in which every run that decodes to something readable is replaced."""
     pieces: list[tuple[str, int, int]] = []
-    for match in pattern.finditer(view.text):
+    for match in matches:
         said = decode(match.group())
         if said and readable(said):
             pieces.append((said, match.start(), match.end()))
             pieces.append(("\n\n", match.end(), match.end()))
     if pieces:
         yield view.derive(pieces, kind=kind)
+
+
+def _marked_runs(text: str) -> bytes:
+    """The text with one mark for every sign of base64; as long as the text."""
+    return text.encode("ascii", "replace").translate(_MARKED)
+
+
+def _long_runs(text: str, marked: bytes) -> Iterator[re.Match[str]]:
+    """What `_BASE64` finds, without trying it at every letter."""
+    place = marked.find(_ENOUGH)
+    while place >= 0 and (match := _BASE64.match(text, place)):
+        yield match
+        place = marked.find(_ENOUGH, match.end())
 
 
 def _inline(
@@ -183,27 +204,28 @@ def _from_escape(run: str) -> str:
 def decode(view: View) -> Iterator[View]:
     """Every decoding of one view that yields something readable."""
     text = view.text
-    yield from _runs(view, _BASE64, _from_base64, "base64")
-    if "\n" in text:
-        yield from _runs(view, _WRAPPED, _from_base64, "base64")
+    marked = _marked_runs(text)
+    yield from _runs(view, _long_runs(text, marked), _from_base64, "base64")
+    if _LINE in marked:
+        yield from _runs(view, _WRAPPED.finditer(view.text), _from_base64, "base64")
     yield from _numbers(view)
     yield from _marked(view)
-    if "-" in text or "\u2013" in text or "\u2014" in text:
-        yield from _runs(view, _MORSE, _from_morse, "morse")
+    if _DASHES in text.encode("ascii", "replace").translate(_DASHED):
+        yield from _runs(view, _MORSE.finditer(view.text), _from_morse, "morse")
 
 
 def _numbers(view: View) -> Iterator[View]:
     if _NUMBERS.search(view.text):
-        yield from _runs(view, _HEX, _from_hex, "hex")
-        yield from _runs(view, _BINARY, _from_binary, "binary")
-        yield from _runs(view, _DECIMAL, _from_decimal, "decimal")
+        yield from _runs(view, _HEX.finditer(view.text), _from_hex, "hex")
+        yield from _runs(view, _BINARY.finditer(view.text), _from_binary, "binary")
+        yield from _runs(view, _DECIMAL.finditer(view.text), _from_decimal, "decimal")
 
 
 def _marked(view: View) -> Iterator[View]:
     """Encodings whose every character carries a mark."""
     text = view.text
     if "<~" in text:
-        yield from _runs(view, _ASCII85, _from_ascii85, "ascii85")
+        yield from _runs(view, _ASCII85.finditer(view.text), _from_ascii85, "ascii85")
     if text.count("%") >= _MIN_ESCAPES:
         yield from _inline(view, _PERCENT, urllib.parse.unquote, "url")
     if "&" in text:
@@ -211,7 +233,7 @@ def _marked(view: View) -> Iterator[View]:
     if text.count("\\") >= _MIN_ESCAPES:
         yield from _inline(view, _ESCAPE, _from_escapes, "escape")
     if text.count("0x") + text.count("\\x") >= _MIN_MARKED:
-        yield from _runs(view, _HEX_MARKED, _from_hex, "hex")
+        yield from _runs(view, _HEX_MARKED.finditer(view.text), _from_hex, "hex")
 
 
 def is_prose(text: str) -> bool:

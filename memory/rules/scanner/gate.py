@@ -7,7 +7,6 @@ once and remembered, so that ordinary text costs one look-up a word.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import NamedTuple
 
 from memory.rules.scanner import lexicon, registry, sentences
@@ -15,7 +14,6 @@ from memory.rules.scanner.model import Family, Rule
 
 _BITS_OF = lexicon.LEXICON.bits
 _FIRST = len(_BITS_OF)
-_MARKS = {"@": _BITS_OF["MAIL"], "://": _BITS_OF["URL"]}
 _KEY_WORDS = frozenset({"rsa", "ed25519", "passwd", "shadow", "pem", "kube"})
 _MIN_DIGITS = 4
 
@@ -46,10 +44,34 @@ def _literals() -> dict[str, int]:
 _BITS = _literals()
 _BREAK = 1 << (_FIRST + len(_BITS))
 _KEY = _BREAK << 1
+_SIGN_BITS = {
+    sentences.END: _BREAK,
+    sentences.LINK: _BITS_OF["URL"],
+    sentences.FILE: _BITS_OF["KEYFILE"],
+    sentences.AT: _BITS_OF["MAIL"],
+}
+# What a word looks like in the token stream without being one.
+_ODD = _KEY << 1
 # A word can hold a literal without signs; the others are searched for in the text.
 _WORDLIKE = re.compile(r" ?[a-z0-9'-]+ ?")
-_IN_WORDS = tuple(item for item in _BITS.items() if _WORDLIKE.fullmatch(item[0]))
 _ELSEWHERE = tuple(item for item in _BITS.items() if not _WORDLIKE.fullmatch(item[0]))
+_MAX_KNOWN, _START = 1 << 17, 3
+
+
+def _in_words() -> dict[str, tuple[tuple[str, int], ...]]:
+    """The first three signs of a literal → the literals that begin so."""
+    table: dict[str, list[tuple[str, int]]] = {}
+    for literal, bit in _BITS.items():
+        if _WORDLIKE.fullmatch(literal):
+            table.setdefault(literal[:_START], []).append((literal, bit))
+    return {key: tuple(rows) for key, rows in table.items()}
+
+
+_IN_WORDS = _in_words()
+_STARTS = frozenset(_IN_WORDS)
+# The hash of a token → its bits. Hashes differ in every process and say nothing about
+# the word, so that names and numbers of one text are not kept for the next.
+_memory: list[dict[int, int]] = [{}]
 
 
 def needs(rule: Rule) -> Needs:
@@ -58,23 +80,44 @@ def needs(rule: Rule) -> Needs:
     return Needs(first, sum(_BITS[one] for one in set(rule.also)))
 
 
-@lru_cache(maxsize=1 << 16)
 def _mask(token: str) -> int:
     """The bits of one token: concepts, literals, or that it ends a sentence."""
-    if token[0] in sentences.BREAK_SIGNS:
-        is_path = token[0] == "." and token[1:].isalpha()
-        return _BITS_OF["KEYFILE"] if is_path else _BREAK
-    if token in _MARKS:
-        return _MARKS[token]
-    found = lexicon.LEXICON.masks.get(lexicon.concept_char(token), 0)
-    if token in lexicon.KEYS:
+    if token in sentences.SIGNS:
+        return _SIGN_BITS[token]
+    parts = sentences.words(token)
+    if len(parts) == 1 and parts[0] == token:
+        return _word_bits(token)
+    found = _ODD
+    for part in parts:
+        found |= _word_bits(part)
+    return found
+
+
+def _word_bits(word: str) -> int:
+    found = lexicon.LEXICON.masks.get(lexicon.concept_char(word), 0)
+    if word in lexicon.KEYS:
         found |= _KEY
     # A blank at an end of a literal is an end of the word.
-    padded = f" {token} "
-    for literal, bit in _IN_WORDS:
-        if literal in padded:
-            found |= bit
-    return found | _shape_bits(token)
+    padded = f" {word} "
+    starts = {padded[place : place + _START] for place in range(len(word))}
+    for start in _STARTS.intersection(starts):
+        for literal, bit in _IN_WORDS[start]:
+            if literal in padded:
+                found |= bit
+    return found | _shape_bits(word)
+
+
+def _masks(tokens: list[str]) -> list[int]:
+    """The bits of every token; each distinct word is looked into only once."""
+    known = _memory[0]
+    if len(known) > _MAX_KNOWN:
+        known = _memory[0] = {}
+    hashes = list(map(hash, tokens))
+    fresh = set(hashes).difference(known)
+    if fresh:
+        words = dict(zip(hashes, tokens, strict=True))
+        known.update((number, _mask(words[number])) for number in fresh)
+    return list(map(known.__getitem__, hashes))
 
 
 def _shape_bits(token: str) -> int:
@@ -97,16 +140,23 @@ def stretches(text: str) -> list[Stretch]:
     tokens = sentences.tokens(text)
     found: list[Stretch] = []
     first = number = mask = 0
-    for place, bits in enumerate(map(_mask, tokens)):
-        if not bits & _BREAK:
+    for place, bits in enumerate(_masks(tokens)):
+        if not bits:
+            continue
+        if bits is not _BREAK:
             mask |= bits
             continue
         if mask & _KEY:
-            mask |= lexicon.phrases_in(tokens[first:place])
+            mask |= _phrases(tokens[first:place], mask)
         found.append(Stretch(number, mask))
         number += 1
         first, mask = place + 1, 0
     if mask & _KEY:
-        mask |= lexicon.phrases_in(tokens[first:])
+        mask |= _phrases(tokens[first:], mask)
     found.append(Stretch(number, mask))
     return found
+
+
+def _phrases(tokens: list[str], mask: int) -> int:
+    words = sentences.words(" ".join(tokens)) if mask & _ODD else tokens
+    return lexicon.phrases_in(words)

@@ -36,8 +36,8 @@ def features(text: str) -> set[int]:
     groups = {f"w {word}" for word in words}
     groups |= {f"p {a} {b}" for a, b in itertools.pairwise(words)}
     spaced = " ".join(words)
-    groups |= {spaced[i : i + _GRAM] for i in range(len(spaced) - _GRAM + 1)}
-    return {zlib.crc32(group.encode()) & (SIZE - 1) for group in groups}
+    groups.update(map("".join, zip(*(spaced[i:] for i in range(_GRAM)), strict=False)))
+    return {crc & (SIZE - 1) for crc in map(zlib.crc32, map(str.encode, groups))}
 
 
 @lru_cache(maxsize=1)

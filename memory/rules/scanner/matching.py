@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.rules.scanner import context, gate, lexicon, registry, sentences
@@ -33,7 +35,8 @@ class _Alternative(NamedTuple):
 
 class _Expression(NamedTuple):
     rule: Rule
-    needs: gate.Needs
+    first: int
+    second: int
     # (pattern, must it start a word?)
     patterns: tuple[tuple[re.Pattern[str], bool], ...]
 
@@ -45,7 +48,7 @@ def _expression(rule: Rule) -> _Expression:
         bounded = part.startswith(r"\b")
         body = part[2:] if bounded else part
         patterns.append((re.compile(body, re.MULTILINE), bounded))
-    return _Expression(rule, gate.needs(rule), tuple(patterns))
+    return _Expression(rule, *gate.needs(rule), tuple(patterns))
 
 
 def _index() -> dict[int, tuple[_Alternative, ...]]:
@@ -138,6 +141,9 @@ def _raw(text: str) -> Iterator[Hit]:
 
 def _spans(masks: list[int]) -> list[tuple[_Expression, int, int]]:
     """Expressions and the runs of sentences in which they are worth trying."""
+    worth = _open(reduce(or_, masks), _EXPRESSIONS)
+    if not worth:
+        return []
     found: list[tuple[_Expression, int, int]] = []
     last_seen: dict[str, int] = {}
     final = len(masks) - 1
@@ -145,7 +151,7 @@ def _spans(masks: list[int]) -> list[tuple[_Expression, int, int]]:
         mask = masks[number]
         for later in masks[number + 1 : number + _REACH]:
             mask |= later
-        for expression in _open(mask):
+        for expression in _open(mask, worth):
             name = expression.rule.id
             end = min(number + _REACH - 1, final)
             place = last_seen.get(name)
@@ -157,12 +163,12 @@ def _spans(masks: list[int]) -> list[tuple[_Expression, int, int]]:
     return found
 
 
-def _open(mask: int) -> list[_Expression]:
+def _open(mask: int, expressions: Iterable[_Expression]) -> list[_Expression]:
     """Expressions that find their literals."""
     return [
         one
-        for one in _EXPRESSIONS
-        if one.needs.first & mask and (not one.needs.second or one.needs.second & mask)
+        for one in expressions
+        if one.first & mask and (not one.second or one.second & mask)
     ]
 
 

@@ -107,12 +107,13 @@ _LOOKALIKES = {
     0x2CA3: "p",
     0x2CA5: "c",
 }
+_BORROWED = frozenset(map(chr, _LOOKALIKES))
 # Words in a script of their own where accents are optional lose them.
 _LAST_FOLDED = 0x530
 _WORD = re.compile(r"[^\W\d_]{3,40}")
 _APOSTROPHES = "\u2018\u2019\u02bc\u00b4"
 _LATIN = re.compile("[a-z]")
-_MIN_WORD, _MIN_WHOLE = 4, 5
+_MIN_WORD, _MIN_WHOLE, _FEW, _LAST_ASCII = 4, 5, 24, 127
 _NEGATIVE = ((0x1F150, 0x1F169), (0x1F170, 0x1F189), (0x1F130, 0x1F149))
 _REGIONAL = re.compile("[\U0001f1e6-\U0001f1ff]{3,}")
 
@@ -147,26 +148,36 @@ def normalise(view: View) -> View:
     if text.isascii():
         return replace(view, text=text.lower())
     table: dict[str, str] = {char: fold_char(char) for char in set(text)}
-    if all(len(folded) == 1 for folded in table.values()):
-        folded = text.translate({ord(char): plain for char, plain in table.items()})
-        return replace(view, text=folded)
     odd = "".join(char for char, folded in table.items() if len(folded) != 1)
+    plain = {ord(char): said for char, said in table.items() if len(said) == 1}
+    if not odd:
+        return replace(view, text=_translated(text, plain))
     pieces: list[tuple[str, int, int]] = []
     position = 0
     for match in re.finditer(f"[{re.escape(odd)}]+", text):
         start, end = match.span()
-        plain = "".join(table[char] for char in text[position:start])
-        pieces.append((plain, position, start))
-        pieces.append(("".join(table[char] for char in match.group()), start, end))
+        pieces.append((_translated(text[position:start], plain), position, start))
+        pieces.append(("".join(map(fold_char, match.group())), start, end))
         position = end
-    tail = "".join(table[char] for char in text[position:])
-    pieces.append((tail, position, len(text)))
+    pieces.append((_translated(text[position:], plain), position, len(text)))
     return view.derive(pieces, kind=view.kind, hidden=False)
+
+
+def _translated(text: str, table: dict[int, str]) -> str:
+    """One letter for one; most text has few letters beyond ASCII, or none."""
+    if text.isascii():
+        return text.lower()
+    beyond = [code for code in table if code > _LAST_ASCII]
+    if len(beyond) > _FEW:
+        return text.translate(table)
+    for code in beyond:
+        text = text.replace(chr(code), table[code])
+    return text.lower() if text.isascii() else text.translate(table)
 
 
 def unmask(view: View) -> tuple[View | None, list[tuple[int, int]]]:
     """Look-alike letters in Latin words replaced, and the spans of those words."""
-    if view.text.isascii():
+    if view.text.isascii() or _BORROWED.isdisjoint(view.text):
         return None, []
     pieces: list[tuple[str, int, int]] = []
     spans: list[tuple[int, int]] = []

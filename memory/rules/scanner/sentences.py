@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 from memory.rules.scanner import lexicon
 
-_BREAKS = (
-    r"[.!?;]{1,8}[\"'”»)\]*_]{0,3}(?=\s|$)|\n[ \t]{0,8}\n|\n(?=[ \t]{0,8}(?:[-*#|>+]|"
-    r"\d{1,3}[.)]|[a-z]\)))|[。！？؟।|\0]|={4,}|-{4,}"
+# One sign first, then what it must be: that keeps the search for breaks fast.
+_BREAK = re.compile(
+    r"[.!?;\n\u3002\uff01\uff1f\u061f\u0964|\0=-](?:"
+    r"(?<=[.!?;])[.!?;]{0,7}[\"'\u201d\u2019\u00bb)\]*_]{0,3}(?=\s|$)"
+    r"|(?<=\n)(?:[ \t]{0,8}\n|(?=[ \t]{0,8}(?:[-*#|>+]|\d{1,3}[.)]|[a-z]\))))"
+    r"|(?<=[\u3002\uff01\uff1f\u061f\u0964|\0])|(?<==)={3,}|(?<=-)-{3,})"
 )
-# What a break can start with; no word starts with any of them.
-BREAK_SIGNS = frozenset(".!?;\n。！？؟।|\0=-")
-_BREAK = re.compile(_BREAKS)
 _PART = r"[^\W_\u3040-\u30ff\u3400-\u9fff]|[\u0900-\u0963\u0966-\u097f]"
 _WORD = rf"(?:{_PART})+(?:['-](?:{_PART})+)*"
 _RICH = (
@@ -41,9 +41,15 @@ _SHAPES = (
 )
 
 
-_MARKS = r"@|://|\.(?:ssh|aws|env|netrc|kube|pem)\b"
-_ASCII_TOKENS = re.compile(rf"[a-z0-9]+(?:['-][a-z0-9]+)*|{_BREAKS}|{_MARKS}")
-_PLAIN_TOKENS = re.compile(rf"{_PLAIN_WORDS.pattern}|{_BREAKS}|{_MARKS}")
+# Signs in the stream of tokens; only text that is odd anyway holds them itself.
+END, LINK, FILE, AT = "\0", "\1", "\2", "@"
+SIGNS = frozenset({END, LINK, FILE, AT})
+_FILES = re.compile(r"\.(?:ssh|aws|env|netrc|kube|pem)\b")
+_KEPT = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789'-@\0\1\2")
+_ASCII_TABLE = bytes(code if code in _KEPT else 0x20 for code in range(256))
+_ASCII_WORDS = re.compile(r"[a-z0-9]+(?:['-][a-z0-9]+)*")
+_SIGNS_OR_WORDS = re.compile(rf"{_PLAIN_WORDS.pattern}|[{END}{LINK}{FILE}{AT}]")
+_MARKS = re.compile("[\u0900-\u0963\u0966-\u097f]")
 
 
 class Encoded(NamedTuple):
@@ -59,9 +65,30 @@ def has_cjk(text: str) -> bool:
     return not text.isascii() and _HAS_CJK.search(text) is not None
 
 
+def words(text: str) -> list[str]:
+    """The words of a folded text."""
+    return (_ASCII_WORDS if text.isascii() else _PLAIN_WORDS).findall(text)
+
+
 def tokens(text: str) -> list[str]:
-    """Words, sentence breaks and odd marks in order; no positions, so it is cheap."""
-    return (_ASCII_TOKENS if text.isascii() else _PLAIN_TOKENS).findall(text)
+    """Words and signs in order; no positions, so it is cheap.
+
+    A token can be a word with loose hyphens around it; `words` takes them off.
+    """
+    signed = _FILES.sub(f" {FILE} ", _BREAK.sub(f" {END} ", text))
+    signed = signed.replace("://", f" {LINK} ").replace("@", f" {AT} ")
+    if _has_foreign_words(signed):
+        return _SIGNS_OR_WORDS.findall(signed)
+    return signed.encode("ascii", "replace").translate(_ASCII_TABLE).decode().split()
+
+
+def _has_foreign_words(text: str) -> bool:
+    if text.isascii():
+        return False
+    return any(
+        not char.isascii() and (char.isalnum() or _MARKS.match(char))
+        for char in set(text)
+    )
 
 
 def bounds(text: str) -> list[tuple[int, int]]:

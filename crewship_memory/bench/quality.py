@@ -1,0 +1,239 @@
+"""Known-item quality of recall, per mode, on a journal in JSON lines.
+
+Every entry whose payload.text has more than TEXT_LEAST characters is one question: its
+summary asks, and its payload.text alone was indexed. The one right answer is the same
+line. The summary says what the text says in other words only in part, so that the set
+favours the word leg; paraphrases without a common word are not in it.
+
+The legs are asked as production asks them for K = 10 (LEG entries each). A control
+picks ten entries at random.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crewship_memory.bench import dataset, scoring
+from crewship_memory.bench.dataset import Shop
+from episodic import engine, index, recall
+from episodic.models import Embedding, State
+from episodic.recall import Fusion, Legs, Mode, Request, Timings
+from episodic.rules import fusion
+from episodic.scopes import Reach
+from memory import journal, keys
+from memory.models import JournalEntry
+from memory.rules import entries
+from memory.rules.entries import NewEntry, Severity
+
+TEXT_LEAST: Final = 200
+HEAD_BYTES: Final = 4_000
+BATCH: Final = 500
+K: Final = scoring.CUT
+DEFAULT: Final = "hybrid rrf k=60"
+SMALL: Final = (5, 10)
+CONVEX: Final = "hybrid convex 0.5"
+NOT_MEASURED: Final = (
+    "Neighbours of the same trace: in the reference journal every trace has one entry."
+)
+
+Scores = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A question and the id of its one right answer."""
+
+    question: str
+    entry_id: str
+
+
+# ── The set ──────────────────────────────────────────────────────────────────
+def lines(path: Path) -> Iterator[dict[str, Any]]:
+    """Return the entries of a file that make a question."""
+    with path.open(encoding="utf-8") as file:
+        for raw in file:
+            entry = json.loads(raw) if raw.strip() else {}
+            text = (entry.get("payload") or {}).get("text")
+            if isinstance(text, str) and len(text) > TEXT_LEAST and entry["summary"]:
+                yield entry
+
+
+def split(text: str) -> tuple[str, str]:
+    """Return a text in two parts: a summary holds no more than HEAD_BYTES."""
+    head = text.encode()[:HEAD_BYTES].decode("utf-8", "ignore")
+    if head == text:
+        return text, ""
+    cut = max(head.rfind(" "), head.rfind("\n"))
+    head = head[:cut] if cut > 0 else head
+    return head, text[len(head) :]
+
+
+def document(entry: Mapping[str, Any]) -> NewEntry:
+    """Return the entry as it is indexed: its text, and nothing of its summary."""
+    head, rest = split(entry["payload"]["text"].replace("\x00", " "))
+    return NewEntry(
+        entry_type=entry["entry_type"],
+        severity=Severity(entry.get("severity", "info")),
+        summary=head,
+        payload={"text": rest} if rest else {},
+        refs={"episodic": True},
+        ts=datetime.fromisoformat(entry["ts"]),
+    )
+
+
+def fill(shop: Shop, path: Path) -> list[Item]:
+    """Append and embed the documents; return the questions."""
+    actor = keys.authenticate(shop.token)
+    assert actor is not None  # noqa: S101  (the key was made a moment ago)
+    found = [e for e in lines(path) if entries.is_type(e["entry_type"])]
+    items: list[Item] = []
+    for start in range(0, len(found), BATCH):
+        part = found[start : start + BATCH]
+        rows = journal.write([document(entry) for entry in part], by=actor)
+        items += [
+            Item(entry["summary"], row.id)
+            for entry, row in zip(part, rows, strict=True)
+            if row.embeddable
+        ]
+    while index.sweep(limit=512).indexed:
+        pass
+    return items
+
+
+# ── The modes ────────────────────────────────────────────────────────────────
+def small_rrf(legs: Legs, k: int) -> dict[str, float]:
+    """Return reciprocal rank fusion with another k than production's."""
+    scores: dict[str, float] = {}
+    for leg in (legs.dense_ids, legs.word_ids):
+        for rank, entry_id in enumerate(leg, 1):
+            scores[entry_id] = scores.get(entry_id, 0.0) + 1.0 / (k + rank)
+    return scores
+
+
+class Cosines:
+    """Every vector of the workspace, compared without weights; also centred."""
+
+    def __init__(self, workspace_id: str) -> None:
+        model = engine.embedder().model
+        found = Embedding.objects.filter(
+            workspace_id=workspace_id, state=State.INDEXED, model=model
+        )
+        rows = list(found.values_list("entry_id", "vector"))
+        self.ids, blobs = zip(*rows, strict=True) if rows else ((), ())
+        joined = b"".join(bytes(blob) for blob in blobs)
+        wide = len(joined) // 4 // max(1, len(self.ids))
+        self._all = np.frombuffer(joined, "<f4").reshape(-1, max(1, wide))
+        self._mean = self._all.mean(axis=0)
+        moved = self._all - self._mean
+        self._centred = moved / np.linalg.norm(moved, axis=1, keepdims=True)
+
+    def plain(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the cosine of every entry."""
+        return self._all @ vector
+
+    def centred(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the cosine of every entry after the mean was taken from both."""
+        moved = vector - self._mean
+        return self._centred @ (moved / np.linalg.norm(moved))
+
+    def scores(self, values: NDArray[np.float32], size: int) -> dict[str, float]:
+        """Return the best ``size`` as scores by id."""
+        best = np.argsort(-values, kind="stable")[:size]
+        return {self.ids[i]: float(values[i]) for i in best}
+
+
+def _mixed(legs: Legs, cosines: Cosines, values: NDArray[np.float32]) -> Scores:
+    """Return the convex fusion of the word leg with unweighted cosines."""
+    dense = cosines.scores(values, recall.LEG_LEAST)
+    words = {hit.entry_id: hit.score for hit in legs.words}
+    return fusion.convex(
+        dense, words, lowest=float(values.min()), highest=float(values.max())
+    )
+
+
+def modes(request: Request, legs: Legs, cosines: Cosines) -> dict[str, Scores]:
+    """Return mode → scores by entry, for one question."""
+    assert legs.vector is not None  # noqa: S101  (checked before measuring)
+    plain, centred = cosines.plain(legs.vector), cosines.centred(legs.vector)
+    dense = replace(request, mode=Mode.DENSE)
+    convex = replace(request, fusion=Fusion.CONVEX)
+    return {
+        "dense, pure cosine": cosines.scores(plain, recall.LEG_LEAST),
+        "dense, cosine × importance": recall.fuse(dense, legs),
+        "dense, centred cosine": cosines.scores(centred, recall.LEG_LEAST),
+        "sparse": fusion.rrf([legs.word_ids]),
+        DEFAULT: recall.fuse(request, legs),
+        **{f"hybrid rrf k={k}": small_rrf(legs, k) for k in SMALL},
+        CONVEX: recall.fuse(convex, legs),
+        "hybrid convex 0.5, pure cosine": _mixed(legs, cosines, plain),
+        "hybrid convex 0.5, centred cosine": _mixed(legs, cosines, centred),
+    }
+
+
+def place(scores: Scores, entry_id: str, seq: Mapping[str, int]) -> int | None:
+    """Return the rank of one entry, 1 the best; of equals the newer comes first."""
+    if entry_id not in scores:
+        return None
+    mine = (-scores[entry_id], -seq.get(entry_id, 0), entry_id)
+    better = sum((-s, -seq.get(e, 0), e) < mine for e, s in scores.items())
+    return better + 1
+
+
+def _drawn(items: Sequence[Item], rng: random.Random) -> list[int | None]:
+    """Return the ranks that come of picking at random, each question anew."""
+    drawn = [rng.randint(1, len(items)) for _ in items]
+    return [rank if rank <= K else None for rank in drawn]
+
+
+def ask(shop: Shop, items: Sequence[Item]) -> dict[str, list[int | None]]:
+    """Ask every question in every mode; return the ranks of the right answers."""
+    cosines = Cosines(shop.workspace_id)
+    seen = Reach(shop.workspace_id, "workspace")
+    rows = JournalEntry.objects.filter(workspace_id=shop.workspace_id)
+    seq = dict(rows.values_list("id", "seq"))
+    ranks: dict[str, list[int | None]] = {}
+    for item in items:
+        request = Request(query=item.question, k=K, mark=False)
+        legs = recall.ask_legs(request, seen, Timings())
+        if legs.vector is None:
+            message = f"The embedder gave no vector: {legs.degraded}"
+            raise RuntimeError(message)
+        for mode, scores in modes(request, legs, cosines).items():
+            ranks.setdefault(mode, []).append(place(scores, item.entry_id, seq))
+    rng = random.Random(scoring.SEED)  # noqa: S311  (not for secrets)
+    ranks["control: random"] = _drawn(items, rng)
+    return ranks
+
+
+def measure(path: Path) -> dict[str, Any]:
+    """Fill a workspace from a file, ask, and report."""
+    shop = dataset.open_shop("bench-quality")
+    start = time.perf_counter()
+    items = fill(shop, path)
+    filled = time.perf_counter()
+    ranks = ask(shop, items)
+    rivals = [f"hybrid rrf k={k}" for k in SMALL] + [CONVEX]
+    return {
+        "set": {
+            "questions": len(items),
+            "kind": "known item: summary asks, payload.text alone was indexed",
+            "leg": recall.LEG_LEAST,
+            "seconds_to_index": round(filled - start, 1),
+            "seconds_to_ask": round(time.perf_counter() - filled, 1),
+        },
+        "columns": "mean, low and high of the 95 % bootstrap interval",
+        "modes": scoring.table(ranks),
+        "default": DEFAULT,
+        "verdict": scoring.verdict(ranks, DEFAULT, rivals),
+        "not_measured": NOT_MEASURED,
+    }

@@ -1,0 +1,170 @@
+"""Lines over days from 0 to 100, with the limits of the bands drawn in.
+
+The shapes stretch; what is read (names, levels, days) is HTML. A day without data is a
+gap, never a zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, timedelta
+from typing import Final
+
+from django import template
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+register = template.Library()
+
+Points = Sequence[tuple[date, float | None]]
+SERIES: Final = ("", "two", "three")
+WIDTH, HEIGHT = 600, 200
+DAYS_NAMED: Final = 5
+
+
+def _span(lines: Sequence[Points]) -> tuple[date, date] | None:
+    days = [day for points in lines for day, _ in points]
+    return (min(days), max(days)) if days else None
+
+
+def _path(points: Points, span: tuple[date, date], size: tuple[int, int]) -> str:
+    """Return a path with a gap wherever a value is missing."""
+    start, length = span[0], max(1, (span[1] - span[0]).days)
+    drawn, pen = "", "M"
+    for day, value in points:
+        if value is None:
+            pen = "M"
+            continue
+        x = size[0] * (day - start).days / length if span[0] != span[1] else size[0]
+        drawn += f"{pen}{x:.1f} {size[1] * (1 - value / 100):.1f}"
+        pen = "L"
+    return drawn
+
+
+def _last(path: str) -> str:
+    """Return where a path ends."""
+    return path.replace("L", "M").rsplit("M", 1)[-1]
+
+
+def _lines(
+    lines: Sequence[Points], span: tuple[date, date], size: tuple[int, int]
+) -> SafeString:
+    shapes = [
+        (kind, path, kind, _last(path))
+        for kind, points in zip(SERIES, lines, strict=False)
+        if (path := _path(points, span, size))
+    ]
+    return format_html_join(
+        "",
+        '<path class="line {}" d="{}"/><path class="dot {}" d="M{}h.01"/>',
+        shapes[::-1],
+    )
+
+
+@register.simple_tag
+def band_spark(points: Points, label: str = "") -> SafeString:
+    """Return a small line from 0 to 100 with the limits at 50 and 75."""
+    span = _span([points])
+    if span is None or all(value is None for _, value in points):
+        return SafeString("")
+    return format_html(
+        '<svg class="spark" viewBox="0 0 120 32" preserveAspectRatio="none" role="img" '
+        'aria-label="{}"><path class="limit" d="M0 16H120M0 8H120"/>{}</svg>',
+        label,
+        _lines([points], span, (120, 32)),
+    )
+
+
+def _spells(days: Sequence[date], span: tuple[date, date]) -> SafeString:
+    wide = WIDTH / max(1, (span[1] - span[0]).days)
+    rects = [
+        (f"{max(0.0, ((day - span[0]).days - 0.5) * wide):.1f}", f"{wide:.1f}")
+        for day in days
+        if span[0] <= day <= span[1]
+    ]
+    return format_html_join(
+        "", '<rect class="spell" x="{}" width="{}" height="200"/>', rects
+    )
+
+
+def _marks(days: Sequence[date], span: tuple[date, date]) -> str:
+    """Return a thin upright line for each day on which something happened."""
+    wide = WIDTH / max(1, (span[1] - span[0]).days)
+    inside = sorted({day for day in days if span[0] <= day <= span[1]})
+    return "".join(f"M{(day - span[0]).days * wide:.1f} 0V200" for day in inside)
+
+
+def _named_days(span: tuple[date, date]) -> SafeString:
+    length = (span[1] - span[0]).days
+    count = min(DAYS_NAMED, length + 1)
+    named = [
+        span[0] + timedelta(days=round(length * i / max(1, count - 1)))
+        for i in range(count)
+    ]
+    return format_html_join(
+        "", "<span>{}</span>", [(f"{day:%-d %b}",) for day in named]
+    )
+
+
+def _said(lines: Sequence[tuple[str, Points]], what: str) -> str:
+    """Return the result of a chart in one sentence."""
+    told = []
+    for name, points in lines:
+        known = [value for _, value in points if value is not None]
+        if known:
+            told.append(f"{name} from {known[0]:.0f} to {known[-1]:.0f}")
+    return f"{what}: {'; '.join(told)}" if told else f"{what}: no data"
+
+
+@register.simple_tag
+def band_chart(
+    lines: Sequence[tuple[str, Points]],
+    what: str,
+    failing: Sequence[date] = (),
+    events: Sequence[date] = (),
+) -> SafeString:
+    """Return a chart of one to three named lines, its levels and its days."""
+    shown = lines[: len(SERIES)]
+    drawn = [points for _, points in shown]
+    span = _span(drawn)
+    if span is None:
+        return SafeString("")
+    return format_html(
+        '<div class="chart"><svg viewBox="0 0 600 200" preserveAspectRatio="none" '
+        'role="img" aria-label="{}">{}<path class="limit soft" d="M0 0H600"/>'
+        '<path class="limit" d="M0 50H600M0 100H600M0 200H600{}"/>{}</svg>'
+        '<div class="levels" aria-hidden="true"><span class="at-100">100</span>'
+        '<span class="at-75">75</span><span class="at-50">50</span>'
+        '<span class="at-0">0</span></div>'
+        '<div class="days" aria-hidden="true">{}</div></div>',
+        _said(shown, what),
+        _spells(failing, span),
+        _marks(events, span),
+        _lines(drawn, span, (WIDTH, HEIGHT)),
+        _named_days(span),
+    )
+
+
+@register.simple_tag
+def chart_key(lines: Sequence[tuple[str, Points]]) -> SafeString:
+    """Return the names of a chart's lines with their newest values."""
+    told = []
+    for kind, (name, points) in zip(SERIES, lines, strict=False):
+        known = [value for _, value in points if value is not None]
+        told.append((kind, name, f"{known[-1]:.0f}" if known else "no data"))
+    return format_html_join(
+        "",
+        '<span><svg viewBox="0 0 16 8" aria-hidden="true">'
+        '<path class="line {}" d="M0 4H16"/></svg>{} {}</span>',
+        told,
+    )
+
+
+@register.filter
+def signed(value: float | None) -> str:
+    """Return a change with its sign: +2.9, −5.9, ±0.0."""
+    if value is None:
+        return ""
+    if round(value, 1) == 0:
+        return "±0.0"
+    return f"{'+' if value > 0 else '−'}{abs(value):.1f}"

@@ -1,0 +1,112 @@
+"""The tables of consolidation: how far each crew was read, and what was proposed."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from memory.models import Crew, MemoryVersion, Workspace, ids
+
+
+def proposal_id() -> str:
+    """Return a new proposal id."""
+    return ids.make("mp")
+
+
+class ProposalState(models.TextChoices):
+    """What became of a proposed rule."""
+
+    PENDING = "pending"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+
+
+class ConsolidationMark(models.Model):
+    """How far a crew's journal was consolidated. ``seq`` is the last entry considered.
+
+    ``waiting_pins`` are entries whose pin could not be written yet. ``lease_until`` is
+    set while a run is under way; a run that dies lets go of it by running out.
+    """
+
+    crew = models.OneToOneField(
+        Crew, models.CASCADE, primary_key=True, related_name="consolidation"
+    )
+    workspace = models.ForeignKey(Workspace, models.CASCADE)
+    seq = models.BigIntegerField(default=0)
+    runs = models.PositiveIntegerField(default=0)
+    waiting_pins = models.JSONField(default=list, blank=True)
+    last_run_at = models.DateTimeField(null=True, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        db_table = "consolidation_marks"
+
+    def __str__(self) -> str:
+        return f"{self.crew_id} read to {self.seq}"
+
+
+class ConsolidationProposal(models.Model):
+    """A rule that waits for a person, or that one decided about.
+
+    ``text`` is exactly what approving appends and ``content_hash`` its SHA-256;
+    ``version`` is the optimistic lock. ``pattern_key`` is the normalised pattern, once
+    per crew whatever the state, so that no rule is proposed twice. ``runs`` counts the
+    consolidations that found the rule, ``last_found_at`` is the last of them.
+    """
+
+    id = models.CharField(primary_key=True, max_length=32, default=proposal_id)
+    workspace = models.ForeignKey(Workspace, models.CASCADE, db_index=False)
+    crew = models.ForeignKey(Crew, models.CASCADE, related_name="proposals")
+    state = models.CharField(
+        max_length=8, choices=ProposalState.choices, default=ProposalState.PENDING
+    )
+    version = models.PositiveIntegerField(default=1)
+    pattern = models.TextField()
+    pattern_key = models.CharField(max_length=64)
+    action = models.TextField(blank=True)
+    text = models.TextField()
+    content_hash = models.CharField(max_length=64)
+    confidence = models.FloatField()
+    evidence = models.JSONField(default=list)
+    signals = models.JSONField(default=dict)
+    score = models.FloatField(default=0.0)
+    summariser = models.CharField(max_length=120)
+    runs = models.PositiveIntegerField(default=1)
+    created_at = models.DateTimeField(default=timezone.now)
+    last_found_at = models.DateTimeField(default=timezone.now)
+    decided_at = models.DateTimeField(null=True, blank=True)
+    decided_by = models.CharField(max_length=254, blank=True)
+    reason = models.CharField(max_length=2000, blank=True)
+    was_edited = models.BooleanField(default=False)
+    learned_label = models.CharField(max_length=80, blank=True)
+    learned_version = models.ForeignKey(
+        MemoryVersion, models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+
+    class Meta:
+        db_table = "consolidation_proposals"
+        ordering = ("-created_at", "-id")
+        constraints = (
+            models.UniqueConstraint(
+                fields=["crew", "pattern_key"], name="proposal_pattern_once"
+            ),
+            models.CheckConstraint(
+                condition=Q(confidence__gte=0) & Q(confidence__lte=1),
+                name="proposal_confidence_in_unit",
+            ),
+        )
+        indexes = (
+            models.Index(
+                fields=["workspace", "state", "-created_at", "-id"],
+                name="proposal_queue",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.id} {self.state}"
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether nobody has decided yet."""
+        return self.state == ProposalState.PENDING

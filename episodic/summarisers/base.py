@@ -1,0 +1,104 @@
+"""The seam between consolidation and whatever finds the rules.
+
+A summariser gets entries and returns rules. It is trusted with nothing: ``checked``
+keeps a rule only when at least two different entries that were really shown stand
+behind it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Protocol
+
+from numpy import float32
+from numpy.typing import NDArray
+
+PATTERN_CHARS = 240
+ACTION_CHARS = 600
+LEAST_EVIDENCE = 2
+
+
+class SummariserError(Exception):
+    """No answer that can be used; ``reason`` is unreachable, timeout or bad_answer."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        self.reason = reason
+        super().__init__(detail)
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """One entry as a summariser sees it. ``outcome`` is what was decided or done."""
+
+    id: str
+    entry_type: str
+    severity: str
+    summary: str
+    text: str
+    outcome: str
+    ts: datetime
+    # A lesson can be learned from it: something failed, was refused, or was marked.
+    tells: bool = True
+    vector: NDArray[float32] | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What to watch for, what to do then, and the entries that say so."""
+
+    pattern: str
+    action: str
+    confidence: float
+    evidence: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """Rules that may be proposed, and how many were refused."""
+
+    rules: list[Rule]
+    refused: int
+
+
+class Summariser(Protocol):
+    """Finds rules; ``batch`` is how many entries it can look at in one go."""
+
+    name: str
+    batch: int
+
+    def rules(self, material: Sequence[Material]) -> list[Rule]:
+        """Return rules, best first; raise SummariserError when it cannot."""
+        ...
+
+
+def one_line(text: str, limit: int) -> str:
+    """Return a text on one line, cut at a word with an ellipsis when it is too long."""
+    flat = " ".join(text.split())
+    if len(flat) <= limit:
+        return flat
+    cut = flat[: limit - 1]
+    return f"{cut[: cut.rfind(' ') if ' ' in cut[limit // 2 :] else limit - 1]}…"
+
+
+def _clean(rule: Rule, known: frozenset[str]) -> Rule | None:
+    evidence = tuple(dict.fromkeys(one for one in rule.evidence if one in known))
+    pattern = one_line(rule.pattern, PATTERN_CHARS)
+    if len(evidence) < LEAST_EVIDENCE or not pattern:
+        return None
+    sure = 0.0 if math.isnan(rule.confidence) else rule.confidence
+    action = one_line(rule.action, ACTION_CHARS)
+    sure = min(1.0, max(0.0, sure))
+    return replace(
+        rule, pattern=pattern, action=action, confidence=sure, evidence=evidence
+    )
+
+
+def checked(rules: Sequence[Rule], material: Sequence[Material]) -> Checked:
+    """Return the rules that hold: known ids, two different ones, a pattern, 0..1."""
+    known = frozenset(one.id for one in material)
+    cleaned = [_clean(rule, known) for rule in rules]
+    kept = [rule for rule in cleaned if rule is not None]
+    return Checked(kept, len(cleaned) - len(kept))

@@ -1,0 +1,128 @@
+"""Memory files, their versions, and what the scanner held. A held body stays unread."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+
+from memory.admin import rows
+from memory.models import (
+    BlockedSource,
+    Clearance,
+    HeldFile,
+    KnownAttack,
+    MemoryFile,
+    MemoryVersion,
+)
+
+WITH_HELD: tuple[str, ...] = ("workspace", "held")
+
+
+@admin.register(MemoryFile)
+class FileRows(rows.ReadOnly):
+    """What stands on disk now, by its place."""
+
+    list_display = (
+        "label", "tier", "crew", "agent", "bytes", "hash_head", "updated_at",
+    )  # fmt: skip
+    list_filter = ("tier", "workspace")
+    list_select_related = ("workspace", "crew", "agent")
+    search_fields = ("label", "=id", "path")
+    exclude = ("sha256",)
+    readonly_fields = ("hash_head",)
+
+    @admin.display(description="hash")
+    def hash_head(self, row: MemoryFile) -> str:
+        """The head of the content's hash."""
+        return rows.short(row.sha256)
+
+
+@admin.register(MemoryVersion)
+class VersionRows(rows.ReadOnly):
+    """The history of every file; the bytes rest in the vault."""
+
+    list_display = (
+        "id", "file_link", "number", "source", "written_by", "bytes", "written_at",
+    )  # fmt: skip
+    list_filter = ("source", "committed", "workspace")
+    list_select_related = ("workspace", "file")
+    search_fields = ("=id", "=file__id", "file__label", "written_by")
+    exclude = ("sha256",)
+    readonly_fields = ("hash_head",)
+    raw_id_fields = ("file", "parent")
+
+    @admin.display(description="file", ordering="file__label")
+    def file_link(self, row: MemoryVersion) -> str | SafeString:
+        """Lead to the file."""
+        return rows.link(row.file, row.file.label)
+
+    @admin.display(description="hash")
+    def hash_head(self, row: MemoryVersion) -> str:
+        """The head of the content's hash."""
+        return rows.short(row.sha256)
+
+
+@admin.register(HeldFile)
+class HeldRows(rows.ReadOnly):
+    """Writes that wait for a reviewer; reading one is recorded, so not here."""
+
+    list_display = (
+        "id", "state", "family", "label", "source", "written_by", "risk", "received_at",
+    )  # fmt: skip
+    list_filter = ("state", "family", "source", "workspace")
+    search_fields = ("=id", "label", "written_by")
+    # Body and findings quote the held text; a fingerprint lets it be guessed.
+    exclude = (
+        "body", "findings", "outcome", "sha256", "base_sha256", "fingerprint",
+        "signature",
+    )  # fmt: skip
+    raw_id_fields = ("crew", "agent")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[HeldFile]:
+        """Leave the held texts where they are."""
+        found: QuerySet[HeldFile] = super().get_queryset(request)
+        return found.defer("body", "findings", "outcome")
+
+
+class HeldBeside(rows.ReadOnly):
+    """Rows that a review left behind."""
+
+    list_filter: ClassVar = ("workspace",)
+    list_select_related = WITH_HELD
+    search_fields = ("=held__id",)
+    raw_id_fields = ("held",)
+
+    @admin.display(description="held file")
+    def held_link(
+        self, row: Clearance | BlockedSource | KnownAttack
+    ) -> str | SafeString:
+        """Lead to the held file."""
+        return rows.link(row.held, row.held_id)
+
+
+@admin.register(Clearance)
+class ClearanceRows(HeldBeside):
+    """Texts that were released and are let through from now on."""
+
+    list_display = ("id", "held_link", "cleared_by", "cleared_at", "workspace")
+    exclude = ("fingerprint",)
+
+
+@admin.register(BlockedSource)
+class BlockedRows(HeldBeside):
+    """Sources whose writes are refused."""
+
+    list_display = ("id", "source", "agent", "held_link", "blocked_by", "blocked_at")
+    list_select_related = ("workspace", "held", "agent")
+
+
+@admin.register(KnownAttack)
+class AttackRows(HeldBeside):
+    """Texts that were confirmed as attacks; their like is held at once."""
+
+    list_display = ("id", "held_link", "confirmed_by", "confirmed_at", "workspace")
+    exclude = ("signature",)

@@ -1,0 +1,161 @@
+"""Every page, in light and dark: nothing serious to axe, no script fault, no lost focus."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from episodic import index
+from memory.models import User
+from memory.rules.entries import Severity
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+    from pytest_django.live_server_helper import LiveServer
+
+    from tests.world import World
+
+# Name → address and the status it answers with, as the owner.
+PAGES: dict[str, tuple[str, int]] = {
+    "home": ("/", 200),
+    "journal": ("/journal/", 200),
+    "journal, filtered": ("/journal/?q=refund&severity=error", 200),
+    "journal, empty": ("/journal/?q=zeppelin", 200),
+    "journal, wrong": ("/journal/?since=yesterday", 422),
+    "entry": ("/journal/{entry}/", 200),
+    "recall": ("/recall/", 200),
+    "recall, answered": ("/recall/?query=refund", 200),
+    "index": ("/recall/index/", 200),
+    "files": ("/files/", 200),
+    "quarantine": ("/quarantine/", 200),
+    "rules": ("/quarantine/rules/", 200),
+    "providers": ("/providers/", 200),
+    "agents": ("/workspace/agents/", 200),
+    "keys": ("/workspace/keys/", 200),
+    "members": ("/workspace/members/", 200),
+    "password": ("/accounts/password/change/", 200),
+    "nothing here": ("/journal/j_0000000000000000/", 404),
+    "no such address": ("/no/such/address/", 404),
+}
+OPEN: dict[str, tuple[str, int]] = {
+    "login": ("/accounts/login/", 200),
+    "used link": ("/login/eA/eA-eA/", 200),
+}
+
+
+@pytest.fixture
+def shown(shared_world: World) -> dict[str, str]:
+    """Put something on every page; return what addresses name."""
+    row = shared_world.entry(
+        "Refund above $200 was denied", payload={"reason": "limit"}
+    )
+    shared_world.entry("The receipt is lost", by="lena", severity=Severity.ERROR)
+    shared_world.file()
+    shared_world.held()
+    index.sweep()
+    return {"entry": row.id}
+
+
+def visit(page: Page, server: LiveServer, path: str) -> int:
+    """Open a page and return its status."""
+    answer = page.goto(server.url + path)
+    assert answer is not None
+    return answer.status
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_for_everybody(
+    page: Page,
+    live_server: LiveServer,
+    shown: dict[str, str],
+    sign_in: Callable[..., Page],
+    axe: Callable[[Page], list[str]],
+    faults: list[str],
+    name: str,
+    scheme: Any,
+) -> None:
+    path, status = PAGES[name]
+    page.emulate_media(color_scheme=scheme)
+    sign_in(page, "owner")
+    assert visit(page, live_server, path.format(**shown)) == status
+    assert axe(page) == []
+    assert page.title()
+    assert page.locator("main").count() == 1
+    assert page.locator("h1").count() == 1
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", OPEN)
+def test_a_page_before_the_door_is_for_everybody(
+    page: Page,
+    live_server: LiveServer,
+    shown: dict[str, str],
+    axe: Callable[[Page], list[str]],
+    faults: list[str],
+    name: str,
+    scheme: Any,
+) -> None:
+    page.emulate_media(color_scheme=scheme)
+    visit(page, live_server, OPEN[name][0])
+    assert axe(page) == []
+    assert page.locator("h1").count() == 1
+
+
+def test_the_admin_opens_without_faults(
+    page: Page,
+    live_server: LiveServer,
+    shared_world: World,
+    sign_in: Callable[..., Page],
+    faults: list[str],
+) -> None:
+    owner = shared_world.people["owner"]
+    User.objects.filter(pk=owner.pk).update(is_staff=True, is_superuser=True)
+    sign_in(page, "owner")
+    assert visit(page, live_server, "/admin/") == 200
+    assert "Tables" in page.title()
+
+
+@pytest.mark.parametrize("width", [360, 768, 1440])
+@pytest.mark.parametrize("name", ["home", "journal", "entry", "recall, answered"])
+def test_nothing_runs_out_of_the_window(
+    page: Page,
+    live_server: LiveServer,
+    shown: dict[str, str],
+    sign_in: Callable[..., Page],
+    name: str,
+    width: int,
+) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    sign_in(page, "owner")
+    visit(page, live_server, PAGES[name][0].format(**shown))
+    inside = (
+        "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+    )
+    assert page.evaluate(inside)
+
+
+def test_the_keyboard_reaches_the_content_first(
+    page: Page,
+    live_server: LiveServer,
+    shown: dict[str, str],
+    sign_in: Callable[..., Page],
+) -> None:
+    sign_in(page, "owner")
+    visit(page, live_server, "/journal/")
+    page.keyboard.press("Tab")
+    skip = page.evaluate("document.activeElement.getAttribute('href')")
+    assert skip is not None
+    assert skip.startswith("#")
+    page.keyboard.press("Enter")
+    assert page.locator(f"{skip}:target").count() == 1
+
+
+def test_a_stranger_to_scripts_can_still_search(
+    shared_world: World, shown: dict[str, str]
+) -> None:
+    answer = shared_world.page("viewer").get("/journal/", {"q": "refund"})
+    assert answer.status_code == 200
+    assert b"Refund above $200 was denied" in answer.content

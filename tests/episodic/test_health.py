@@ -1,0 +1,281 @@
+"""Measuring health: the inputs, the snapshots, the past, the journal's word of it."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.db import DatabaseError
+from django.utils import timezone
+
+from episodic import engine, health, index, measuring, tasks
+from episodic.models import Embedding, HealthSnapshot, MemoryRelation, State
+from episodic.rules import bands
+from episodic.vectors import nearness
+from episodic.vectors.matrix import Matrix
+from memory import jobs
+from memory.models import JournalEntry
+from memory.rules import errors
+from tests import factories
+from tests.episodic import doubles
+from tests.world import World
+
+
+def fill(world: World, count: int = 8, *, by: str = "ada", **fields: Any) -> None:
+    """Append and embed entries of one topic, a day apart, the newest today."""
+    for n in range(count):
+        world.entry(f"Refund {n} of order", by=by, ts=factories.ago(n), **fields)
+    index.sweep()
+
+
+def whole(world: World) -> HealthSnapshot:
+    """Measure acme and return its own snapshot."""
+    return health.take(world.acme.id)[0]
+
+
+def test_the_inputs_are_what_the_database_holds(world: World) -> None:
+    fill(world, 9)
+    world.entry("waits")
+    kept = whole(world)
+    told = kept.details
+    assert told["coverage"]["indexed"] == 9
+    assert told["coverage"]["embeddable"] == 10
+    assert kept.coverage == 90.0
+    assert told["freshness"]["median_days"] == pytest.approx(4, abs=0.01)
+    assert kept.freshness == bands.freshness(4)
+    assert told["efficiency"]["questions"] == 9
+    linked = MemoryRelation.objects.values_list("src", "dst")
+    joined = {one for pair in linked for one in pair}
+    assert told["reachability"] == told["reachability"] | {
+        "connected": len(joined), "embeddings": 9,
+    }  # fmt: skip
+    metrics = {name: getattr(kept, name) for name in bands.METRICS}
+    assert kept.score == bands.score(metrics)
+
+
+def test_nothing_to_measure_is_no_data_and_no_zero(world: World) -> None:
+    kept = whole(world)
+    assert [getattr(kept, name) for name in bands.METRICS] == [None] * 5
+    assert kept.score is None
+    assert bands.band(kept.score) is bands.Band.NONE
+
+
+def test_two_entries_are_too_few_for_coherence(world: World) -> None:
+    fill(world, 2)
+    kept = whole(world)
+    assert kept.coherence is None
+    assert kept.efficiency is not None
+    assert kept.details["known_weight"] == 0.8
+
+
+def test_a_crew_is_measured_by_itself(world: World) -> None:
+    fill(world, 6)
+    world.indexed("Invoice", by="bob", ts=factories.ago(60))
+    kept = {one.crew_id: one for one in health.take(world.acme.id)}
+    support, billing = world.crews["support"].id, world.crews["billing"].id
+    assert set(kept) == {"", support, billing}
+    assert kept[support].details["freshness"]["entries"] == 6
+    assert kept[billing].freshness == 25.0
+    assert kept[billing].efficiency is None
+
+
+def test_other_workspaces_do_not_count(world: World) -> None:
+    fill(world, 3, by="olga")
+    assert whole(world).score is None
+
+
+def test_a_day_has_one_snapshot_a_scope(world: World) -> None:
+    fill(world, 3)
+    first = whole(world)
+    fill(world, 2)
+    second = whole(world)
+    assert first.pk == second.pk
+    assert HealthSnapshot.objects.filter(crew_id="").count() == 1
+    assert second.details["freshness"]["entries"] == 5
+
+
+def test_the_same_memory_measures_the_same(world: World) -> None:
+    fill(world, 12)
+    told = [whole(world).details for _ in range(2)]
+    for name in ("coherence", "efficiency", "reachability"):
+        assert told[0][name] == told[1][name]
+
+
+def test_a_query_that_fails_is_no_zero(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise DatabaseError
+
+    monkeypatch.setattr(measuring, "_edges", broken)
+    fill(world, 3)
+    with pytest.raises(DatabaseError):
+        health.take(world.acme.id)
+    assert not HealthSnapshot.objects.exists()
+
+
+def test_the_same_numbers_come_from_the_database_alone(world: World) -> None:
+    fill(world, 8)
+    held = measuring.hold(world.acme.id)
+    assert held is not None
+    read = measuring._read(world.acme.id, held.matrix.dim)
+    view = read.snapshot()
+    other = measuring.Held(
+        world.acme.id, read, view, measuring._edges(world.acme.id, read)
+    )
+    now = timezone.now()
+    one = measuring.measure(world.acme.id, None, held, now)
+    two = measuring.measure(world.acme.id, None, other, now)
+    assert one.metrics == two.metrics
+
+
+# ── Neighbours ───────────────────────────────────────────────────────────────
+def test_neighbours_in_parts_are_those_of_everything(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(nearness, "ROWS_AT_ONCE", 7)
+    rng = np.random.default_rng(3)
+    vectors = rng.normal(size=(40, 6)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    rows = np.arange(40)
+    found = nearness.top(vectors, rows, rows[:5], 3)
+    cosine = vectors[:5] @ vectors.T
+    cosine[np.arange(5), np.arange(5)] = -2
+    assert found == pytest.approx(-np.sort(-cosine, axis=1)[:, :3])
+
+
+def test_neighbours_stay_in_their_group_and_may_have_to_be_older() -> None:
+    vectors = np.eye(3, dtype=np.float32)[[0, 0, 0, 1]]
+    groups = np.array([0, 1, 0, 0], dtype=np.int32)
+    times = np.array([1, 2, 3, 4], dtype=np.int64)
+    rows = np.arange(4)
+    same = nearness.top(vectors, rows, rows, 1, groups)
+    assert same[:, 0].tolist() == [1.0, -2.0, 1.0, 0.0]
+    older = nearness.top(vectors, rows, rows, 1, groups, times)
+    assert older[:, 0].tolist() == [-2.0, -2.0, 1.0, 0.0]
+
+
+def test_codes_tell_their_names() -> None:
+    matrix = Matrix(2)
+    code = matrix.crews.add("crew_a")
+    assert matrix.crews.names() == {code: "crew_a"}
+
+
+# ── Bands change ─────────────────────────────────────────────────────────────
+def _told() -> list[tuple[str, str]]:
+    rows = JournalEntry.objects.filter(entry_type=health.CHANGED).order_by("seq")
+    return list(rows.values_list("severity", "summary"))
+
+
+def test_a_new_band_is_written_down_with_its_direction(world: World) -> None:
+    fill(world, 6)
+    kept = whole(world)
+    HealthSnapshot.objects.filter(pk=kept.pk).update(score=10.0)
+    assert _told() == []
+    whole(world)
+    assert len(_told()) == 1
+    HealthSnapshot.objects.filter(pk=kept.pk).update(score=99.0)
+    Embedding.objects.update(state=State.PENDING)
+    whole(world)
+    (up, rose), (down, fell) = _told()
+    assert (up, down) == ("notice", "warn")
+    assert "rose from red" in rose
+    assert "fell from green to red" in fell
+
+
+def test_the_same_band_is_not_told_again(world: World) -> None:
+    fill(world, 6)
+    for _ in range(3):
+        health.take(world.acme.id)
+    assert _told() == []
+
+
+# ── The past ─────────────────────────────────────────────────────────────────
+def test_a_first_measurement_brings_its_past(world: World) -> None:
+    fill(world, 10)
+    assert health.begin() > 10
+    rows = list(HealthSnapshot.objects.filter(crew_id="").order_by("date"))
+    assert [one.details.get("backfilled", False) for one in rows] == [True] * 9 + [False]
+    assert [one.details["coverage"]["embeddable"] for one in rows] == [
+        *range(1, 10), 10,
+    ]  # fmt: skip
+    assert health.begin() == 0
+
+
+def test_a_first_measurement_waits_for_the_first_tries(world: World) -> None:
+    fill(world, 2)
+    world.entry("new")
+    index.discover(world.acme.id)
+    assert health.begin() == 0
+    index.sweep()
+    assert health.begin() > 0
+
+
+def test_a_workspace_that_refuses_to_embed_is_measured_all_the_same(
+    world: World,
+) -> None:
+    fill(world, 2)
+    engine.use(doubles.Broken())
+    world.entry("refused")
+    index.sweep()
+    assert health.begin() > 0
+
+
+# ── Reading ──────────────────────────────────────────────────────────────────
+def test_before_the_first_there_is_none(world: World) -> None:
+    with pytest.raises(health.NoSnapshot) as caught:
+        health.latest(world.actor("viewer"))
+    assert caught.value.problem_code == "no_snapshot"
+
+
+def test_an_agent_reads_its_crew_and_nobody_elses(world: World) -> None:
+    health.take(world.acme.id)
+    ada = world.actor("ada")
+    assert health.latest(ada).crew_id == world.crews["support"].id
+    with pytest.raises(errors.NotFound):
+        health.latest(ada, world.crews["billing"].id)
+    with pytest.raises(errors.NotFound):
+        health.latest(world.actor("viewer"), world.crews["other/support"].id)
+
+
+def test_history_is_oldest_first_and_ends(world: World) -> None:
+    kept = whole(world)
+    for back in (1, 5, 40):
+        HealthSnapshot.objects.create(
+            workspace=world.acme,
+            date=kept.date - timedelta(days=back),
+            computed_at=timezone.now(),
+        )
+    rows = health.history(world.actor("viewer"), 30)
+    assert [(kept.date - one.date).days for one in rows] == [5, 1, 0]
+
+
+# ── The clock and the command ────────────────────────────────────────────────
+def test_the_nightly_job_measures_a_workspace(world: World) -> None:
+    tasks.install()
+    done = jobs.named("health").act(world.acme.id)
+    assert done.counts == {"snapshots": 3}
+
+
+def test_every_workspace_is_measured(world: World) -> None:
+    assert health.nightly() == 5
+
+
+def test_the_command_tells_what_it_kept(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fill(world, 6)
+    call_command("episodic_health", workspace="acme", crew="support", as_json=True)
+    (one,) = json.loads(capsys.readouterr().out)["snapshots"]
+    assert one["crew_id"] == world.crews["support"].id
+    assert one["metrics"]["coverage"] == 100.0
+    call_command("episodic_health", workspace="acme")
+    assert world.acme.id in capsys.readouterr().out
+    for wrong in ({"workspace": "nowhere"}, {"crew": "nobody"}):
+        with pytest.raises(CommandError, match="There is no"):
+            call_command("episodic_health", **wrong)

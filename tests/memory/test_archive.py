@@ -1,0 +1,376 @@
+"""Compaction: what may leave, what must stay, and that nothing is lost on the way."""
+
+from __future__ import annotations
+
+import io
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+from hypothesis import given
+from hypothesis import strategies as st
+
+from episodic import index
+from episodic.models import Embedding
+from memory import archive, chain, journal, lexical, queries, verdicts
+from memory.models import (
+    ArchivedEntry,
+    ChainCheckpoint,
+    JournalEntry,
+    PriorityChange,
+    SubjectMention,
+)
+from memory.queries import JournalFilter
+from memory.rules import errors
+from memory.rules.entries import Priority
+from tests import factories
+from tests.world import World
+
+NOISE = "container.metrics"
+OLD = datetime.combine(timezone.now().date(), datetime.min.time(), UTC) - timedelta(
+    days=40
+)
+
+
+def noise(world: World, count: int = 12, **fields: Any) -> list[JournalEntry]:
+    """Append old noise of one day, one entry a minute."""
+    kind, start = fields.pop("entry_type", NOISE), fields.pop("ts", OLD)
+    by = world.actor(fields.pop("by", "ada"))
+    return [
+        factories.append(
+            by,
+            entry_type=kind,
+            summary=fields.get("summary", f"cpu at {n} percent"),
+            payload=fields.get("payload", {"cpu": n}),
+            **{k: v for k, v in fields.items() if k not in ("summary", "payload")},
+            ts=start + timedelta(minutes=n),
+        )
+        for n in range(count)
+    ]
+
+
+def ids(rows: list[JournalEntry]) -> set[str]:
+    return {row.id for row in rows}
+
+
+def live(rows: list[JournalEntry]) -> int:
+    return JournalEntry.objects.filter(pk__in=ids(rows)).count()
+
+
+def holds(world: World) -> chain.Report:
+    return chain.verify(world.acme.id, by=world.system())
+
+
+# ── What leaves ──────────────────────────────────────────────────────────────
+def test_a_bucket_leaves_and_the_chain_still_verifies(world: World) -> None:
+    before, rows, later = world.entry("before"), noise(world), world.entry("after")
+    report = archive.run(world.acme.id)
+    assert (report.buckets, report.archived, report.refused) == (1, 12, [])
+    assert report.bytes == sum(archive.size(row) for row in rows)
+    assert live(rows) == 0
+    assert live([before, later]) == 2
+    kept = {row.id: row for row in ArchivedEntry.objects.all()}
+    assert set(kept) == ids(rows)
+    for row in rows:
+        for name in archive.SAME:
+            assert getattr(kept[row.id], name) == getattr(row, name), name
+    verified = holds(world)
+    assert (verified.ok, verified.checkpoints) == (True, 1)
+    assert archive.run(world.acme.id).buckets == 0
+
+
+def test_the_summary_entry_says_what_left(world: World) -> None:
+    rows = noise(world)
+    archive.run(world.acme.id)
+    told = JournalEntry.objects.get(entry_type="system.compaction")
+    day = OLD.date().isoformat()
+    assert told.ts.isoformat() == f"{day}T23:59:59+00:00"
+    assert (told.severity, told.crew_id) == ("info", world.crews["support"].id)
+    payload = told.payload
+    point = ChainCheckpoint.objects.get()
+    assert payload == {
+        "bucket_date": day,
+        "entry_type": NOISE,
+        "count": 12,
+        "bytes_sum": sum(archive.size(row) for row in rows),
+        "first_ts": journal.stamp(rows[0].ts),
+        "last_ts": journal.stamp(rows[-1].ts),
+        "checkpoint": point.pk,
+    }
+
+
+def test_each_crew_day_and_type_is_a_bucket_of_its_own(world: World) -> None:
+    noise(world, 10)
+    noise(world, 10, by="bob")
+    noise(world, 10, ts=OLD - timedelta(days=1))
+    noise(world, 10, entry_type="llm.call")
+    noise(world, 10, by="olga")
+    assert len(archive.plan(world.acme.id)) == 4
+    assert archive.run(world.acme.id).archived == 40
+    assert JournalEntry.objects.filter(workspace=world.other, ts__lt=OLD).count() == 0
+    assert JournalEntry.objects.filter(entry_type=NOISE).count() == 10
+    assert holds(world).ok
+
+
+def test_the_word_index_follows(world: World) -> None:
+    noise(world, summary="the zebrafish measured itself")
+    wanted = JournalFilter(q="zebrafish")
+    assert queries.filtered(world.system(), wanted).count() == 12
+    archive.run(world.acme.id)
+    assert queries.filtered(world.system(), wanted).count() == 0
+    scope = lexical.WordScope(workspace_id=world.acme.id, embeddable_only=False)
+    asked = lexical.ask(world.acme.id, "zebrafish")
+    assert [hit for hit in lexical.rank(asked, scope, 5)] == []
+
+
+def test_what_hangs_on_an_entry_goes_along_and_people_stay_findable(
+    world: World,
+) -> None:
+    noise(world, entry_type="llm.call", refs={"episodic": True}, subjects=("Jané",))
+    index.sweep()
+    assert Embedding.objects.count() == 12
+    archive.run(world.acme.id)
+    assert Embedding.objects.count() == 0
+    assert SubjectMention.objects.count() == 0
+    found = JournalFilter(subject="JANE", include_archive=True)
+    assert queries.count(world.system(), found) == 12
+
+
+# ── What stays ───────────────────────────────────────────────────────────────
+@pytest.mark.parametrize("severity", ["warn", "error"])
+def test_what_was_loud_stays(world: World, severity: str) -> None:
+    rows = noise(world, severity=severity)
+    assert archive.run(world.acme.id).archived == 0
+    assert live(rows) == 12
+
+
+@pytest.mark.parametrize("kind", ["peer.escalation", "mission.status_change"])
+def test_other_types_stay(world: World, kind: str) -> None:
+    noise(world, entry_type=kind)
+    assert archive.plan(world.acme.id) == []
+
+
+def test_nine_of_a_kind_and_young_entries_stay(world: World) -> None:
+    noise(world, 9)
+    noise(world, 12, ts=timezone.now() - timedelta(days=29, hours=20))
+    assert archive.plan(world.acme.id) == []
+    assert len(archive.plan(world.acme.id, days=20)) >= 1
+
+
+@pytest.mark.parametrize("priority", ["pin", "high", "permanent"])
+@pytest.mark.parametrize("is_taken_back", [False, True])
+def test_what_was_ever_marked_stays(
+    world: World, priority: str, is_taken_back: bool
+) -> None:
+    rows = noise(world)
+    operator = world.actor("operator")
+    journal.prioritise(rows[3], Priority(priority), "", by=operator)
+    if is_taken_back:
+        journal.prioritise(rows[3], Priority.NORMAL, "", by=operator)
+    assert archive.run(world.acme.id).archived == 11
+    assert live(rows) == 1
+    assert PriorityChange.objects.filter(entry=rows[3]).exists()
+    assert holds(world).ok
+
+
+def test_what_was_marked_at_emit_stays(world: World) -> None:
+    rows = noise(world)
+    JournalEntry.objects.filter(pk=rows[0].pk).update(priority_at_emit="permanent")
+    archive.run(world.acme.id)
+    assert live(rows) == 1
+
+
+# ── Fences ───────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"summary": "nothing to see"},
+        {"entry_hash": "0" * 64},
+        {"prev_hash": "0" * 64},
+        {"commitment": "0" * 64},
+    ],
+    ids=lambda forged: next(iter(forged)),
+)
+def test_a_tampered_entry_is_never_destroyed(
+    world: World, forged: dict[str, str]
+) -> None:
+    rows, others = noise(world), noise(world, by="bob")
+    JournalEntry.objects.filter(pk=rows[5].pk).update(**forged)
+    report = archive.run(world.acme.id)
+    assert (report.buckets, len(report.refused)) == (1, 1)
+    # An altered hash already shows at the entry that follows it.
+    assert any(row.id in report.refused[0] for row in rows[5:7])
+    assert (live(rows), live(others)) == (12, 0)
+    assert not holds(world).ok
+    assert not ArchivedEntry.objects.filter(pk__in=ids(rows)).exists()
+
+
+def test_an_entry_behind_an_unexplained_gap_is_evidence(world: World) -> None:
+    rows = noise(world, 13)
+    JournalEntry.objects.filter(pk=rows[4].pk).delete()
+    assert len(archive.run(world.acme.id).refused) == 1
+    assert live(rows) == 12
+
+
+def test_a_forged_checkpoint_covers_nothing(world: World) -> None:
+    noise(world)
+    after = world.entry()
+    archive.run(world.acme.id)
+    summary = JournalEntry.objects.get(entry_type="system.compaction")
+    assert queries.entry_place(after).verdict == "holds"
+    point = ChainCheckpoint.objects.get()
+    point.removed = [[seq, "f" * 64] for seq, _ in point.removed]
+    point.save()
+    assert not holds(world).ok
+    assert queries.entry_place(after).verdict == "broken"
+    assert queries.entry_place(summary).verdict == "holds"
+
+
+def test_a_verdict_knows_what_left_also_without_the_archive(world: World) -> None:
+    noise(world)
+    after = world.entry()
+    archive.run(world.acme.id)
+    ArchivedEntry.objects.all().delete()
+    place = queries.entry_place(after)
+    assert place.verdict == "holds"
+    assert place.previous is not None
+    assert place.previous.seq < after.seq - 1
+    JournalEntry.objects.filter(pk=place.previous.pk).delete()
+    assert verdicts.left_hash(world.acme.id, 1) is None
+
+
+# ── Nothing is lost on the way ───────────────────────────────────────────────
+def unchanged(world: World, rows: list[JournalEntry]) -> None:
+    """Assert that a bucket is as it was."""
+    assert live(rows) == len(rows)
+    assert not ArchivedEntry.objects.exists()
+    assert not ChainCheckpoint.objects.exists()
+    assert not JournalEntry.objects.filter(entry_type="system.compaction").exists()
+    assert holds(world).ok
+
+
+def test_an_archive_that_fails_stops_the_deletion(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = noise(world)
+
+    def fails(_rows: object) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(archive, "_store", fails)
+    with pytest.raises(OSError, match="disk full"):
+        archive.run(world.acme.id)
+    unchanged(world, rows)
+
+
+def test_an_archive_that_loses_a_row_is_noticed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, store = noise(world), archive._store
+    monkeypatch.setattr(archive, "_store", lambda made: store(list(made)[:-1]))
+    with pytest.raises(archive.RowsLost, match="of 12 rows 11 were archived"):
+        archive.run(world.acme.id)
+    unchanged(world, rows)
+
+
+def test_a_summary_that_cannot_be_written_takes_the_bucket_back(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = noise(world)
+
+    def fails(*_: object, **__: object) -> None:
+        raise errors.Invalid("no")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(journal, "write", fails)
+        with pytest.raises(errors.Invalid):
+            archive.run(world.acme.id)
+    unchanged(world, rows)
+
+
+# ── Cutting ──────────────────────────────────────────────────────────────────
+@given(st.dictionaries(st.text(max_size=9), st.text(max_size=600), max_size=3))
+def test_a_payload_is_cut_to_valid_json(payload: dict[str, str]) -> None:
+    text = json.dumps(payload, ensure_ascii=False)
+    made = archive.cut_payload(text)
+    assert len(made) <= 400
+    assert isinstance(json.loads(made), dict)
+    if len(text) > 400:
+        assert text.startswith(json.loads(made)["cut"])
+
+
+def test_texts_are_cut_between_characters(world: World) -> None:
+    noise(world, summary="ü" * 300, payload={"line": "😀" * 500})
+    archive.run(world.acme.id)
+    row = ArchivedEntry.objects.all()[0]
+    assert row.summary == "ü" * 200
+    assert "😀" in row.payload["cut"]
+    assert row.original_size_bytes > 2_600
+
+
+# ── Reading it ───────────────────────────────────────────────────────────────
+def test_the_list_shows_the_archive_on_request_and_pages_through_it(
+    world: World,
+) -> None:
+    rows = noise(world)
+    between = world.entry("between", ts=OLD + timedelta(minutes=5, seconds=30))
+    archive.run(world.acme.id)
+    api = world.api("operator")
+    asked = {"include_archive": "true", "until": (OLD + timedelta(hours=1)).isoformat()}
+    seen: list[dict[str, Any]] = []
+    cursor: str | None = None
+    while True:
+        more = {"cursor": cursor} if cursor else {}
+        page = api.get("/journal", {**asked, "limit": 5, **more}).data
+        assert page["count"] == len(page["entries"]) <= 5
+        seen += page["entries"]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            break
+    expected = sorted([*rows, between], key=lambda r: (r.ts, r.seq), reverse=True)
+    assert [one["id"] for one in seen] == [row.id for row in expected]
+    assert {one["id"] for one in seen if not one["archived"]} == {between.id}
+    assert api.get("/journal/count", asked).data == {"total": 13}
+    del asked["include_archive"]
+    assert api.get("/journal/count", asked).data == {"total": 1}
+
+
+@pytest.mark.parametrize(
+    ("who", "query", "found"),
+    [
+        ("operator", {"q": "cpu percent"}, 12),
+        ("operator", {"q": '"at 3 percent"'}, 1),
+        ("operator", {"q": "giraffe"}, 0),
+        ("operator", {"q": "!!"}, 0),
+        ("operator", {"entry_type": NOISE}, 12),
+        ("operator", {"exclude_entry_type": NOISE, "until": "2001-01-01T00:00:00Z"}, 0),
+        ("ada", {"entry_type": NOISE}, 12),
+        ("lena", {"entry_type": NOISE}, 12),
+        ("bob", {"entry_type": NOISE}, 0),
+        ("stranger", {"entry_type": NOISE}, 0),
+    ],
+)
+def test_the_archive_is_filtered_and_scoped_like_the_journal(
+    world: World, who: str, query: dict[str, str], found: int
+) -> None:
+    noise(world)
+    archive.run(world.acme.id)
+    asked = {"include_archive": "true", **query}
+    assert world.api(who).get("/journal/count", asked).data == {"total": found}
+
+
+# ── By hand ──────────────────────────────────────────────────────────────────
+def test_the_command_counts_before_it_moves(world: World) -> None:
+    rows = noise(world)
+
+    def told(*args: str) -> Any:
+        out = io.StringIO()
+        call_command("compact", "--workspace", "acme", "--json", *args, stdout=out)
+        return json.loads(out.getvalue())
+
+    assert (told("--dry-run")["archived"], live(rows)) == (12, 12)
+    assert (told()["archived"], live(rows)) == (12, 0)
+    assert told()["archived"] == 0
