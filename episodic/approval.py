@@ -1,7 +1,7 @@
 """What a person decides about a proposed rule.
 
-A decision is made on the version that was seen. Of two at once one wins, and the file is
-written in the winner's transaction, so that a rule is learned once or not at all.
+A decision is made on the version that was seen. Of two at once one wins, and the file
+is written in the winner's transaction, so that a rule is learned once or not at all.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def approve(
     except BaseException as error:
         if writing:
             _put_back(found, request, before)
-        if isinstance(error, scribe.Held):
+        if isinstance(error, quarantine.Held):
             detail = f"The scanner held the text: {error.fields.get('why', '')}"
             raise errors.Conflict(detail, code="held_text") from None
         raise

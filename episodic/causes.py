@@ -170,7 +170,7 @@ def _coverage(case: _Case) -> list[Cause]:
         groups.append({"state": "", "reason": "", "count": part["unread"]})
     if not case.snapshot.details.get("model"):
         title = "No embedder is configured"
-        text = f"{_entries(whole)} cannot be recalled by meaning; words still find them."
+        text = f"{_entries(whole)} cannot be recalled by meaning, only by words."
         action = Action("open", "Open the index", reverse("episodic:index"))
         return [_cause(case, "coverage", 1.0, (title, text), action)]
     found = []
@@ -228,13 +228,14 @@ def _efficiency(case: _Case) -> list[Cause]:
     for one in part.get("rest", []):
         who = case.agents.get(one["agent_id"] or "")
         whose = f"{who}’s" if who else "other"
-        title = f"{one['count']} of {whose} questions find answers at {one['cosine']:.2f}"
+        near = f"{one['cosine']:.2f}"
+        title = f"{one['count']} of {whose} questions find answers at {near}"
         text = (
             "That is the mean cosine of their five best answers; 0.80 would be full "
             "marks. Entries that say one thing each are found nearer."
         )
-        near = case.summaries(one["entry_ids"])
-        asked = near[0][:120] if near else ""
+        told = case.summaries(one["entry_ids"])
+        asked = told[0][:120] if told else ""
         found.append(_ask(case, one["share"], (title, text), asked))
     return found
 
@@ -266,7 +267,8 @@ def _reachability(case: _Case) -> list[Cause]:
         title = f"No relation reaches {one['count']:,} {one['entry_type']} entries"
         text = f"{stand} No older entry of their crew is at cosine 0.80 or nearer"
         text += " to those that cannot be linked." if could else "."
-        action = Action("open", "Show entries", case.journal(entry_type=one["entry_type"]))
+        url = case.journal(entry_type=one["entry_type"])
+        action = Action("open", "Show entries", url)
         share = one["count"] / alone * (1 - could / alone)
         found.append(_cause(case, "reachability", share, (title, text), action))
     return found

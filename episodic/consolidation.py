@@ -121,7 +121,7 @@ def _step(crew: Crew, chosen: Summariser, done: Done, by: Actor) -> bool:
     with transaction.atomic():
         _move(mark, window, pinned.waiting)
         _find_again(again)
-        rows = [_propose(crew, rule, chosen.name) for rule in kept]
+        rows = [propose(crew, rule, chosen.name) for rule in kept]
         _tell(crew, rows, window, chosen.name, by)
     done.considered += len(window.entries)
     done.proposed += [row.id for row in rows]
@@ -168,7 +168,8 @@ def _find_again(rows: Sequence[ConsolidationProposal]) -> None:
             row.save(update_fields=["runs", "last_found_at", "signals", "score"])
 
 
-def _propose(crew: Crew, rule: Rule, name: str) -> ConsolidationProposal:
+def propose(crew: Crew, rule: Rule, name: str) -> ConsolidationProposal:
+    """Put a rule before the people who decide."""
     text = proposals.block(rule.pattern, rule.action, rule.confidence, rule.evidence)
     made = ConsolidationProposal(
         workspace_id=crew.workspace_id,
@@ -251,7 +252,7 @@ def _as_clock(workspace_id: str) -> Actor:
 
 
 def of_clock(workspace_id: str) -> list[Done]:
-    """Consolidate a workspace as the clock; entries without a vector yet are waited for."""
+    """Consolidate a workspace as the clock, once its entries have their vectors."""
     if gathering.is_index_behind(workspace_id):
         return []
     return of_workspace(by=_as_clock(workspace_id))

@@ -46,6 +46,13 @@ def agent_of(request: Request, by: Actor) -> Agent | None:
     return queries.agent(by, agent_id) if agent_id else None
 
 
+def show(answer: Answer, max_chars: int, *, by: Actor) -> Context:
+    """Return what an agent would get for an answer; nothing counts as given or used."""
+    agent = agent_of(answer.request, by)
+    beside = nudges.give(agent, None, keep=False) if agent else []
+    return Context(block(answer.hits, max_chars), beside, answer)
+
+
 def ask(
     request: Request,
     *,

@@ -1,4 +1,4 @@
-"""What a consolidation looks at: the candidates since the watermark, and what is marked.
+"""What a consolidation looks at: candidates since the watermark, and what is marked.
 
 A mark is found by its own entry in the chain, so that an old entry that is pinned today
 is seen today. All of it goes to the summariser, the marked ones too.

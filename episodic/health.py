@@ -15,8 +15,8 @@ from typing import Final
 from django.db import transaction
 from django.utils import timezone
 
-from episodic import measuring
-from episodic.measuring import Held
+from episodic import holding, measuring
+from episodic.holding import Held
 from episodic.models import Embedding, HealthSnapshot, State
 from episodic.rules import bands
 from memory import journal, queries
@@ -53,7 +53,7 @@ def take(
     whole: bool = True,
 ) -> list[HealthSnapshot]:
     """Measure a workspace and its crews (or the named ones) now and keep the result."""
-    held = measuring.hold(workspace_id)
+    held = holding.hold(workspace_id)
     named = crews(workspace_id) if crew_ids is None else list(crew_ids)
     scopes = [*([""] if whole else []), *named]
     return [_take(workspace_id, crew_id, held) for crew_id in scopes]
@@ -143,7 +143,7 @@ def begin() -> int:
 
 
 def _begin(workspace_id: str) -> int:
-    held = measuring.hold(workspace_id)
+    held = holding.hold(workspace_id)
     past = 0
     if held is not None and len(held.matrix) <= BACKFILL_VECTORS:
         past = _backfill(workspace_id, held)

@@ -27,7 +27,8 @@ from django.db.models import Max
 from django.utils import timezone
 
 from episodic.models import NudgeSent
-from memory import journal
+from memory import jobs, journal
+from memory.jobs import Job, Outcome
 from memory.models import Agent, JournalEntry, Workspace
 from memory.rules import chain
 
@@ -199,3 +200,21 @@ def forget() -> int:
     """Drop what was told more than thirty days ago; return how much."""
     old = NudgeSent.objects.filter(sent_at__lt=timezone.now() - KEPT)
     return old.delete()[0]
+
+
+def _forget(_home: str) -> Outcome:
+    return Outcome({"nudges": forget()})
+
+
+def install() -> None:
+    """Put the forgetting on the timetable."""
+    jobs.register(
+        Job(
+            name="nudges_forgotten",
+            title="Forget nudges given",
+            schedule="nightly, after 30 days",
+            act=_forget,
+            night=61,
+            house_wide=True,
+        )
+    )

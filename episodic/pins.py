@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from episodic.summarisers.base import one_line
-from memory.files import places, scribe
+from memory.files import places, quarantine, scribe
 from memory.files.places import Owner
 from memory.files.scribe import Request
 from memory.models import Agent, Crew, JournalEntry
@@ -53,7 +53,7 @@ def _homes(
 
 
 def write(crew: Crew, entries: Iterable[JournalEntry], *, by: Actor) -> Pinned:
-    """Append what is not there yet, a file at a time; a full file keeps its pins waiting.
+    """Append what is not there yet; the pins of a file that is full keep waiting.
 
     A pin that the scanner holds is not waiting here: its case is in the quarantine.
     """
@@ -68,7 +68,7 @@ def write(crew: Crew, entries: Iterable[JournalEntry], *, by: Actor) -> Pinned:
             try:
                 there = scribe.write(request, by=by).body
                 written += 1
-            except scribe.Held:
+            except quarantine.Held:
                 continue
             except errors.HouseError:
                 waiting.append(entry.id)

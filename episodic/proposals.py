@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
@@ -130,9 +131,8 @@ def page(
     question = cursors.digest(["proposals", state])
     if cursor:
         at, last = cursors.read(cursor, actor.workspace_id, question)
-        moment = parse_datetime(str(at))
-        same = rows.filter(created_at=moment, id__lt=last)
-        rows = same | rows.filter(created_at__lt=moment)
+        edge = parse_datetime(str(at))
+        rows = rows.filter(Q(created_at__lt=edge) | Q(created_at=edge, id__lt=last))
     ordered = rows.select_related("crew").order_by("-created_at", "-id")
     found = list(ordered[: limit + 1])
     if len(found) <= limit:
@@ -197,6 +197,7 @@ def _appendix(before: str, text: str) -> str:
 
 
 def today(found: ConsolidationProposal) -> tuple[Owner, Place]:
+    """Return the file that approving a proposal now would write."""
     day = timezone.now().date().isoformat()
     return Owner(found.crew), Place(Tier.LEARNED, day)
 
@@ -212,6 +213,7 @@ def change(found: ConsolidationProposal, text: str | None = None) -> Change:
 
 
 def request_of(owner: Owner, place: Place, before: str, text: str) -> Request:
+    """Return the write that adds a rule to a file."""
     return Request(owner, place, _appendix(before, text), WriteMode.APPEND, SOURCE)
 
 

@@ -39,10 +39,10 @@ Result = RecallCheck.Result
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A check as the list shows it: the address fields, and its last run."""
+    """A check as the list shows it: its question's fields, and its last run."""
 
     check: RecallCheck
-    question: Mapping[str, str | list[str]]
+    pairs: list[tuple[str, str]]
     last: RecallCheckRun | None
 
     @property
@@ -75,11 +75,12 @@ def to_request(question: Mapping[str, Any]) -> Request:
 
 # ── Access ───────────────────────────────────────────────────────────────────
 def _line(check: RecallCheck) -> Line:
-    shown = {
-        name: [str(v) for v in value] if isinstance(value, list) else str(value)
+    pairs = [
+        (name, str(one))
         for name, value in check.question.items()
-    }
-    return Line(check, shown, check.runs.first())
+        for one in (value if isinstance(value, list) else [value])
+    ]
+    return Line(check, pairs, check.runs.first())
 
 
 def listed(actor: Actor) -> list[Line]:

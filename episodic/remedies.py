@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from django.db.models import Q
 
-from episodic import backlog, engine, health, measuring, relations
+from episodic import backlog, engine, health, holding, relations
 from episodic.models import Embedding, HealthSnapshot, MemoryRelation, State
 from memory.models import JournalEntry
 from memory.rules import errors
@@ -80,7 +80,7 @@ def _link(actor: Actor, crew_id: str | None) -> tuple[str, bool]:
     """Link entries that no relation reaches to older ones near enough."""
     actor.require("index.run")
     joined = MemoryRelation.objects.filter(workspace_id=actor.workspace_id)
-    rows = measuring.current(actor.workspace_id).exclude(
+    rows = holding.current(actor.workspace_id).exclude(
         Q(pk__in=joined.values("src")) | Q(pk__in=joined.values("dst"))
     )
     if crew_id:

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from episodic import decay, recall, recall_checks, tasks
+from episodic import decay, nudges, recall, recall_checks, tasks
 from episodic.models import Embedding, State
 from episodic.rules import policy
 from memory import journal, ranking
@@ -74,4 +74,5 @@ def connect() -> None:
     ranking.register(Hybrid())
     tasks.install()
     recall_checks.install()
+    nudges.install()
     journal.entry_appended.connect(tasks.nudge, dispatch_uid="episodic.nudge")

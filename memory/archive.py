@@ -305,7 +305,7 @@ def _summarise(
     }
     new = NewEntry(
         entry_type="system.compaction",
-        summary=f"{count} {bucket.entry_type} entries of {day} went to the archive",
+        summary=f"{count} {bucket.entry_type} entries of {day} were archived",
         payload=told,
         ts=datetime.combine(bucket.day, time(23, 59, 59), UTC),
         crew_id=bucket.crew_id,

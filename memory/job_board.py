@@ -85,6 +85,11 @@ class Line:
     last: Told | None
     next_at: datetime | None
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether its last run failed."""
+        return self.last is not None and self.last.run.state == RunState.FAILED
+
 
 @dataclass(frozen=True, slots=True)
 class Board:
@@ -161,7 +166,7 @@ def board(actor: Actor) -> Board:
     return Board(
         lines,
         [line for line in lines if line.last and line.last.stuck],
-        [line for line in lines if line.last and line.last.run.state == RunState.FAILED],
+        [line for line in lines if line.has_failed],
     )
 
 

@@ -74,10 +74,9 @@ def register(job: Job) -> None:
 
 def registered() -> list[Job]:
     """Return every job: those that keep their own time, by interval, by night."""
-    far = timedelta(days=1)
     return sorted(
         _registry.values(),
-        key=lambda job: (job.night or 0, job.every or (far if job.night else timedelta())),
+        key=lambda job: (job.night or 0, job.every or timedelta(), job.title),
     )
 
 
@@ -158,7 +157,7 @@ def cause(error: Exception) -> str:
 def _attempt(job: Job, home: str) -> tuple[RunState, Outcome]:
     try:
         outcome = job.act(home)
-    except Exception as error:  # noqa: BLE001  (a job's fault must not stop the clock)
+    except Exception as error:  # a job's fault must not stop the clock
         log.exception("job_failed", job=job.name, workspace=home or None)
         return RunState.FAILED, Outcome(fault=cause(error))
     return (RunState.PARTLY if outcome.fault else RunState.DONE), outcome

@@ -242,7 +242,9 @@ def count(actor: Actor, wanted: JournalFilter) -> int:
     return total + (archived(actor, wanted).count() if wanted.include_archive else 0)
 
 
-def _below(rows: QuerySet[Row], cursor: str, workspace_id: str, digest: str) -> QuerySet[Row]:
+def _below(
+    rows: QuerySet[Row], cursor: str, workspace_id: str, digest: str
+) -> QuerySet[Row]:
     """Return the rows older than a cursor's place; both lists have the same places."""
     ts, seq = cursors.read(cursor, workspace_id, digest)
     moment = parse_datetime(str(ts))

@@ -1,4 +1,4 @@
-"""The clock's jobs of the ground floor: sweeps over what is there, safe to run twice."""
+"""The clock's jobs of the ground floor: sweeps over what is there, safe twice."""
 
 from __future__ import annotations
 

@@ -26,8 +26,8 @@ _TIERS: Final = [tier.value for tier in Tier]
 _WRITABLE: Final = [tier.value for tier in Tier if tiers.RULES[tier].by_tools]
 _KEY: Final = {
     "type": "string",
-    "description": "daily, learned: a date YYYY-MM-DD, today if left out. peers: whom the "
-    "card is about.",
+    "description": "daily, learned: a date YYYY-MM-DD, today if left out. "
+    "peers: whom the card is about.",
 }
 
 

@@ -1,8 +1,8 @@
 """SQLite's triggers, put back after every migration.
 
 Django changes a SQLite table by making a new one and dropping the old one, and a
-dropped table takes its triggers along, without a word. Whatever an app's triggers keep in step
-(the word indexes, the log of changed embeddings) would silently go stale.
+dropped table takes its triggers along, without a word. Whatever an app's triggers keep
+in step (the word indexes, the log of changed embeddings) would silently go stale.
 """
 
 from __future__ import annotations

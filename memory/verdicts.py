@@ -65,7 +65,7 @@ def left_hash(workspace_id: str, seq: int) -> str | None:
 
 
 def _follows(row: JournalEntry, before: JournalEntry | None) -> bool:
-    """Whether an entry follows the one before it, there or gone through a checkpoint."""
+    """Whether an entry follows the one before it, which may have left on purpose."""
     if before is not None and before.seq == row.seq - 1:
         return before.entry_hash == row.prev_hash
     if row.seq == 1:

@@ -1,5 +1,7 @@
-"""The way of the original system, to compare with: for each question load every vector
-from SQLite, decode it, and take cosines in Python."""
+"""The way of the original system, to compare with.
+
+For each question load every vector from SQLite, decode it, take cosines in Python.
+"""
 
 from __future__ import annotations
 

@@ -46,6 +46,8 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Case:
+    """One routine case as it was played: whose it was, and what it left behind."""
+
     kind: Kind
     day: int
     agent: str
@@ -53,11 +55,13 @@ class Case:
 
 
 def kinds(crew: str) -> list[Kind]:
+    """Return the kinds of routine cases of a crew."""
     document = source.document(f"cases_{crew}.toml")
     return [Kind(crew, row) for row in source.tables(document["kind"])]
 
 
 def played(kind: Kind, start: datetime, time: clock.Clock, rng: random.Random) -> Case:
+    """Play one case from a moment on and return its entries."""
     day = time.day_of(start)
     scene = _scene(kind, start, time, rng)
     story = runs.opening(scene, kind.row)

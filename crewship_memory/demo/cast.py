@@ -47,14 +47,17 @@ MISSION_BY_ID = {mission.id: mission for mission in MISSIONS}
 
 
 def lead_of(crew: str) -> str:
+    """Return the slug of a crew's lead."""
     return next(a.slug for a in AGENTS if a.crew == crew and a.role == "LEAD")
 
 
 def workers_of(crew: str) -> list[str]:
+    """Return the slugs of a crew's agents without the lead."""
     return [a.slug for a in AGENTS if a.crew == crew and a.role == "AGENT"]
 
 
 def span(mission: model.DemoMission, time: clock.Clock) -> tuple[datetime, datetime]:
+    """Return when a mission began and when it ended, or now."""
     end = time.moment(mission.closed) if mission.closed else time.now
     return time.moment(mission.opened), end
 
@@ -68,6 +71,7 @@ def open_mission(mission_id: str | None, at: datetime, time: clock.Clock) -> str
 
 
 def mission_entries(time: clock.Clock, rng: random.Random) -> Iterator[model.DemoEntry]:
+    """Yield what the missions themselves leave in the journal."""
     for mission in MISSIONS:
         first, last = span(mission, time)
         yield _note(mission, first, "mission.created", f"Opened: {mission.title}")

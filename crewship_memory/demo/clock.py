@@ -37,11 +37,14 @@ WEEKDAYS = [
 
 
 def whole_ms(moment: datetime) -> datetime:
+    """Return a moment cut to whole milliseconds."""
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
+    """The story's time: everything is told relative to one moment."""
+
     now: datetime
 
     @classmethod

@@ -28,6 +28,8 @@ SEVERITIES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class DemoCrew:
+    """A crew of the demo shop."""
+
     slug: str
     name: str
     purpose: str
@@ -35,6 +37,8 @@ class DemoCrew:
 
 @dataclass(frozen=True, slots=True)
 class DemoAgent:
+    """An agent of the demo shop."""
+
     slug: str
     name: str
     role: str
@@ -56,6 +60,8 @@ class DemoMission:
 
 @dataclass(frozen=True, slots=True)
 class DemoEntry:
+    """One entry of the story, ready for the journal."""
+
     ts: datetime
     crew: str
     agent: str
@@ -72,4 +78,5 @@ class DemoEntry:
 
 
 def severity_of(entry_type: str) -> str:
+    """Return how loud an entry type is in the story."""
     return SEVERITIES.get(entry_type, "info")

@@ -22,6 +22,7 @@ HOUR_WEIGHTS = (2, 5, 9, 10, 9, 5, 8, 10, 9, 7, 4, 2, 2, 1)
 def played_cases(
     crew: str, time: clock.Clock, rng: random.Random
 ) -> Iterator[cases.Case]:
+    """Yield the routine cases of a crew, day by day."""
     kinds = cases.kinds(crew)
     for day, count in _cases_per_day(crew, kinds, time).items():
         weights = [kind.weight(day) for kind in kinds]

@@ -100,6 +100,7 @@ def opening(scene: Scene, kind: source.Table) -> list[model.DemoEntry]:
 
 
 def closing(scene: Scene) -> list[model.DemoEntry]:
+    """Return the entries that end a run: done, or now and then failed."""
     seconds = int((scene.at - scene.begun).total_seconds())
     payload: dict[str, model.Json] = {"run_id": scene.run_id, "duration_s": seconds}
     if scene.rng.random() < 0.05:

@@ -16,6 +16,7 @@ TRACED = {"exec", "run", "eval", "credential"}
 
 
 def entries(time: clock.Clock, rng: random.Random) -> Iterator[model.DemoEntry]:
+    """Yield the hand-written entries."""
     for name in source.thread_names():
         document = source.document(name)
         mission = source.optional_text(document, "mission")

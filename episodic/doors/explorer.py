@@ -7,10 +7,12 @@ from typing import Any, Final
 
 from django.urls import reverse
 
+from episodic import context, recall, why
 from episodic import queries as lists
-from episodic import recall, why
-from episodic.doors import curl, present, sketch
+from episodic.context import Context
+from episodic.doors import curl, present, sidebyside, sketch
 from episodic.doors.forms import RecallForm
+from episodic.doors.sidebyside import Compared
 from episodic.queries import Example
 from episodic.recall import K_MAX, QUERY_CHARS, Answer, Fusion, Hit, Mode, Request
 from episodic.rules import fusion
@@ -118,6 +120,8 @@ class RecallPage:
     examples: list[Example]
     curl: str
     status: int
+    context: Context | None = None
+    compared: Compared | None = None
 
     @property
     def deeper(self) -> str:
@@ -262,6 +266,14 @@ def _wondered(actor: Actor, form: RecallForm) -> JournalEntry | None:
         return None
 
 
+def _compared(actor: Actor, form: RecallForm, answer: Answer) -> Compared | None:
+    """Return the answer beside the one of the question it is compared with."""
+    other = form.other(answer.request)
+    if other is None:
+        return None
+    return sidebyside.compare(answer, recall.ask(other, by=actor))
+
+
 def build(actor: Actor, form: RecallForm, origin: str) -> RecallPage:
     """Return the page for a form, with an answer when there is a question."""
     actor.require("recall.ask")
@@ -272,6 +284,8 @@ def build(actor: Actor, form: RecallForm, origin: str) -> RecallPage:
     else:
         wondered = _wondered(actor, form)
     return RecallPage(
+        context=context.show(answer, form.budget, by=actor) if answer else None,
+        compared=_compared(actor, form, answer) if answer else None,
         form=form,
         explored=explore(answer, whole=form.shows_legs) if answer else None,
         why=found,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 from django import forms
 from django.http import QueryDict
 
 from episodic.recall import K_DEFAULT, K_MAX, QUERY_CHARS, Fusion, Mode, Request
+from episodic.rules import hints
 from episodic.scopes import Scope
 from memory import queries
 from memory.doors.journal_forms import MomentField
@@ -21,6 +23,15 @@ FIELD_OF: Final = {
     "bad_range": "until",
     "empty_query": "query",
 }
+# What a question may be compared with: the same one, asked in another way.
+AGAINST: Final[dict[str, dict[str, Any]]] = {
+    "hybrid-rrf": {"mode": Mode.HYBRID, "fusion": Fusion.RRF},
+    "hybrid-convex": {"mode": Mode.HYBRID, "fusion": Fusion.CONVEX},
+    "dense": {"mode": Mode.DENSE},
+    "sparse": {"mode": Mode.SPARSE},
+}
+TIME: Final = "time"
+CHARS_MOST: Final = 100_000
 UNKNOWN: Final = {"invalid_choice": "Choose one from the list."}
 Choices = list[tuple[str, Any]]
 
@@ -45,6 +56,7 @@ class RecallForm(forms.Form):
     crew_id = _choice("Crew, without an agent")
     since = MomentField(label="Since")
     until = MomentField(label="Until", upper=True)
+    as_of = MomentField(label="As of, recorded by then", upper=True)
     min_score = forms.FloatField(
         label="Least cosine", required=False, min_value=-1, max_value=1
     )
@@ -60,6 +72,18 @@ class RecallForm(forms.Form):
     entry_id = forms.CharField(
         label="Entry id", required=False, max_length=entries.ID_CHARS
     )
+    max_chars = forms.IntegerField(
+        label="Budget, characters", required=False, min_value=0, max_value=CHARS_MOST
+    )
+    against = _choice(
+        "Compare with",
+        [
+            ("", "nothing"),
+            *((name, name.replace("-", ", ")) for name in AGAINST),
+            (TIME, "another time"),
+        ],
+    )
+    against_as_of = MomentField(label="As of, now when empty", upper=True)
     legs = forms.ChoiceField(
         required=False,
         choices=[("", "short"), ("all", "all")],
@@ -67,7 +91,7 @@ class RecallForm(forms.Form):
     )
 
     MAIN: Final = ("query", "agent_id", "scope", "mode", "fusion", "k")
-    MORE: Final = ("crew_id", "since", "until", "min_score", "walk_depth")
+    MORE: Final = ("crew_id", "since", "until", "as_of", "min_score", "walk_depth")
 
     def __init__(self, data: QueryDict, *, by: Actor, fusion: Fusion) -> None:
         self.given = data
@@ -81,10 +105,10 @@ class RecallForm(forms.Form):
         self._offer("agent_id", [("", "Whole workspace"), *self._by_crew()])
         self._offer("crew_id", [("", "Any"), *((c.id, c.slug) for c in self.crews)])
         self._offer("entry_types", [(t, t) for t in queries.entry_types(by)])
-        for name in ("k", "min_score"):
+        for name in ("k", "min_score", "max_chars"):
             # A number field would swallow what is not a number; a fault names it.
             self.fields[name].widget = forms.TextInput({"inputmode": "decimal"})
-        for name in ("since", "until"):
+        for name in ("since", "until", "as_of", "against_as_of"):
             day = len(str(data.get(name) or "")) in (0, len("2026-11-14"))
             self.fields[name].widget.input_type = "date" if day else "text"
 
@@ -149,11 +173,25 @@ class RecallForm(forms.Form):
             entry_types=tuple(told["entry_types"]),
             since=told["since"],
             until=told["until"],
+            as_of=told["as_of"],
             min_score=told["min_score"],
             walk_depth=int(depth) if depth else None,
             explain=True,
             mark=False,
         )
+
+    def other(self, request: Request) -> Request | None:
+        """Return the question that this one is compared with, None for none."""
+        against = self.cleaned_data["against"]
+        if against == TIME:
+            return replace(request, as_of=self.cleaned_data["against_as_of"])
+        return replace(request, **AGAINST[against]) if against else None
+
+    @property
+    def budget(self) -> int:
+        """The characters that the prompt block may fill."""
+        told = self.cleaned_data.get("max_chars") if self.is_valid() else None
+        return hints.BUDGET if told is None else int(told)
 
     def blame(self, error: errors.Invalid) -> None:
         """Put a service's refusal beside the field it is about."""
@@ -191,8 +229,27 @@ class RecallForm(forms.Form):
                 made.setlist(name, values)
         return made.urlencode()
 
+    def _but(self, *names: str) -> list[tuple[str, str]]:
+        """Return every field but some, for a form beside this one."""
+        pairs = QueryDict(self.address(**dict.fromkeys(names, ""))).lists()
+        return [(name, value) for name, values in pairs for value in values]
+
     @property
     def kept(self) -> list[tuple[str, str]]:
-        """Every field but the entry, for a form beside this one."""
-        pairs = QueryDict(self.address(entry_id="")).lists()
-        return [(name, value) for name, values in pairs for value in values]
+        """What the form that asks why keeps."""
+        return self._but("entry_id")
+
+    @property
+    def kept_by_budget(self) -> list[tuple[str, str]]:
+        """What the form of the budget keeps."""
+        return self._but("max_chars")
+
+    @property
+    def kept_by_against(self) -> list[tuple[str, str]]:
+        """What the form that compares keeps."""
+        return self._but("against", "against_as_of")
+
+    @property
+    def question_only(self) -> list[tuple[str, str]]:
+        """The question itself, without what is only shown beside it."""
+        return self._but("entry_id", "legs", "max_chars", "against", "against_as_of")

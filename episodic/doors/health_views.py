@@ -34,5 +34,5 @@ def fix(request: HttpRequest, kind: str) -> HttpResponse:
     changed = remedies.fix(kind, actor, crew_id)
     tell = messages.success if changed.whole else messages.warning
     tell(request, changed.text)
-    address = reverse("health:page")
-    return redirect(f"{address}?{urlencode({'crew_id': crew_id})}" if crew_id else address)
+    query = f"?{urlencode({'crew_id': crew_id})}" if crew_id else ""
+    return redirect(f"{reverse('health:page')}{query}")

@@ -107,11 +107,12 @@ def score(metrics: Mapping[str, float | None]) -> float | None:
     weight = known_weight(metrics)
     if not weight:
         return None
-    return round(sum(WEIGHTS[name] * value for name, value in known.items()) / weight, 1)
+    points = sum(WEIGHTS[name] * value for name, value in known.items())
+    return round(points / weight, 1)
 
 
 def band(value: float | None) -> Band:
-    """Return the band of a metric or a score: exactly 50 is yellow, exactly 75 green."""
+    """Return the band of a metric or a score: 50 is yellow, 75 is green."""
     if value is None:
         return Band.NONE
     if value < RED_BELOW:

@@ -93,7 +93,7 @@ def clusters(likeness: Matrix, least: float) -> list[list[int]]:
     near = likeness >= least
     np.fill_diagonal(near, val=False)
     free = np.ones(len(likeness), dtype=bool)
-    found = []
+    found: list[list[int]] = []
     while True:
         links = near & free[None, :] & free[:, None]
         # Rounded, so that the order does not hang on the last bit of a float.
@@ -108,14 +108,23 @@ def clusters(likeness: Matrix, least: float) -> list[list[int]]:
 
 
 # ── What a cluster says ──────────────────────────────────────────────────────
+def _is_special(part: str) -> bool:
+    """Whether a word looks like a number, an id or a name."""
+    return bool(_HAS_DIGIT.search(part)) or part.strip(_EDGE)[:1].isupper()
+
+
 def _general(middle: Material, members: Sequence[Material]) -> str:
-    """Return the middle's summary; numbers that are its own become an ellipsis."""
+    """Return the middle's summary; its own numbers and names become an ellipsis.
+
+    What less than half of the entries say is no part of the rule, and a name in it
+    would be somebody's personal data.
+    """
     said = Counter(
         part.strip(_EDGE) for one in members for part in set(one.summary.split())
     )
     kept = [
         "…"
-        if _HAS_DIGIT.search(part) and said[part.strip(_EDGE)] * 2 <= len(members)
+        if _is_special(part) and said[part.strip(_EDGE)] * 2 <= len(members)
         else part
         for part in middle.summary.split()
     ]
@@ -141,7 +150,7 @@ def _central(texts: Sequence[str], weights: Counter[str]) -> str:
 
     def worth(text: str) -> float:
         terms = set(words.telling(words.split(text)))
-        if not 3 <= len(terms):
+        if len(terms) < 3:
             return 0.0
         return sum(weights[term] for term in terms) / (len(terms) + 4)
 

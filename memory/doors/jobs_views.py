@@ -17,7 +17,7 @@ from memory.rules import errors
 def board(request: HttpRequest) -> HttpResponse:
     """Show every job with its last run; the table refreshes itself."""
     found = job_board.board(pages.actor(request))
-    template = f"memory/jobs.html{part(request, 'lines')}"
+    template = f"memory/jobs.html{part(request, 'jobs')}"
     return render(request, template, {"board": found})
 
 

@@ -129,7 +129,7 @@ class JournalQuery(Strict):
     until: Moment | None = None
     subject: str | None = Field(None, min_length=1, max_length=320)
     include_archive: bool = Field(
-        False, description="Also what compaction took out, marked as archived."
+        default=False, description="Also what compaction took out, marked as archived."
     )
 
 

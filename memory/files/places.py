@@ -71,7 +71,7 @@ def place_of(file: MemoryFile) -> Place:
 
 
 def locate(parts: Sequence[str]) -> tuple[Owner, Place] | None:
-    """Return whose and what a path below the root is; None when it is no file of ours."""
+    """Return whose and what a path below the root is; None when it is not ours."""
     # No slug and no label holds anything else, and a database takes no half surrogate.
     if len(parts) < 4 or not all(part.isascii() for part in parts):
         return None

@@ -1,8 +1,8 @@
 """Files found changed behind our back: scanned, versioned as what they are, indexed.
 
-A watcher makes this fast and a sweep makes it certain; reading a file looks too, so that
-no text is ever shown that was not judged. What the scanner holds is taken off the disk
-again: the last good version is put back and the found bytes wait for review.
+A watcher makes this fast and a sweep makes it certain; reading a file looks too, so
+that no text is ever shown that was not judged. What the scanner holds is taken off the
+disk again: the last good version is put back and the found bytes wait for review.
 """
 
 from __future__ import annotations
@@ -96,9 +96,7 @@ def _text(found: Stored) -> str | None:
     return text if entries.is_storable(text) and len(found.data) <= HARD_CAP else None
 
 
-def _incoming(
-    file: MemoryFile, owner: Owner, place: Place, found: Stored
-) -> Incoming:
+def _incoming(file: MemoryFile, owner: Owner, place: Place, found: Stored) -> Incoming:
     return Incoming(
         owner=owner,
         place=place,

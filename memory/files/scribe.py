@@ -1,9 +1,9 @@
 """The one hand that writes a memory file, whoever asks.
 
-permit → cap → scan → lock → intention and blob → atomic rename → version, word index and
-journal in one transaction. Killed between any two steps, the next visit to the file finds
-the intention and finishes it (the bytes are in place) or forgets it (they are not, and
-nobody was told that they were).
+permit → cap → scan → lock → intention and blob → atomic rename → version, word index
+and journal in one transaction. Killed between any two steps, the next visit to the file
+finds the intention and finishes it (the bytes are in place) or forgets it (they are
+not, and nobody was told that they were).
 """
 
 from __future__ import annotations
@@ -23,8 +23,11 @@ JUDGED_TAIL: Final = 600
 
 
 class TierFull(errors.HouseError):
-    """The file would pass its cap; the current body comes back, so that the caller can
-    consolidate it and write again in the same turn."""
+    """The file would pass its cap.
+
+    The current body comes back, so that the caller can consolidate it and write again
+    in the same turn.
+    """
 
     code, status, title = "tier_full", 409, "Over the cap"
     sentence = (
@@ -57,7 +60,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to write where. ``source`` is the door: tool, operator, import, restore …"""
+    """What to write where; ``source`` is the door: tool, operator, import, restore."""
 
     owner: Owner
     place: Place
@@ -241,7 +244,7 @@ def restore(file: MemoryFile, version: MemoryVersion, *, by: Actor) -> Written:
 
 
 def take_back(owner: Owner, place: Place, version_id: str, *, by: Actor) -> None:
-    """Undo one write by putting back the version before it, if it is still the newest."""
+    """Undo one write, if it is still the newest, by putting back what was there."""
     with places.vault().locked(owner.path(place)):
         file = settling.file_of(owner, place)
         reconcile.look(file)

@@ -2,8 +2,8 @@
 
 An intention (a version that is not committed) is written before the bytes are put in
 place. After a crash the next visit finds it: when the bytes on disk are the intended
-ones the write is finished, as its author's; when they are not, nobody was told that they
-were, and the intention is forgotten.
+ones the write is finished, as its author's; when they are not, nobody was told that
+they were, and the intention is forgotten.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ _FENCE: Final = re.compile(r"^\s*(```|~~~)")
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of a file; lines count from 1, ``heading`` is like ``Refunds › Gifts``."""
+    """A piece of a file; lines count from 1, headings are joined by ›."""
 
     heading: str
     text: str

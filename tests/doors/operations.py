@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from episodic import consolidation
+from episodic.summarisers.base import Rule
 from memory.rules.tiers import Tier
 from tests.world import World
 
@@ -68,12 +70,22 @@ def _held(world: World) -> str:
     return str(held.id)
 
 
+def _proposal(world: World) -> str:
+    if (made := world.kept.get("proposal")) is None:
+        rows = [world.entry(f"Refund {n} denied: no receipt") for n in range(2)]
+        rule = Rule("Refund without a receipt", "Ask.", 0.8, tuple(r.id for r in rows))
+        crew = world.crews["support"]
+        made = world.kept["proposal"] = consolidation.propose(crew, rule, "test")
+    return str(made.id)
+
+
 PARTS: Final[dict[str, Callable[[World], str]]] = {
     "entry_id": lambda world: world.entry().id,
     "held_id": _held,
     "label": lambda world: str(world.file().label),
     "sha": _file,
     "name": lambda _: "memory.read",
+    "proposal_id": _proposal,
     "job": lambda _: "decay",
 }
 
@@ -156,6 +168,12 @@ OPERATIONS: Final = (
               "200 200 200 200 200 200 200 200 401 401 401"),
     Operation("index_now", "post", "/episodic/index",
               "200 200 403 403 403 403 403 200 401 401 401", lambda _: {"limit": 1}),
+    Operation("memory_health", "get", "/memory/health",
+              "404 404 404 404 404 404 404 404 401 401 401"),
+    Operation("recompute_health", "post", "/memory/health/recompute",
+              "200 200 403 403 403 403 403 200 401 401 401", lambda _: {}),
+    Operation("health_history", "get", "/memory/health/history",
+              "200 200 200 200 200 200 200 200 401 401 401"),
     Operation("whoami", "get", "/me",
               "200 200 200 200 200 200 200 200 401 401 401"),
     Operation("list_crews", "get", "/crews",
@@ -212,6 +230,18 @@ OPERATIONS: Final = (
               "200 200 403 403 403 403 403 404 401 401 401"),
     Operation("rescan_files", "post", "/quarantine/rescan",
               "200 200 403 403 403 403 403 200 401 401 401", lambda _: {"limit": 1}),
+    # ── Consolidation ──
+    Operation("consolidate_run", "post", "/consolidate/run",
+              "200 200 403 403 403 403 403 200 401 401 401", lambda _: {}),
+    Operation("list_proposals", "get", "/proposals",
+              "200 200 200 200 403 403 200 200 401 401 401"),
+    Operation("get_proposal", "get", "/proposals/{proposal_id}",
+              "200 200 200 200 403 403 200 404 401 401 401"),
+    Operation("approve_proposal", "post", "/proposals/{proposal_id}/approve",
+              "200 200 403 403 403 403 403 404 401 401 401", lambda _: {"version": 1}),
+    Operation("reject_proposal", "post", "/proposals/{proposal_id}/reject",
+              "200 200 403 403 403 403 403 404 401 401 401",
+              lambda _: {"version": 1, "reason": "trivial"}),
     # ── The clock ──
     Operation("list_jobs", "get", "/jobs",
               "200 200 403 403 403 403 200 200 401 401 401"),

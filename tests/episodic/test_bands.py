@@ -114,7 +114,7 @@ def test_a_closer_background_is_never_more_coherent(
         assert (bands.coherence(near, low) or 0) >= (bands.coherence(near, high) or 0)
 
 
-@given(st.fixed_dictionaries({name: PERCENT for name in bands.METRICS}),
+@given(st.fixed_dictionaries(dict.fromkeys(bands.METRICS, PERCENT)),
        st.sampled_from(bands.METRICS), PERCENT)  # fmt: skip
 def test_a_better_metric_never_lowers_the_score(
     metrics: dict[str, float], name: str, value: float

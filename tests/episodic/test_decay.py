@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from episodic import decay, engine, index
 from episodic.models import Embedding, EmbeddingChange
 from memory import journal
-from memory.rules.entries import Priority
+from memory.rules.entries import Priority, Severity
 from tests import factories
 from tests.world import World
 
@@ -65,7 +65,7 @@ def test_a_night_by_hand(
     references: int,
     value: float,
 ) -> None:
-    row = indexed(world, days, references, severity=severity)
+    row = indexed(world, days, references, severity=Severity(severity))
     if priority != "normal":
         operator = world.actor("operator")
         journal.prioritise(row.entry, Priority(priority), "", by=operator)
@@ -119,9 +119,9 @@ def test_embedding_again_keeps_the_clock(world: World) -> None:
 def test_rows_without_a_vector_and_other_workspaces_are_left_alone(
     world: World,
 ) -> None:
+    theirs = indexed(world, 100, 0, by="olga")
     world.entry()
     index.discover(world.acme.id)
-    theirs = indexed(world, 100, 0, by="olga")
     assert decay.run(world.acme.id, at=AT).rows == 0
     theirs.refresh_from_db()
     assert theirs.importance_score == pytest.approx(0.70)
@@ -142,7 +142,7 @@ def test_batches_cover_every_row_once(
 
 def test_the_number_of_queries_does_not_grow_with_the_rows(world: World) -> None:
     def queries() -> int:
-        with CaptureQueriesContext(connection, ) as seen:
+        with CaptureQueriesContext(connection) as seen:
             decay.run(world.acme.id, at=AT + timedelta(days=5))
         return sum("SAVEPOINT" not in one["sql"] for one in seen.captured_queries)
 
@@ -193,7 +193,7 @@ def test_older_is_never_heavier_and_used_never_lighter(
 
 # ── What is shown of it ──────────────────────────────────────────────────────
 def test_the_api_explains_an_importance(world: World) -> None:
-    row = indexed(world, 90, 10, severity="warn")
+    row = indexed(world, 90, 10, severity=Severity.WARN)
     journal.prioritise(row.entry, Priority.HIGH, "", by=world.actor("operator"))
     found = world.api("ada").get(f"/journal/{row.pk}").data["embedding"]
     assert found["importance_parts"] == {

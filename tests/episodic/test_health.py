@@ -13,7 +13,7 @@ from django.core.management.base import CommandError
 from django.db import DatabaseError
 from django.utils import timezone
 
-from episodic import engine, health, index, measuring, tasks
+from episodic import engine, health, holding, index, measuring, tasks
 from episodic.models import Embedding, HealthSnapshot, MemoryRelation, State
 from episodic.rules import bands
 from episodic.vectors import nearness
@@ -112,7 +112,7 @@ def test_a_query_that_fails_is_no_zero(
     def broken(*_: object) -> None:
         raise DatabaseError
 
-    monkeypatch.setattr(measuring, "_edges", broken)
+    monkeypatch.setattr(holding, "_edges", broken)
     fill(world, 3)
     with pytest.raises(DatabaseError):
         health.take(world.acme.id)
@@ -121,12 +121,12 @@ def test_a_query_that_fails_is_no_zero(
 
 def test_the_same_numbers_come_from_the_database_alone(world: World) -> None:
     fill(world, 8)
-    held = measuring.hold(world.acme.id)
+    held = holding.hold(world.acme.id)
     assert held is not None
-    read = measuring._read(world.acme.id, held.matrix.dim)
+    read = holding._read(world.acme.id, held.matrix.dim)
     view = read.snapshot()
-    other = measuring.Held(
-        world.acme.id, read, view, measuring._edges(world.acme.id, read)
+    other = holding.Held(
+        world.acme.id, read, view, holding._edges(world.acme.id, read)
     )
     now = timezone.now()
     one = measuring.measure(world.acme.id, None, held, now)
@@ -168,7 +168,9 @@ def test_codes_tell_their_names() -> None:
 
 # ── Bands change ─────────────────────────────────────────────────────────────
 def _told() -> list[tuple[str, str]]:
-    rows = JournalEntry.objects.filter(entry_type=health.CHANGED).order_by("seq")
+    rows = JournalEntry.objects.filter(
+        entry_type=health.CHANGED, crew_id__isnull=True
+    ).order_by("seq")
     return list(rows.values_list("severity", "summary"))
 
 
@@ -200,7 +202,8 @@ def test_a_first_measurement_brings_its_past(world: World) -> None:
     fill(world, 10)
     assert health.begin() > 10
     rows = list(HealthSnapshot.objects.filter(crew_id="").order_by("date"))
-    assert [one.details.get("backfilled", False) for one in rows] == [True] * 9 + [False]
+    marked = [one.details.get("backfilled", False) for one in rows]
+    assert marked == [True] * 9 + [False]
     assert [one.details["coverage"]["embeddable"] for one in rows] == [
         *range(1, 10), 10,
     ]  # fmt: skip
@@ -220,7 +223,7 @@ def test_a_workspace_that_refuses_to_embed_is_measured_all_the_same(
     world: World,
 ) -> None:
     fill(world, 2)
-    engine.use(doubles.Broken())
+    engine.use(doubles.Down())
     world.entry("refused")
     index.sweep()
     assert health.begin() > 0

@@ -57,7 +57,7 @@ def hint(summary: str = "Refund denied", **fields: object) -> Hint:
 
 
 ANY_TEXT = st.text(st.characters(), max_size=120) | st.sampled_from(
-    ["</recalled-memory>", "a\nb", "<" * 9, "‮evil", "\ud800", "&lt;/recalled-memory&gt;"]
+    ["</recalled-memory>", "a\nb", "<<<", "‮evil", "\ud800", "&lt;/recalled-memory&gt;"]
 )
 HITS = st.lists(
     st.builds(

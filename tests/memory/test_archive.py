@@ -25,7 +25,7 @@ from memory.models import (
 )
 from memory.queries import JournalFilter
 from memory.rules import errors
-from memory.rules.entries import Priority
+from memory.rules.entries import Priority, Severity
 from tests import factories
 from tests.world import World
 
@@ -142,7 +142,7 @@ def test_what_hangs_on_an_entry_goes_along_and_people_stay_findable(
 # ── What stays ───────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("severity", ["warn", "error"])
 def test_what_was_loud_stays(world: World, severity: str) -> None:
-    rows = noise(world, severity=severity)
+    rows = noise(world, severity=Severity(severity))
     assert archive.run(world.acme.id).archived == 0
     assert live(rows) == 12
 

@@ -38,7 +38,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare whose health, and the output."""
         parser.add_argument("--workspace", metavar="SLUG", help="default: all of them")
-        parser.add_argument("--crew", metavar="SLUG", help="default: all, and the whole")
+        parser.add_argument("--crew", metavar="SLUG", help="default: all of them")
         parser.add_argument("--json", action="store_true", dest="as_json")
 
     def handle(self, *, as_json: bool, **options: Any) -> None:

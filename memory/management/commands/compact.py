@@ -17,8 +17,8 @@ class Command(RichCommand):
     """Compact by hand: the night's job, without waiting for it."""
 
     help = (
-        "Send old entries of five chatty types to the archive and leave a summary of"
-        " each day. Warnings, errors and marked entries stay. Exit 1 when a fence held."
+        "Send old entries of five chatty types to the archive and leave a summary"
+        " of each day. Warnings, errors and marked entries stay. Exit 1 when a fence held."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

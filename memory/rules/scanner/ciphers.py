@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from memory.rules.scanner import segment
+from memory.rules.scanner.views import beyond_ascii
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,16 +42,13 @@ _SPACED = re.compile(
     r"(?<![^\W_])[^\W\d_](?:[ \n.\-_*|/,~\u00b7\u200b]{1,3}[^\W\d_]){3,800}(?![^\W_])"
 )
 _SNAKE = re.compile(r"[a-z]{1,20}(?:_[a-z]{1,20}){3,40}")
-_LETTERS_ONLY = bytes(
-    code if chr(code) in _LETTERS else 0x20 for code in range(256)
-)
+_LETTERS_ONLY = bytes(code if chr(code) in _LETTERS else 0x20 for code in range(256))
 _ONE_LETTER = bytes(0x20 if code == 0x20 else 0x61 for code in range(256))
-_SNAKE_INSIDE = re.compile(r"_[a-z]{1,20}_[a-z]{1,20}_[a-z]")
+_SNAKE_INSIDE = re.compile(r"_(?<=[a-z]_)[a-z]{1,20}_[a-z]{1,20}_[a-z]")
 _GLUED = re.compile(r"(?<![\w/.+=-])[a-z]{18,400}(?![\w/+=-])")
 _LONE_LETTERS = b"\x01\x01\x01\x01"
-_MIN_GLUED, _MIN_LETTERS, _MIN_COVERAGE = 18, 4, 0.75
+_MIN_GLUED, _MIN_LETTERS, _MIN_COVERAGE, _LONGEST_PART = 18, 4, 0.75, 20
 _ENOUGH = b"a" * _MIN_GLUED
-_JUMBLED = re.compile(r"\b[a-z]{6,16}\b")
 
 
 # Reversed markers that are words themselves.
@@ -86,7 +84,7 @@ def undo(view: View) -> Iterator[View]:
     """Views with ciphers undone."""
     letters = view.text.encode("ascii", "replace").translate(_LETTERS_ONLY).decode()
     words = letters.split()
-    sizes = bytes(min(size, 255) for size in map(len, words))
+    sizes = _sizes(words)
     if not _TABLE_WORDS.isdisjoint(words):
         yield from _substitution(view, words)
     yield from _leet(view)
@@ -99,9 +97,15 @@ def undo(view: View) -> Iterator[View]:
 
 
 def _has_foreign_letters(text: str) -> bool:
-    if text.isascii():
-        return False
-    return any(not char.isascii() and char.isalpha() for char in set(text))
+    return any(map(str.isalpha, set(beyond_ascii(text))))
+
+
+def _sizes(words: list[str]) -> bytes:
+    """The length of each word, cut off at what a byte can hold."""
+    try:
+        return bytes(map(len, words))
+    except ValueError:
+        return bytes(min(len(word), 255) for word in words)
 
 
 def _substitution(view: View, words: list[str]) -> Iterator[View]:
@@ -202,11 +206,22 @@ def _joined(run: str) -> str:
 
 def _snake(view: View) -> Iterator[View]:
     pieces: list[tuple[str, int, int]] = []
-    for match in _SNAKE.finditer(view.text):
+    for match in _snakes(view.text):
         pieces.append((match.group().replace("_", " "), match.start(), match.end()))
         pieces.append(("\n\n", match.end(), match.end()))
     if pieces:
         yield view.derive(pieces, kind="glued")
+
+
+def _snakes(text: str) -> Iterator[re.Match[str]]:
+    """What `_SNAKE` finds, tried only where joined words lie ahead."""
+    end = 0
+    while inside := _SNAKE_INSIDE.search(text, end):
+        match = _SNAKE.search(text, max(end, inside.start() - _LONGEST_PART))
+        if not match:
+            return
+        yield match
+        end = match.end()
 
 
 def _glued(view: View, letters: str) -> Iterator[View]:

@@ -15,7 +15,7 @@ from memory.rules.scanner import (
     sentences,
 )
 from memory.rules.scanner.model import Hit
-from memory.rules.scanner.views import View
+from memory.rules.scanner.views import View, beyond_ascii
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,7 +103,8 @@ def lookalikes(view: View) -> tuple[list[Hit], View | None]:
 
 def styled(text: str) -> list[Hit]:
     """Hits for sentences in letters that only look like letters."""
-    if text.isascii() or sentences.has_cjk(text):
+    beyond = beyond_ascii(text)
+    if not _STYLED.search(beyond) or sentences.has_cjk(beyond):
         return []
     places = [match.span() for match in _STYLED.finditer(text)]
     if sum(end - start for start, end in places) < _MIN_STYLED:

@@ -11,6 +11,8 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, NamedTuple
 
+from memory.rules.scanner.views import beyond_ascii
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -43,7 +45,7 @@ class Channel(NamedTuple):
 
 def has_any(text: str) -> bool:
     """Say whether there is an invisible character at all."""
-    return not text.isascii() and ANY.search(text) is not None
+    return ANY.search(beyond_ascii(text)) is not None
 
 
 def channels(text: str) -> list[Channel]:

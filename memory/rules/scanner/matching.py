@@ -7,7 +7,7 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.rules.scanner import context, gate, lexicon, registry, sentences
+from memory.rules.scanner import context, gate, lexicon, registry, required, sentences
 from memory.rules.scanner.model import Family, Hit, Rule
 
 if TYPE_CHECKING:
@@ -33,12 +33,19 @@ class _Alternative(NamedTuple):
     needed: tuple[int, ...]
 
 
+class _Pattern(NamedTuple):
+    """One alternative of an expression, and the literals it cannot do without."""
+
+    pattern: re.Pattern[str]
+    starts_word: bool
+    required: tuple[tuple[str, ...], ...]
+
+
 class _Expression(NamedTuple):
     rule: Rule
     first: int
     second: int
-    # (pattern, must it start a word?)
-    patterns: tuple[tuple[re.Pattern[str], bool], ...]
+    patterns: tuple[_Pattern, ...]
 
 
 def _expression(rule: Rule) -> _Expression:
@@ -47,7 +54,8 @@ def _expression(rule: Rule) -> _Expression:
     for part in rule.expressions:
         bounded = part.startswith(r"\b")
         body = part[2:] if bounded else part
-        patterns.append((re.compile(body, re.MULTILINE), bounded))
+        compiled = re.compile(body, re.MULTILINE)
+        patterns.append(_Pattern(compiled, bounded, required.literals(body)))
     return _Expression(rule, *gate.needs(rule), tuple(patterns))
 
 
@@ -185,11 +193,23 @@ def _in_sentence(offset: int, part: str, phrases: Iterable[_Phrase]) -> Iterator
 
 
 def _search(expression: _Expression, offset: int, part: str) -> Iterator[Hit]:
-    for pattern, bounded in expression.patterns:
+    for pattern, bounded, literals in expression.patterns:
+        if not _has_one_of_each(literals, part):
+            continue
         for match in pattern.finditer(part):
             start = match.start()
             if not (bounded and start and part[start - 1].isalnum()):
                 yield Hit(expression.rule, offset + start, offset + match.end())
+
+
+def _has_one_of_each(literals: tuple[tuple[str, ...], ...], part: str) -> bool:
+    for one in literals:
+        for literal in one:
+            if literal in part:
+                break
+        else:
+            return False
+    return True
 
 
 def _sentence_factor(rule: Rule, chars: str, first: int) -> float:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from memory.rules.scanner import invisible, segment
-from memory.rules.scanner.views import View
+from memory.rules.scanner.views import View, beyond_ascii
 
 # Letters of other scripts that pass for Latin ones. Kept as code points so that
 # this file itself stays free of look-alikes.
@@ -107,6 +107,7 @@ _LOOKALIKES = {
     0x2CA3: "p",
     0x2CA5: "c",
 }
+_LOWER = {chr(code): chr(code).lower() for code in range(128)}
 _BORROWED = frozenset(map(chr, _LOOKALIKES))
 # Words in a script of their own where accents are optional lose them.
 _LAST_FOLDED = 0x530
@@ -147,7 +148,8 @@ def normalise(view: View) -> View:
     text = view.text
     if text.isascii():
         return replace(view, text=text.lower())
-    table: dict[str, str] = {char: fold_char(char) for char in set(text)}
+    beyond = set(beyond_ascii(text))
+    table = _LOWER | {char: fold_char(char) for char in beyond}
     odd = "".join(char for char, folded in table.items() if len(folded) != 1)
     plain = {ord(char): said for char, said in table.items() if len(said) == 1}
     if not odd:
@@ -177,7 +179,7 @@ def _translated(text: str, table: dict[int, str]) -> str:
 
 def unmask(view: View) -> tuple[View | None, list[tuple[int, int]]]:
     """Look-alike letters in Latin words replaced, and the spans of those words."""
-    if view.text.isascii() or _BORROWED.isdisjoint(view.text):
+    if view.text.isascii() or _BORROWED.isdisjoint(beyond_ascii(view.text)):
         return None, []
     pieces: list[tuple[str, int, int]] = []
     spans: list[tuple[int, int]] = []
@@ -225,7 +227,7 @@ def spread(text: str) -> View:
 
 def flags(text: str) -> View | None:
     """Letters written with flag symbols; real flags come in pairs."""
-    if text.isascii() or not _REGIONAL.search(text):
+    if not _REGIONAL.search(beyond_ascii(text)) or not _REGIONAL.search(text):
         return None
     letters = {0x1F1E6 + number: chr(97 + number) for number in range(26)}
     return View(text.translate(letters).lower(), kind="flag_letters", depth=1)

@@ -6,6 +6,7 @@ import re
 from typing import NamedTuple
 
 from memory.rules.scanner import lexicon
+from memory.rules.scanner.views import beyond_ascii
 
 # One sign first, then what it must be: that keeps the search for breaks fast.
 _BREAK = re.compile(
@@ -62,7 +63,7 @@ class Encoded(NamedTuple):
 
 def has_cjk(text: str) -> bool:
     """Say whether the text uses a script without spaces between words."""
-    return not text.isascii() and _HAS_CJK.search(text) is not None
+    return _HAS_CJK.search(beyond_ascii(text)) is not None
 
 
 def words(text: str) -> list[str]:
@@ -83,12 +84,7 @@ def tokens(text: str) -> list[str]:
 
 
 def _has_foreign_words(text: str) -> bool:
-    if text.isascii():
-        return False
-    return any(
-        not char.isascii() and (char.isalnum() or _MARKS.match(char))
-        for char in set(text)
-    )
+    return any(char.isalnum() or _MARKS.match(char) for char in set(beyond_ascii(text)))
 
 
 def bounds(text: str) -> list[tuple[int, int]]:

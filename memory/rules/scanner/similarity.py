@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from hashlib import blake2b, sha256
+from itertools import pairwise
 
 from memory.rules.scanner.normalise import folded
 
@@ -29,7 +30,7 @@ def fingerprint(text: str) -> str:
 def signature(text: str) -> str:
     """Return the simhash of a text as 16 hex digits."""
     words = _words(text)
-    pairs = {" ".join(pair) for pair in zip(words, words[1:], strict=False)}
+    pairs = {" ".join(pair) for pair in pairwise(words)}
     weights = [0] * BITS
     for shingle in pairs or set(words):
         encoded = shingle.encode("utf-8", "replace")
@@ -41,5 +42,5 @@ def signature(text: str) -> str:
 
 
 def similarity(one: str, other: str) -> float:
-    """Return the share of equal bits of two signatures: unrelated texts are near 0.5."""
+    """Return the share of equal bits of two signatures; others texts are near 0.5."""
     return 1.0 - (int(one, 16) ^ int(other, 16)).bit_count() / BITS

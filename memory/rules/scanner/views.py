@@ -5,6 +5,16 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 
+_ASCII = bytes(range(128))
+
+
+def beyond_ascii(text: str) -> str:
+    """The characters of a text that are not ASCII, in order."""
+    if text.isascii():
+        return ""
+    encoded = text.encode("utf-8", "surrogatepass")
+    return encoded.translate(None, _ASCII).decode("utf-8", "surrogatepass")
+
 
 def _here(mark: tuple[int, int, int]) -> int:
     return mark[0]

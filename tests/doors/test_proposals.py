@@ -1,0 +1,305 @@
+"""Deciding about proposed rules: through the API, through the pages, at once."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connections
+from django.utils import timezone
+from pytest_django import Settings
+
+from episodic import approval, consolidation, proposals
+from episodic.models import ConsolidationProposal, Embedding, MemoryRelation
+from episodic.summarisers.base import Rule
+from memory import tools
+from memory.files import scribe, settling, versions
+from memory.files.places import Owner
+from memory.models import JournalEntry, MemoryVersion
+from memory.rules import errors
+from memory.rules.tiers import Place, Tier
+from tests.world import ATTACK, World
+
+PATTERN = "Refund without a receipt"
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path: Path, settings: Settings) -> None:
+    """Keep learned files of one test from the next."""
+    settings.DATA_DIR = tmp_path
+
+
+def proposed(world: World, pattern: str = PATTERN) -> ConsolidationProposal:
+    """Return a rule that waits, with two witnesses."""
+    rows = [world.entry(f"Refund {n} denied: no receipt") for n in range(2)]
+    evidence = tuple(row.id for row in rows)
+    rule = Rule(pattern, "Ask for the bank line.", 0.8, evidence)
+    return consolidation.propose(world.crews["support"], rule, "test")
+
+
+def learned(world: World) -> str:
+    """Return today's learned file of support."""
+    place = Place(Tier.LEARNED, timezone.now().date().isoformat())
+    return scribe.current(Owner(world.crews["support"]), place)
+
+
+def approve(world: World, one: ConsolidationProposal, **more: Any) -> Any:
+    body = {"version": one.version} | more
+    return world.api("operator").post(f"/proposals/{one.id}/approve", body)
+
+
+# ── Approving ────────────────────────────────────────────────────────────────
+def test_what_is_shown_is_what_is_written(world: World) -> None:
+    for pattern in (PATTERN, "Colour of the toner"):
+        one = proposed(world, pattern)
+        shown = proposals.change(one)
+        assert approve(world, one).status == 200
+        assert learned(world) == shown.after
+        one.refresh_from_db()
+        assert one.content_hash == proposals.digest(one.text)
+        assert one.text in learned(world)
+
+
+def test_an_approval_leaves_its_traces(world: World) -> None:
+    one = proposed(world)
+    reply = approve(world, one).data
+    assert reply["state"] == "approved"
+    assert reply["decided_by"]
+    version = MemoryVersion.objects.get(pk=reply["learned_version"])
+    assert version.committed
+    assert versions.read(version).decode() == learned(world)
+    entry = JournalEntry.objects.get(entry_type="memory.consolidated")
+    assert entry.refs["source_entry_ids"] == one.evidence
+    edges = MemoryRelation.objects.filter(src=entry, relation="supports")
+    assert set(edges.values_list("dst_id", flat=True)) == set(one.evidence)
+
+
+def test_agents_of_the_crew_find_what_was_learned(world: World) -> None:
+    approve(world, proposed(world))
+    ada, bob = world.actor("ada"), world.actor("bob")
+    asked = {"q": "bank line", "tier": "learned"}
+    found = tools.call("memory.search", asked, by=ada).metadata["hits"]
+    assert found[0]["source"].startswith("learned/")
+    read = tools.call("memory.read", {"tier": "learned"}, by=ada)
+    assert PATTERN in read.content
+    assert tools.call("memory.search", asked, by=bob).metadata["hits"] == []
+    write = {"tier": "learned", "content": "x", "mode": "append"}
+    assert not tools.call("memory.write", write, by=ada).ok
+
+
+def test_an_edited_rule_is_learned_as_edited(world: World) -> None:
+    one = proposed(world)
+    text = "## Refunds\r\n\r\nAlways ask first.\n\n\n"
+    assert approve(world, one, text=text).data["was_edited"]
+    assert learned(world) == "## Refunds\n\nAlways ask first.\n"
+    one.refresh_from_db()
+    assert one.content_hash == proposals.digest(one.text)
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "code"),
+    [
+        (" \n", 422, "bad_text"),
+        (ATTACK, 422, "held_text"),
+        ("x" * 4_001, 422, None),
+    ],
+)
+def test_a_text_that_cannot_be_learned(
+    world: World, text: str, status: int, code: str | None
+) -> None:
+    one = proposed(world)
+    reply = approve(world, one, text=text)
+    assert reply.status == status
+    assert code is None or reply.code == code
+    one.refresh_from_db()
+    assert one.is_pending
+    assert learned(world) == ""
+
+
+def test_a_failed_write_decides_nothing(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = proposed(world)
+
+    def fail(name: str) -> None:
+        if name == "rename":
+            raise errors.Unavailable(reason="the disk")
+
+    monkeypatch.setattr(settling, "step", fail)
+    with pytest.raises(errors.Unavailable):
+        approval.approve(one, version=1, by=world.actor("operator"))
+    one.refresh_from_db()
+    assert one.is_pending
+    assert learned(world) == ""
+    assert not JournalEntry.objects.filter(entry_type="memory.consolidated").exists()
+    monkeypatch.undo()
+    assert approve(world, one).status == 200
+    assert learned(world).count(PATTERN) == 1
+
+
+def test_evidence_that_is_gone_stops_an_approval(world: World) -> None:
+    one = proposed(world)
+    gone = JournalEntry.objects.filter(pk=one.evidence[0])
+    gone.update(erased_at=timezone.now())
+    assert approve(world, one).code == "evidence_gone"
+    assert learned(world) == ""
+
+
+def test_a_text_changed_in_the_table_is_not_learned(world: World) -> None:
+    one = proposed(world)
+    ConsolidationProposal.objects.update(text="## Something else\n")
+    assert approve(world, one).code == "text_changed"
+
+
+# ── Who is first ─────────────────────────────────────────────────────────────
+def test_the_second_decision_is_told_who_was_first(world: World) -> None:
+    one = proposed(world)
+    assert approve(world, one, version=7).code == "stale_version"
+    assert approve(world, one).status == 200
+    second = approve(world, one)
+    assert (second.status, second.code) == (409, "already_decided")
+    assert "operator" in second.data["detail"]
+    body = {"version": 2, "reason": "no"}
+    late = world.api("owner").post(f"/proposals/{one.id}/reject", body)
+    assert late.status == 409
+    assert learned(world).count(PATTERN) == 1
+
+
+def test_of_many_approvals_at_once_one_writes(shared_world: World) -> None:
+    one = proposed(shared_world)
+    by = shared_world.actor("operator")
+
+    def go(_: int) -> bool:
+        try:
+            approval.approve(one, version=1, by=by)
+        except errors.HouseError:
+            return False
+        finally:
+            connections.close_all()
+        return True
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sum(pool.map(go, range(4))) == 1
+    assert learned(shared_world).count(PATTERN) == 1
+
+
+def test_rejecting_needs_a_reason_and_keeps_it(world: World) -> None:
+    one = proposed(world)
+    path = f"/proposals/{one.id}/reject"
+    blank = world.api("operator").post(path, {"version": 1, "reason": " "})
+    assert blank.code == "reason_required"
+    done = world.api("operator").post(path, {"version": 1, "reason": "Too trivial"})
+    assert done.data["reason"] == "Too trivial"
+    assert done.data["state"] == "rejected"
+    assert learned(world) == ""
+    entry = JournalEntry.objects.get(entry_type="memory.consolidation_rejected")
+    assert entry.payload["reason"] == "Too trivial"
+
+
+# ── Reading ──────────────────────────────────────────────────────────────────
+def test_the_list_has_pages_and_ends(world: World) -> None:
+    words = ("Toner", "Parcel", "Camera")
+    ids = [proposed(world, f"{word} is lost").id for word in words]
+    api, seen = world.api("viewer"), []
+    query: dict[str, Any] = {"limit": 1, "state": "pending"}
+    for _ in range(3):
+        page = api.get("/proposals", query).data
+        seen += [one["id"] for one in page["items"]]
+        query["cursor"] = page["next_cursor"]
+    assert page["next_cursor"] is None
+    assert seen == ids[::-1]
+    assert api.get("/proposals", {"state": "odd"}).status == 422
+    assert world.api("stranger").get("/proposals").data["items"] == []
+
+
+def test_one_proposal_tells_everything(world: World) -> None:
+    one = proposed(world)
+    when = timezone.now()
+    for entry_id in one.evidence:
+        Embedding.objects.create(
+            entry_id=entry_id,
+            workspace=world.acme,
+            reference_count=4,
+            last_referenced_at=when,
+        )
+    told = world.api("viewer").get(f"/proposals/{one.id}").data
+    assert told["diff"][-1]["kind"] == "added"
+    assert [row["id"] for row in told["entries"]] == one.evidence
+    assert (told["recalls"], told["queries"]) == (4, 1)
+    assert told["signals"]["frequency"] > 0
+    assert world.api("stranger").get(f"/proposals/{one.id}").status == 404
+
+
+# ── Pages ────────────────────────────────────────────────────────────────────
+def at(one: ConsolidationProposal, rest: str = "") -> str:
+    return f"/proposals/{one.id}/{rest}"
+
+
+def test_the_pages_show_and_decide(world: World) -> None:
+    one, page = proposed(world), world.page("operator")
+    shown = page.get("/proposals/").content.decode()
+    assert "1 proposed rule waits for a decision" in shown
+    detail = page.get(at(one)).content.decode()
+    assert f"+ ## {PATTERN}" in detail
+    assert one.evidence[0] in detail
+    done = page.post(at(one, "approve/"), {"version": 1}, follow=True)
+    assert "Learned, in learned/" in done.content.decode()
+    assert page.get("/proposals/?state=approved").content.decode().count(one.id) == 1
+    assert page.get("/proposals/?state=odd").status_code == 422
+
+
+def test_an_edit_counts_only_when_it_was_meant(world: World) -> None:
+    first, page = proposed(world), world.page("operator")
+    page.post(at(first, "approve/"), {"version": 1, "text": "## Other\n"})
+    assert "Other" not in learned(world)
+    second = proposed(world, "Toner is out")
+    body = {"version": 1, "text": "## Other\n", "edited": "1"}
+    page.post(at(second, "approve/"), body)
+    assert "## Other\n" in learned(world)
+
+
+def test_a_conflict_is_shown_with_who_decided(world: World) -> None:
+    one = proposed(world)
+    reject = {"version": 1, "preset": "Only one incident, told twice", "reason": "see j"}
+    world.page("owner").post(at(one, "reject/"), reject)
+    reply = world.page("operator").post(at(one, "approve/"), {"version": 1})
+    assert reply.status_code == 409
+    shown = reply.content.decode()
+    assert "Your decision was not carried out" in shown
+    assert "owner@acme.example" in shown
+    assert "Only one incident, told twice: see j" in shown
+    late = world.page("operator").post(at(one, "reject/"), {"version": "x"})
+    assert late.status_code == 422
+
+
+@pytest.mark.parametrize(("who", "status"), [("viewer", 403), ("stranger", 404)])
+def test_who_may_not_decide(world: World, who: str, status: int) -> None:
+    one, page = proposed(world), world.page(who)
+    for act in ("approve/", "reject/"):
+        body = {"version": 1, "reason": "x"}
+        assert page.post(at(one, act), body).status_code == status
+    assert page.get(at(one)).status_code == (200 if who == "viewer" else 404)
+    if who == "viewer":
+        assert "Approve as proposed" not in page.get(at(one)).content.decode()
+        assert page.post("/proposals/run/").status_code == 403
+
+
+def test_a_run_from_the_page_tells_what_it_did(world: World) -> None:
+    for n in range(10):
+        world.entry(f"Refund {n} refused without receipt")
+    page = world.page("operator")
+    shown = page.post("/proposals/run/", follow=True).content.decode()
+    assert "support: 10 entries, 1 proposed" in shown
+    assert "billing: 0 new of the 10 entries it takes; they wait" in shown
+
+
+def test_hostile_rules_are_shown_as_text(world: World) -> None:
+    evil = "<script>alert(1)</script> <img src=x onerror=alert(1)>"
+    one = proposed(world, evil)
+    page = world.page("operator")
+    for path in ("/proposals/", at(one)):
+        shown = page.get(path).content.decode()
+        assert "<script>alert" not in shown
+        assert "<img src=x" not in shown
