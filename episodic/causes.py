@@ -263,12 +263,16 @@ def _reachability(case: _Case) -> list[Cause]:
         link = case.act("link", "Link relations")
         told = (title, text)
         found.append(_cause(case, "reachability", could / alone, told, link))
-    for one in part["alone"]:
+    for place, one in enumerate(part["alone"]):
         title = f"No relation reaches {one['count']:,} {one['entry_type']} entries"
-        text = f"{stand} No older entry of their crew is at cosine 0.80 or nearer"
-        text += " to those that cannot be linked." if could else "."
+        text = (
+            f"{stand} Without a near neighbour in their crew only consolidation ties "
+            "them to something: an approved rule is linked to its evidence."
+        )
         url = case.journal(entry_type=one["entry_type"])
         action = Action("open", "Show entries", url)
+        if not place:
+            action = case.act("consolidate", "Propose rules")
         share = one["count"] / alone * (1 - could / alone)
         found.append(_cause(case, "reachability", share, (title, text), action))
     return found

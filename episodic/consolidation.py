@@ -121,7 +121,8 @@ def _step(crew: Crew, chosen: Summariser, done: Done, by: Actor) -> bool:
     with transaction.atomic():
         _move(mark, window, pinned.waiting)
         _find_again(again)
-        rows = [propose(crew, rule, chosen.name) for rule in kept]
+        # The strongest last: lists show the newest first.
+        rows = [propose(crew, rule, chosen.name) for rule in reversed(kept)]
         _tell(crew, rows, window, chosen.name, by)
     done.considered += len(window.entries)
     done.proposed += [row.id for row in rows]

@@ -121,15 +121,15 @@ def _rows(workspace_id: str) -> QuerySet[Embedding]:
     )
 
 
-def _batch(workspace_id: str, after: str) -> list[dict[str, Any]]:
-    rows = _rows(workspace_id).filter(pk__gt=after).order_by("pk")
+def _batch(entry_ids: Sequence[str]) -> list[dict[str, Any]]:
+    rows = Embedding.objects.filter(pk__in=entry_ids).order_by("pk")
     named = rows.annotate(
         kind=F("entry__entry_type"),
         loud=F("entry__severity"),
         mark=F("entry__priority"),
     )
     locked = named.select_for_update(of=("self",), no_key=True)
-    return list(locked.values(*FIELDS)[:BATCH])
+    return list(locked.values(*FIELDS))
 
 
 def _write(changes: Sequence[tuple[float, str]]) -> None:
@@ -152,10 +152,12 @@ def run(
     ``watch`` is told the number of rows after each batch.
     """
     moment = at or timezone.now()
-    report, last = Report(), ""
-    while True:
+    report = Report()
+    # The ids once: SQLite would sort the whole workspace again for every batch.
+    every = list(_rows(workspace_id).order_by("pk").values_list("pk", flat=True))
+    for start in range(0, len(every), BATCH):
         with transaction.atomic():
-            rows = _batch(workspace_id, last)
+            rows = _batch(every[start : start + BATCH])
             values = [(_value(row, moment), row) for row in rows]
             changes = [
                 (value, row["entry_id"])
@@ -166,6 +168,4 @@ def run(
         report.rows += len(rows)
         report.changed += len(changes)
         watch(len(rows))
-        if len(rows) < BATCH:
-            return report
-        last = rows[-1]["entry_id"]
+    return report

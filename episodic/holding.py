@@ -84,8 +84,9 @@ def _read(workspace_id: str, dim: int) -> Matrix:
     ).order_by()  # fmt: skip
     rows: list[Row] = []
     blobs: list[bytes] = []
-    for *names, ts, weight, blob in told.iterator(chunk_size=CHUNK):
-        rows.append(Row(*names, round(ts.timestamp() * 1000), weight))
+    for entry, crew, agent, kind, ts, weight, blob in told.iterator(chunk_size=CHUNK):
+        moment = round(ts.timestamp() * 1000)
+        rows.append(Row(entry, crew, agent, kind, moment, weight))
         blobs.append(bytes(blob))
         if len(rows) == CHUNK:
             _put(matrix, rows, blobs)

@@ -58,9 +58,7 @@ class RecallCheck(models.Model):
     expected = models.JSONField()
     created_by = models.CharField(max_length=254)
     created_at = models.DateTimeField(default=timezone.now)
-    result = models.CharField(
-        max_length=8, choices=Result.choices, default=Result.NEW
-    )
+    result = models.CharField(max_length=8, choices=Result.choices, default=Result.NEW)
     last_run_at = models.DateTimeField(null=True)
     model = models.CharField(max_length=120, blank=True)
 

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from django.db.models import Q
 
-from episodic import backlog, engine, health, holding, relations
+from episodic import backlog, consolidation, engine, health, holding, relations
 from episodic.models import Embedding, HealthSnapshot, MemoryRelation, State
 from memory.models import JournalEntry
 from memory.rules import errors
@@ -103,6 +103,17 @@ def _link(actor: Actor, crew_id: str | None) -> tuple[str, bool]:
     return f"{made:,} {'relation' if made == 1 else 'relations'} written", True
 
 
+def _consolidate(actor: Actor, crew_id: str | None) -> tuple[str, bool]:
+    """Look for rules; what is proposed changes nothing until somebody approves it."""
+    done = consolidation.of_workspace(by=actor, crew_id=crew_id)
+    made = sum(len(one.proposed) for one in done)
+    faults = [f"{one.crew}: {one.error}" for one in done if one.error]
+    said = f"{made:,} {'rule' if made == 1 else 'rules'} proposed"
+    if made:
+        said += ", linked to their evidence once somebody approves them"
+    return "; ".join([said, *faults]).rstrip("."), not faults
+
+
 def _nothing(_actor: Actor, _crew_id: str | None) -> tuple[str, bool]:
     return "Measured again", True
 
@@ -111,5 +122,6 @@ Fix = Callable[[Actor, str | None], tuple[str, bool]]
 FIXES: Final[dict[str, tuple[str, Fix]]] = {
     "index": ("coverage", _index),
     "link": ("reachability", _link),
+    "consolidate": ("reachability", _consolidate),
     "recompute": ("score", _nothing),
 }

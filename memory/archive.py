@@ -284,7 +284,7 @@ def _sign(point: ChainCheckpoint, sums: _Leaving) -> None:
 
 
 def _compare(point: ChainCheckpoint, sums: _Leaving) -> None:
-    """Raise RowsLost unless exactly what left is in the archive and in the signature."""
+    """Raise RowsLost unless exactly what left is archived and signed for."""
     kept = ArchivedEntry.objects.filter(checkpoint=point).count()
     if not len(sums.pairs) == kept == sums.deleted:
         raise RowsLost(wanted=len(sums.pairs), archived=kept, deleted=sums.deleted)

@@ -137,7 +137,8 @@ def why_stuck(run: JobRun, longest: timedelta, now: datetime) -> str:
         return "no worker has taken it" if late else ""
     if now - run.heartbeat_at > jobs.STALE:
         return "its process gives no sign of life"
-    return "it runs longer than it ever should" if now - run.started_at > longest else ""
+    late = now - run.started_at > longest
+    return "it runs longer than it ever should" if late else ""
 
 
 def _told(job: Job, run: JobRun, *, shared: bool, now: datetime) -> Told:

@@ -111,10 +111,10 @@ def fill(shop: Shop, path: Path) -> list[Item]:
 
 
 # ── The modes ────────────────────────────────────────────────────────────────
-def small_rrf(legs: Legs, k: int) -> dict[str, float]:
+def small_rrf(dense: Sequence[str], words: Sequence[str], k: int) -> Scores:
     """Return reciprocal rank fusion with another k than production's."""
     scores: dict[str, float] = {}
-    for leg in (legs.dense_ids, legs.word_ids):
+    for leg in (dense, words):
         for rank, entry_id in enumerate(leg, 1):
             scores[entry_id] = scores.get(entry_id, 0.0) + 1.0 / (k + rank)
     return scores
@@ -129,8 +129,8 @@ class Cosines:
             workspace_id=workspace_id, state=State.INDEXED, model=model
         )
         rows = list(found.values_list("entry_id", "vector"))
-        self.ids, blobs = zip(*rows, strict=True) if rows else ((), ())
-        joined = b"".join(bytes(blob) for blob in blobs)
+        self.ids = [entry_id for entry_id, _ in rows]
+        joined = b"".join(bytes(blob) for _, blob in rows)
         wide = len(joined) // 4 // max(1, len(self.ids))
         self._all = np.frombuffer(joined, "<f4").reshape(-1, max(1, wide))
         self._mean = self._all.mean(axis=0)
@@ -144,7 +144,8 @@ class Cosines:
     def centred(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the cosine of every entry after the mean was taken from both."""
         moved = vector - self._mean
-        return self._centred @ (moved / np.linalg.norm(moved))
+        found: NDArray[np.float32] = self._centred @ (moved / np.linalg.norm(moved))
+        return found
 
     def scores(self, values: NDArray[np.float32], size: int) -> dict[str, float]:
         """Return the best ``size`` as scores by id."""
@@ -167,13 +168,19 @@ def modes(request: Request, legs: Legs, cosines: Cosines) -> dict[str, Scores]:
     plain, centred = cosines.plain(legs.vector), cosines.centred(legs.vector)
     dense = replace(request, mode=Mode.DENSE)
     convex = replace(request, fusion=Fusion.CONVEX)
+    pure = cosines.scores(plain, recall.LEG_LEAST)
     return {
-        "dense, pure cosine": cosines.scores(plain, recall.LEG_LEAST),
+        "dense, pure cosine": pure,
         "dense, cosine × importance": recall.fuse(dense, legs),
         "dense, centred cosine": cosines.scores(centred, recall.LEG_LEAST),
         "sparse": fusion.rrf([legs.word_ids]),
         DEFAULT: recall.fuse(request, legs),
-        **{f"hybrid rrf k={k}": small_rrf(legs, k) for k in SMALL},
+        **{
+            f"hybrid rrf k={k}": small_rrf(legs.dense_ids, legs.word_ids, k)
+            for k in SMALL
+        },
+        "hybrid rrf k=60, pure cosine": fusion.rrf([list(pure), legs.word_ids]),
+        "hybrid rrf k=10, pure cosine": small_rrf(list(pure), legs.word_ids, 10),
         CONVEX: recall.fuse(convex, legs),
         "hybrid convex 0.5, pure cosine": _mixed(legs, cosines, plain),
         "hybrid convex 0.5, centred cosine": _mixed(legs, cosines, centred),

@@ -20,9 +20,7 @@ def checks(request: HttpRequest) -> HttpResponse:
     """List the workspace's checks, broken ones first."""
     lines = recall_checks.listed(pages.actor(request))
     broken = sum(line.check.result == "broken" for line in lines)
-    return render(
-        request, "episodic/checks.html", {"lines": lines, "broken": broken}
-    )
+    return render(request, "episodic/checks.html", {"lines": lines, "broken": broken})
 
 
 @require_POST

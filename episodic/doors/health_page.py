@@ -8,6 +8,7 @@ from datetime import date, datetime
 from typing import Any, Final
 
 from episodic import causes, health, trends
+from episodic.causes import Cause
 from episodic.models import HealthSnapshot
 from episodic.rules import bands
 from memory import queries
@@ -15,6 +16,8 @@ from memory.models import Crew
 from memory.rules.actors import Actor
 
 SPANS: Final = (7, 30, 90)
+# What changes a metric by itself; proposed rules wait for somebody to approve them.
+AT_ONCE: Final = frozenset({"index", "link"})
 COLOURS: Final = {
     bands.Band.RED: "red",
     bands.Band.YELLOW: "yellow",
@@ -57,7 +60,7 @@ class CrewLine:
     judged: Judged
     metrics: tuple[Judged, ...]
     line: Points
-    cause: causes.Cause | None
+    cause: Cause | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,7 @@ class Page:
     snapshot: HealthSnapshot | None
     score: Judged
     metrics: tuple[MetricCard, ...]
-    causes: tuple[causes.Cause, ...]
+    causes: tuple[Cause, ...]
     chosen: str
     chosen_title: str
     lines: tuple[tuple[str, Points], ...]
@@ -100,9 +103,9 @@ class Page:
         return 100 - self.score.value if self.score.value is not None else 0.0
 
     @property
-    def remedy(self) -> causes.Cause | None:
-        """The costliest cause that a button here fixes."""
-        fixes = (one for one in self.causes if one.action.method == "POST")
+    def remedy(self) -> Cause | None:
+        """The costliest cause that a button here fixes at once."""
+        fixes = (one for one in self.causes if one.action.kind in AT_ONCE)
         return next(fixes, None)
 
     @property

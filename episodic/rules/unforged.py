@@ -82,7 +82,7 @@ _TAG: Final = re.compile(
 
 
 def _is_sentence(text: str, first: int, last: int) -> bool:
-    """Whether the two words stand in a sentence: spaced, and behind no sign of a tag."""
+    """Whether the two words stand in a sentence: spaced, behind no sign of a tag."""
     before = text[:first].rstrip()[-1:]
     honest = not before or before.isalnum() or before in ".,;:!?'\"()"
     return honest and _PLAIN.fullmatch(text[first:last]) is not None

@@ -24,7 +24,9 @@ LEAST_COSINE: Final = 0.62
 MOST_COSINE: Final = 0.90
 LEAST_OVERLAP: Final = 0.34
 ENOUGH: Final = 50
-MOST_RULES: Final = 20
+MOST_RULES: Final = 12
+# What a rule is worth that cannot say what to do.
+WITHOUT_ACTION: Final = 0.8
 OUTCOME_CHARS: Final = 280
 
 Matrix = NDArray[np.float32]
@@ -208,10 +210,12 @@ class Extractive:
             members = [ordered[n] for n in group]
             if not any(one.tells for one in members):
                 continue
+            action = _action(members)
+            sure = _confidence(likeness, group) * (1.0 if action else WITHOUT_ACTION)
             rule = Rule(
                 pattern=_general(members[0], members),
-                action=_action(members),
-                confidence=_confidence(likeness, group),
+                action=action,
+                confidence=round(sure, 4),
                 evidence=tuple(one.id for one in members),
             )
             made.append((rule.confidence, len(group), rule))

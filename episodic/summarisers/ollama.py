@@ -2,8 +2,8 @@
 
 Entries go in behind a fence, numbered, and are called untrusted; what comes back is
 read as JSON, mended where that is safe (a code fence, words around it) and refused
-otherwise. The model never sees an entry's id and its numbers are looked up here, so that it can
-name no entry that it was not shown.
+otherwise. The model never sees an entry's id and its numbers are looked up here, so
+that it can name no entry that it was not shown.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ class ApiRequest(HttpRequest):
     auth: Actor
 
 
-class RunOut(Schema):
+class JobRunOut(Schema):
     """One run; ``state`` is waiting, running, done, partly or failed."""
 
     id: int
@@ -46,7 +46,7 @@ class JobOut(Schema):
     schedule: str
     house_wide: bool
     next_at: str | None
-    last: RunOut | None
+    last: JobRunOut | None
 
 
 class JobsOut(Schema):
@@ -96,7 +96,7 @@ def list_jobs(request: ApiRequest) -> dict[str, Any]:
     }
 
 
-@router.post("/{job}/run", response={202: RunOut}, operation_id="run_job")
+@router.post("/{job}/run", response={202: JobRunOut}, operation_id="run_job")
 def run_job(request: ApiRequest, job: str) -> Status[dict[str, Any]]:
     """Run a job now; poll the list for how it ended."""
     run = jobs.ask(job, by=request.auth)

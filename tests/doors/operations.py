@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from episodic import consolidation
+from episodic import consolidation, health
 from episodic.summarisers.base import Rule
 from memory.rules.tiers import Tier
 from tests.world import World
@@ -57,6 +57,10 @@ class Operation:
             self.before(world)
         path = re.sub(r"{(\w+)}", lambda found: PARTS[found[1]](world), self.path)
         return path + (f"?{self.query(world)}" if self.query else "")
+
+
+def _measured(world: World) -> object:
+    return health.take(world.acme.id)
 
 
 # ── What the paths name ──────────────────────────────────────────────────────
@@ -169,7 +173,7 @@ OPERATIONS: Final = (
     Operation("index_now", "post", "/episodic/index",
               "200 200 403 403 403 403 403 200 401 401 401", lambda _: {"limit": 1}),
     Operation("memory_health", "get", "/memory/health",
-              "404 404 404 404 404 404 404 404 401 401 401"),
+              "200 200 200 200 200 200 200 404 401 401 401", before=_measured),
     Operation("recompute_health", "post", "/memory/health/recompute",
               "200 200 403 403 403 403 403 200 401 401 401", lambda _: {}),
     Operation("health_history", "get", "/memory/health/history",

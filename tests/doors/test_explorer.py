@@ -34,7 +34,9 @@ def fill(world: World, count: int = 4) -> list[Any]:
 
 def block(page: str) -> str:
     """Return the prompt block as the copy button takes it."""
-    found = re.search(r'<pre class="code prompt" id="block"[^>]*>(.*?)</pre>', page, re.S)
+    found = re.search(
+        r'<pre class="code prompt" id="block"[^>]*>(.*?)</pre>', page, re.S
+    )
     return unescape(re.sub(r"</?span>", "", found[1])).strip() if found else ""
 
 
@@ -61,9 +63,9 @@ def test_a_hostile_summary_is_text_and_nothing_else(world: World) -> None:
 
 def test_the_budget_is_a_field_and_a_slider(world: World) -> None:
     fill(world)
-    page = ask(world, max_chars="330")
-    assert 0 < len(block(page)) <= 330
-    assert 'name="max_chars" inputmode="numeric" value="330"' in page
+    page = ask(world, max_chars="400")
+    assert 0 < len(block(page)) <= 400
+    assert 'name="max_chars" inputmode="numeric" value="400"' in page
     assert 'type="range"' in page
     assert "skipped" in page
     small = ask(world, max_chars="10")

@@ -93,7 +93,8 @@ def test_the_api_tells_the_same(world: World) -> None:
 
 
 def test_the_fragment_is_the_table_alone(world: World) -> None:
-    part = world.page("operator").get("/jobs/", headers={"HX-Request": "true", "HX-Target": "jobs"})
+    asked = {"HX-Request": "true", "HX-Target": "jobs"}
+    part = world.page("operator").get("/jobs/", headers=asked)
     assert text(part).lstrip().startswith('<section class="panel" id="jobs"')
 
 

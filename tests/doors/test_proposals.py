@@ -262,7 +262,8 @@ def test_an_edit_counts_only_when_it_was_meant(world: World) -> None:
 
 def test_a_conflict_is_shown_with_who_decided(world: World) -> None:
     one = proposed(world)
-    reject = {"version": 1, "preset": "Only one incident, told twice", "reason": "see j"}
+    preset = "Only one incident, told twice"
+    reject = {"version": 1, "preset": preset, "reason": "see j"}
     world.page("owner").post(at(one, "reject/"), reject)
     reply = world.page("operator").post(at(one, "approve/"), {"version": 1})
     assert reply.status_code == 409

@@ -6,6 +6,7 @@ from datetime import date, timedelta
 
 import pytest
 from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
 
 from episodic import causes, engine, health, index, remedies, trends
 from episodic.embedders.none import NoEmbedder
@@ -113,7 +114,7 @@ def test_words_of_what_stands_apart_are_read_anew(world: World) -> None:
 
 
 def test_lists_of_many_scopes_ask_nothing(
-    world: World, django_assert_num_queries: object
+    world: World, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     fill(world)
     kept = measured(world)
@@ -151,6 +152,17 @@ def test_indexing_says_what_it_changed_in_the_crew_and_the_whole(world: World) -
     assert changed.whole
     assert Embedding.objects.exclude(state="indexed").count() == 1
     assert health.latest(world.actor("viewer")).coverage == 87.5
+
+
+def test_proposing_rules_promises_nothing_yet(world: World) -> None:
+    for text in ("amber bridge canoe delta", "harbour iris jungle kettle"):
+        world.indexed(text)
+    (one,) = of(measured(world), "reachability")
+    assert one.action.kind == "consolidate"
+    changed = remedies.fix("consolidate", world.actor("operator"))
+    assert "proposed" in changed.text
+    assert changed.text.endswith("no data") is False
+    assert "Reachability 0.0 → 0.0" in changed.text
 
 
 def test_a_fix_that_fails_says_so(world: World) -> None:

@@ -14,9 +14,10 @@ from django.core.management.base import CommandError
 from django.db import DatabaseError
 from pytest_django import Settings
 
-from episodic import consolidation, gathering, proposals
+from episodic import approval, consolidation, gathering, proposals
 from episodic.consolidation import Done
 from episodic.models import ConsolidationMark, ConsolidationProposal, Embedding
+from episodic.rules import promotion
 from episodic.summarisers.base import Material, Rule, SummariserError
 from memory import journal
 from memory.files import places, scribe
@@ -188,7 +189,7 @@ def test_a_rule_is_proposed_and_no_file_written(world: World) -> None:
     assert one.is_pending
     assert one.text.startswith("## Refund without a receipt\n\nAsk for the bank line.")
     assert one.content_hash == proposals.digest(one.text)
-    assert set(one.signals) == set(proposals.promotion.WEIGHTS)
+    assert set(one.signals) == set(promotion.WEIGHTS)
     assert proposals.change(one).before == ""
     told = JournalEntry.objects.get(entry_type="memory.consolidation_proposed")
     assert told.payload["rules_count"] == 1
@@ -205,7 +206,9 @@ def test_no_rule_still_leaves_an_entry(world: World) -> None:
 
 
 @pytest.mark.parametrize("state", ["pending", "rejected", "approved"])
-@pytest.mark.parametrize("said", ["refund, without a RECEIPT!", "Refund without receipt"])
+@pytest.mark.parametrize(
+    "said", ["refund, without a RECEIPT!", "Refund without receipt"]
+)
 def test_a_known_rule_is_not_proposed_again(
     world: World, state: str, said: str
 ) -> None:
@@ -223,7 +226,7 @@ def test_a_learned_rule_is_not_proposed_again(world: World) -> None:
     events(world)
     run(world, Fixed(RULE))
     one = ConsolidationProposal.objects.get()
-    consolidation.approval.approve(one, version=1, by=world.actor("operator"))
+    approval.approve(one, version=1, by=world.actor("operator"))
     ConsolidationProposal.objects.all().delete()
     events(world)
     assert run(world, Fixed(RULE)).known == 1
@@ -260,6 +263,7 @@ def test_a_summariser_that_fails_moves_nothing(world: World) -> None:
 
     class Broken(Fixed):
         def rules(self, material: Sequence[Material]) -> list[Rule]:
+            del material
             raise SummariserError("timeout", "The model did not answer in time.")
 
     assert "in time" in run(world, Broken()).error
@@ -277,6 +281,12 @@ def test_two_runs_at_once_are_one(world: World) -> None:
             return super().rules(material)
 
     assert len(run(world, Nested(RULE)).proposed) == 1
+
+
+def test_a_named_chat_model_is_used(settings: Settings) -> None:
+    assert consolidation.summariser().name == "extractive"
+    settings.CONSOLIDATE_MODEL = "tiny"
+    assert consolidation.summariser().name == "ollama:tiny"
 
 
 # ── Vectors, the clock and the command ───────────────────────────────────────
@@ -301,7 +311,8 @@ def test_the_command_tells_what_it_did(world: World) -> None:
     events(world)
     out = StringIO()
     call_command("consolidate", workspace="acme", as_json=True, stdout=out)
-    told = {one["crew"]: one for one in json.loads(out.getvalue())["workspaces"]["acme"]}
+    crews = json.loads(out.getvalue())["workspaces"]["acme"]
+    told = {one["crew"]: one for one in crews}
     assert told["support"]["considered"] == 10
     assert told["billing"]["skipped"]
     out = StringIO()

@@ -44,9 +44,7 @@ def read(text: str) -> list[Read]:
     assert len(lines) == int(opened[1])
     found = [LINE.fullmatch(line) for line in lines]
     assert all(found)
-    return [
-        Read(f["id"], f["type"], html.unescape(f["summary"])) for f in found if f
-    ]
+    return [Read(f["id"], f["type"], html.unescape(f["summary"])) for f in found if f]
 
 
 def hint(summary: str = "Refund denied", **fields: object) -> Hint:
@@ -151,9 +149,7 @@ FORGED = [
 def loose(text: str) -> str:
     """Return a text as the laxest reader takes it: unescaped, folded, without marks."""
     text = unicodedata.normalize("NFKD", html.unescape(text)).casefold()
-    return "".join(
-        c for c in text if unicodedata.category(c) not in ("Mn", "Cf", "Cc")
-    )
+    return "".join(c for c in text if unicodedata.category(c) not in ("Mn", "Cf", "Cc"))
 
 
 def test_there_are_two_hundred_forgeries() -> None:

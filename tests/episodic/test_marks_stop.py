@@ -87,7 +87,6 @@ def test_what_fails_otherwise_is_not_forgotten(
 @pytest.mark.slow
 def test_up_counts_every_reference_before_it_ends(tmp_path: Path) -> None:
     house = House(tmp_path)
-    house.env["CREWSHIP_EMBEDDER"] = "hashing"
     try:
         house.start("--demo")
         entry_id, key = appends_and_recalls(house)

@@ -88,7 +88,9 @@ def journal(folder: Path) -> Path:
     return path
 
 
-def test_the_set_asks_by_summary_for_the_text_alone(world: World, tmp_path: Path) -> None:
+def test_the_set_asks_by_summary_for_the_text_alone(
+    world: World, tmp_path: Path
+) -> None:
     shop = dataset.open_shop("quality")
     items = quality.fill(shop, journal(tmp_path))
     assert len(items) == 8

@@ -92,7 +92,7 @@ def test_a_wrapped_sentence_is_read_whole() -> None:
     ("payload", "said"),
     [
         ({"resolution": "Voided and a voucher sent."}, "Voided and a voucher sent."),
-        ({"decision": "DENY", "reason": "No receipt shown"}, "Denied: No receipt shown"),
+        ({"decision": "DENY", "reason": "No receipt"}, "Denied: No receipt"),
         ({"decision": "DENY"}, ""),
         ({"resolution": 3, "decision": "Close the shop"}, "Close the shop"),
         ({}, ""),

@@ -123,7 +123,7 @@ def test_the_word_index_follows(world: World) -> None:
     assert queries.filtered(world.system(), wanted).count() == 0
     scope = lexical.WordScope(workspace_id=world.acme.id, embeddable_only=False)
     asked = lexical.ask(world.acme.id, "zebrafish")
-    assert [hit for hit in lexical.rank(asked, scope, 5)] == []
+    assert lexical.rank(asked, scope, 5) == []
 
 
 def test_what_hangs_on_an_entry_goes_along_and_people_stay_findable(

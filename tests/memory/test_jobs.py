@@ -327,7 +327,7 @@ def test_a_fence_makes_compaction_partly(
 def test_old_answers_are_forgotten(world: World) -> None:
     ada = world.actor("ada")
     for name in ("old", "new"):
-        journal.once(name, {}, lambda: {"id": name}, by=ada)
+        journal.once(name, {}, lambda: {"id": 1}, by=ada)
     old = IdempotencyRecord.objects.order_by("pk")[0]
     IdempotencyRecord.objects.filter(pk=old.pk).update(created_at=factories.ago(1.1))
     assert upkeep.forget_answers() == 1

@@ -18,14 +18,15 @@ class Command(RichCommand):
 
     help = (
         "Send old entries of five chatty types to the archive and leave a summary"
-        " of each day. Warnings, errors and marked entries stay. Exit 1 when a fence held."
+        " of each day. Warnings, errors and marked entries stay. Exit 1 when a"
+        " fence held."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare whose, how old, and whether to look only."""
         parser.add_argument("--workspace", metavar="SLUG")
         parser.add_argument("--days", type=int, default=archive.DAYS)
-        parser.add_argument("--dry-run", action="store_true", help="count, move nothing")
+        parser.add_argument("--dry-run", action="store_true", help="only count")
         parser.add_argument("--json", action="store_true", dest="as_json")
 
     def handle(self, *, as_json: bool, dry_run: bool, **options: Any) -> None:

@@ -122,7 +122,6 @@ class Lexicon(NamedTuple):
 
     words: dict[str, str]
     prefixes: dict[str, str]
-    heads: frozenset[str]
     phrases: dict[str, dict[str, tuple[tuple[tuple[str, ...], bool, str], ...]]]
     classes: dict[str, str]
     cjk: re.Pattern[str]
@@ -233,7 +232,6 @@ def _build() -> Lexicon:
     return Lexicon(
         words={key: char for key, char in coded.items() if " " not in key},
         prefixes=prefixes,
-        heads=frozenset(key[:_MIN_PREFIX] for key in prefixes),
         phrases=_phrase_table(spaced),
         classes=classes,
         cjk=re.compile("|".join(sorted(map(re.escape, cjk), key=len, reverse=True))),
@@ -246,24 +244,29 @@ def _build() -> Lexicon:
 LEXICON = _build()
 
 
-@lru_cache(maxsize=1 << 16)
+def _prefixes_by_head() -> dict[str, tuple[str, ...]]:
+    """The first letters of a prefix → the prefixes that begin so, longest first."""
+    table: dict[str, list[str]] = {}
+    for prefix in sorted(LEXICON.prefixes, key=len, reverse=True):
+        table.setdefault(prefix[:_MIN_PREFIX], []).append(prefix)
+    return {head: tuple(rows) for head, rows in table.items()}
+
+
+_BY_HEAD = _prefixes_by_head()
+
+
 def concept_char(word: str) -> str:
     """The character of a folded word; UNKNOWN when no rule cares about it."""
     char = LEXICON.words.get(word)
-    if char is None and word[:_MIN_PREFIX] in LEXICON.heads:
-        char = _by_prefix(word)
-    if char is None and "'" in word:
+    if char is not None:
+        return char
+    for prefix in _BY_HEAD.get(word[:_MIN_PREFIX], ()):
+        if word.startswith(prefix):
+            return LEXICON.prefixes[prefix]
+    if "'" in word:
         rest = _ELISION.sub("", word, count=1)
         return concept_char(rest) if rest != word else UNKNOWN
-    return char or UNKNOWN
-
-
-def _by_prefix(word: str) -> str | None:
-    for length in range(min(len(word), 24), _MIN_PREFIX - 1, -1):
-        char = LEXICON.prefixes.get(word[:length])
-        if char is not None:
-            return char
-    return None
+    return UNKNOWN
 
 
 KEYS = frozenset(LEXICON.keys)
@@ -272,7 +275,7 @@ KEYS = frozenset(LEXICON.keys)
 def phrases_in(words: Iterable[str]) -> int:
     """The concepts of every phrase whose words are all there."""
     found, there = 0, frozenset(words)
-    for key in KEYS.intersection(there):
+    for key in KEYS & there:
         for rest, concepts in LEXICON.keys[key]:
             if rest <= there:
                 found |= concepts

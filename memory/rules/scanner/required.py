@@ -68,5 +68,5 @@ def _of_branches(branches: Any) -> Sets:
         own = _of_sequence(branch)
         if not own:
             return []
-        merged |= max(own, key=_worth)
+        merged |= sorted(own, key=_worth)[-1]
     return [merged]

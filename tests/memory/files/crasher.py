@@ -1,8 +1,8 @@
 """A process that writes memory files and is killed; run by the crash tests.
 
 ``python -m tests.memory.files.crasher DATA_DIR AGENT_ID ACT STEP TEXT`` does one act
-and dies at a step; with ACT ``load`` it appends numbered lines until somebody kills it, and
-prints each number once the write was acknowledged.
+and dies at a step; with ACT ``load`` it appends numbered lines until somebody kills it,
+and prints each number once the write was acknowledged.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ def _die(*_args: Any, **_kwargs: Any) -> None:
 
 
 def _arm(step: str) -> None:
-    from memory.files import settling, vault
+    from memory.files import settling
 
     if step == "temporary":
-        vault.os.replace = _die  # type: ignore[assignment]
+        os.replace = _die
     else:
         settling.step = lambda name: _die() if name == step else None
 
@@ -74,7 +74,7 @@ def main() -> None:  # noqa: PLR0915
     _arm(step)
     if act == "remove":
         if step == "temporary":
-            vault.os.unlink = _die  # type: ignore[assignment]
+            os.unlink = _die
         scribe.remove(owner, place, source="tool", by=by)
     else:
         scribe.write(Request(owner, place, text, WriteMode(act), "tool"), by=by)

@@ -12,7 +12,7 @@ import pytest
 from django.conf import settings
 
 from memory import chain
-from memory.files import places, reconcile, versions, words
+from memory.files import places, reconcile, vault, versions, words
 from memory.models import JournalEntry, MemoryFile, MemoryVersion
 from tests import processes
 from tests.memory.files import kit
@@ -58,7 +58,7 @@ def _check(world: World) -> list[MemoryVersion]:
     """Everything agrees: disk, row, chain of versions, blobs, index, journal."""
     row = kit.row(world, LABEL)
     text = _text(world)
-    assert row.sha256 == ("" if text is None else versions.digest(text.encode()))
+    assert row.sha256 == ("" if text is None else vault.digest(text.encode()))
     assert not row.versions.filter(committed=False).exists()
     log = versions.log(row, 10_000)
     assert versions.read(log[0]) == (text or "").encode()

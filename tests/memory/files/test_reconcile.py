@@ -174,7 +174,7 @@ def test_what_is_no_file_of_ours_is_left_alone(world: World, path: str) -> None:
 def test_a_hostile_name_does_not_stop_a_sweep(world: World) -> None:
     kit.put(kit.on_disk(world), "theirs")
     root = os.fsencode(Path(settings.DATA_DIR) / "files")
-    os.makedirs(root + b"/acme/\xff\xfe/agents/x", exist_ok=True)
-    with open(root + b"/acme/\xff\xfe/agents/x/AGENT.md", "wb") as file:
-        file.write(b"x")
+    folder = Path(os.fsdecode(root + b"/acme/\xff\xfe/agents/x"))
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "AGENT.md").write_bytes(b"x")
     assert reconcile.sweep().changed == 1

@@ -194,7 +194,7 @@ def test_a_folder_swapped_for_a_link_on_the_way_leads_nowhere(
             folder.symlink_to(tmp_path / "files-twin")
         return real(name, flags, *args, **kwargs)
 
-    monkeypatch.setattr(vault_module.os, "open", swap)
+    monkeypatch.setattr(os, "open", swap)
     with pytest.raises(Unsafe):
         vault.read(["a", "b", "AGENT.md"])
     with pytest.raises(Unsafe):
@@ -213,7 +213,7 @@ def test_a_folder_swapped_after_it_was_opened_changes_nothing_outside(
         folder.symlink_to(tmp_path / "files-twin")
         real(*args, **kwargs)
 
-    monkeypatch.setattr(vault_module.os, "replace", swap)
+    monkeypatch.setattr(os, "replace", swap)
     vault.write(["a", "AGENT.md"], b"again")
     assert (tmp_path / "files-twin" / "AGENT.md").read_bytes() == SECRET
     assert (tmp_path / "moved" / "AGENT.md").read_bytes() == b"again"
@@ -232,7 +232,7 @@ def test_a_file_swapped_for_a_link_after_the_check_is_replaced_not_followed(
             path.symlink_to(tmp_path / "secret")
         return facts
 
-    monkeypatch.setattr(vault_module.os, "stat", swap)
+    monkeypatch.setattr(os, "stat", swap)
     vault.write(["a", "AGENT.md"], b"again")
     assert (tmp_path / "secret").read_bytes() == SECRET
     assert path.read_bytes() == b"again"
@@ -262,7 +262,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_temporary(
     def full(*args: Any, **kwargs: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(vault_module.os, name, full)
+    monkeypatch.setattr(os, name, full)
     with pytest.raises(errors.HouseError):
         vault.write(["a", "AGENT.md"], b"new")
     monkeypatch.undo()
@@ -287,8 +287,8 @@ def test_the_bytes_and_the_folder_reach_the_disk_before_it_returns(
         real_replace(*args, **kwargs)
 
     vault.write(["a", "other"], b"x")
-    monkeypatch.setattr(vault_module.os, "fsync", sync)
-    monkeypatch.setattr(vault_module.os, "replace", replace)
+    monkeypatch.setattr(os, "fsync", sync)
+    monkeypatch.setattr(os, "replace", replace)
     vault.write(["a", "AGENT.md"], b"mine")
     assert order == ["file", "rename", "folder"]
 
@@ -303,7 +303,7 @@ def test_a_new_folder_reaches_the_disk_with_its_name(
         synced.append(os.readlink(f"/proc/self/fd/{handle}"))  # noqa: PTH115
         real(handle)
 
-    monkeypatch.setattr(vault_module.os, "fsync", sync)
+    monkeypatch.setattr(os, "fsync", sync)
     vault.write(["a", "b", "AGENT.md"], b"mine")
     assert {str(vault.root), str(vault.root / "a")} <= set(synced)
 

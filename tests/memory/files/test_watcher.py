@@ -97,8 +97,8 @@ def test_a_visit_that_fails_keeps_no_other_waiting(
         seen.append(parts)
         raise OSError("the disk is gone")
 
-    monkeypatch.setattr(watcher.reconcile, "visit", visit)
-    monkeypatch.setattr(watcher.connections, "close_all", lambda: None)
+    monkeypatch.setattr("memory.files.reconcile.visit", visit)
+    monkeypatch.setattr("django.db.connections.close_all", lambda: None)
     root = Path(settings.DATA_DIR) / "files"
     watcher.look(
         root, [str(root / "a"), str(root / "b"), "/etc/passwd", str(root / ".x")]
@@ -112,7 +112,7 @@ def test_the_sweep_runs_by_the_clock(world: World) -> None:
     tasks.files_sweep()
     assert kit.row(world).sha256
     planned = {entry["task"] for entry in app.conf.beat_schedule.values()}
-    assert {"memory.files_sweep", "memory.retention"} <= planned
+    assert {"memory.files_sweep", "memory.nightly"} <= planned
 
 
 @pytest.mark.parametrize(
@@ -142,6 +142,7 @@ def test_each_workspace_has_its_own_window(world: World) -> None:
     MemoryVersion.objects.update(written_at=then)
     world.other.settings = {**world.other.settings, "versions_retention_days": 90}
     world.other.save(update_fields=["settings"])
-    tasks.files_retention()
+    for shop in (world.acme, world.other):
+        versions.prune(shop.id, days=retention.days_of(shop.settings))
     assert len(versions.log(kit.row(world))) == 3
     assert len(versions.log(kit.row(world, of="olga"))) == 5

@@ -21,7 +21,8 @@ Gift cards are never refunded.
 """
 BROKEN = [
     '"', '""', "'", "NEAR(", "a NEAR/2 b", "AND", "OR OR", "NOT", "*", "a*", "^a", "-a",
-    "col:umn", "heading:x", "{a b}", "(", ")", "((((", "a AND (", "\\", "\x00", "%", "_",
+    "col:umn", "heading:x", "{a b}", "(", ")", "((((",
+    "a AND (", "\\", "\x00", "%", "_",
     "; DROP TABLE memory_chunks", "ä" * 500, "🙂", "\u202e", " ", "a" * 2_000,
     " ".join(f"w{n}" for n in range(500)), "the of and", "'); --", "<b>", "?" * 50,
 ]  # fmt: skip

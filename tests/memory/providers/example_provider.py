@@ -48,7 +48,8 @@ class InMemory:
             with shelf.lock:
                 old = shelf.texts.get(at, "")
                 gap = "\n" if old and not old.endswith("\n") else ""
-                new = old + gap + request.content if mode == "append" else request.content
+                appends = mode == "append"
+                new = old + gap + request.content if appends else request.content
                 if len(new.encode()) > (place.rule.cap or tiers.HARD_CAP):
                     raise Full(label=place.label, current_entries=old)
                 if scanner.scan(new).is_held:
@@ -95,6 +96,6 @@ class InMemory:
         with self._shelf.lock:
             return Forgotten(int(self._shelf.texts.pop(at, None) is not None))
 
-    def health(self, request: base.Health) -> Pulse:
+    def health(self, request: base.Health) -> Pulse:  # noqa: ARG002
         message = "" if self._bound else base.NotInitialized.sentence
         return Pulse(ok=not message, message=message, checked_at=timezone.now())

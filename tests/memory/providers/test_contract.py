@@ -61,7 +61,7 @@ def test_the_registry_is_closed_after_start_up() -> None:
 
 
 class _Hangs:
-    def health(self, request: Health) -> Pulse:
+    def health(self, request: Health) -> Pulse:  # noqa: ARG002
         threading.Event().wait(2)
         return Pulse(ok=True, message="", checked_at=timezone.now())
 
@@ -89,7 +89,9 @@ def _raise(kind: type[httpx.TransportError], calls: list[str]) -> httpx.MockTran
     return httpx.MockTransport(handle)
 
 
-RETAIN = base.Retain(workspace_id="ws_1", tier="AGENT", key="", content="x", mode="replace")
+RETAIN = base.Retain(
+    workspace_id="ws_1", tier="AGENT", key="", content="x", mode="replace"
+)
 RECALL = base.Recall(workspace_id="ws_1", query="x")
 
 

@@ -76,8 +76,7 @@ def test_the_stage_leaves_nothing_behind(shared_world: World) -> None:
 def test_a_broken_provider_fails_the_suite(shared_world: World, tmp_path: Path) -> None:
     class Liar(ExampleHarness):
         def provider(self, who: str = "agent") -> Provider:
-            made = InMemory(self.bound(who), Shelf())
-            return made
+            return InMemory(self.bound(who), Shelf())
 
     report = parity.run(Liar(shared_world.acme, tmp_path))
     assert not report.is_green

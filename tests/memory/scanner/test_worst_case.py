@@ -6,7 +6,7 @@ import base64
 import re
 import time
 from collections.abc import Iterable, Iterator
-from re import _constants, _parser  # type: ignore[attr-defined]
+from re import _constants, _parser
 from typing import Any
 
 import pytest
