@@ -24,9 +24,9 @@ from memory.doors.api import router as journal_router
 from memory.doors.api import workspace_router
 from memory.doors.files_api import router as files_router
 from memory.doors.jobs_api import router as jobs_router
+from memory.doors.portability_api import router as portability_router
 from memory.doors.provider_api import router as provider_router
 from memory.doors.quarantine_api import router as quarantine_router
-from memory.doors.portability_api import router as portability_router
 from memory.rules import errors
 
 

@@ -26,7 +26,6 @@ from memory.rules.actors import Actor
 ENTRY_ID: Final = re.compile(r"j_[0-9a-f]{4,32}")
 
 
-
 @require_GET
 def home(request: HttpRequest) -> HttpResponse:
     """Show the finding and its evidence; htmx asks for the live part alone."""

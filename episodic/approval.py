@@ -132,9 +132,7 @@ def _settle(
     if live.is_pending:
         detail = "The proposal changed since you looked at it."
         raise Decided(detail, code="stale_version", version=live.version)
-    raise Decided(
-        decided_by=live.decided_by, state=live.state, version=live.version
-    )
+    raise Decided(decided_by=live.decided_by, state=live.state, version=live.version)
 
 
 def _witnesses(found: ConsolidationProposal) -> list[JournalEntry]:

@@ -254,8 +254,10 @@ def _reachability(case: _Case) -> list[Cause]:
     stand = f"{alone:,} of {part['embeddings']:,} embeddings stand alone."
     if could:
         about = "" if looked == alone else "About "
-        verb = "entry that no relation reaches has" if could == 1 else (
-            "entries that no relation reaches have"
+        verb = (
+            "entry that no relation reaches has"
+            if could == 1
+            else ("entries that no relation reaches have")
         )
         title = f"{about}{could:,} {verb} a near neighbour"
         text = f"{stand} These have an older entry of their crew at cosine 0.80 or "

@@ -67,9 +67,7 @@ def _index(actor: Actor, crew_id: str | None) -> tuple[str, bool]:
     if crew_id:
         mine = rows.filter(crew_id=crew_id).order_by("attempts", "-seq")
         named = list(mine.values_list("pk", flat=True)[:AT_ONCE])
-    report = backlog.run(
-        actor.workspace_id, by=actor, entry_ids=named, limit=AT_ONCE
-    )
+    report = backlog.run(actor.workspace_id, by=actor, entry_ids=named, limit=AT_ONCE)
     said = f"{report.indexed:,} indexed"
     if report.failed:
         return f"{said}, {report.failed:,} failed: the embedder refused them", False

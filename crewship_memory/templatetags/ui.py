@@ -229,9 +229,7 @@ def share_bar(label: str, *values: float, failed: float = 0) -> SafeString:
         '<svg class="share" viewBox="0 0 100 8" preserveAspectRatio="none" {}>'
         '<rect class="track" width="100" height="8"/>{}</svg>',
         _spoken(label),
-        format_html_join(
-            "", '<rect class="{}" x="{}" width="{}" height="8"/>', rects
-        ),
+        format_html_join("", '<rect class="{}" x="{}" width="{}" height="8"/>', rects),
     )
 
 

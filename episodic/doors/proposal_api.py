@@ -118,9 +118,7 @@ def approve(
     """Learn a rule, as proposed or edited; 409 says who was faster."""
     found = proposals.proposal(request.auth, proposal_id)
     return _line(
-        approval.approve(
-            found, version=data.version, text=data.text, by=request.auth
-        )
+        approval.approve(found, version=data.version, text=data.text, by=request.auth)
     )
 
 

@@ -104,9 +104,7 @@ def approve(request: HttpRequest, proposal_id: str) -> HttpResponse:
     found = proposals.proposal(actor, proposal_id)
     edited = request.POST.get("text") if "edited" in request.POST else None
     try:
-        done = approval.approve(
-            found, version=_version(request), text=edited, by=actor
-        )
+        done = approval.approve(found, version=_version(request), text=edited, by=actor)
     except errors.HouseError as error:
         if error.status not in (409, 413, 422):
             raise

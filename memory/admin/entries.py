@@ -81,9 +81,7 @@ class EntryRows(rows.ReadOnly):
             '<a href="{}">Page of this entry</a> · agent {}', page, rows.link(agent)
         )
 
-    def mark(
-        self, request: HttpRequest, chosen: Entries, wanted: Priority
-    ) -> None:
+    def mark(self, request: HttpRequest, chosen: Entries, wanted: Priority) -> None:
         """Set priorities through the journal, entry by entry."""
         done = 0
         for entry in chosen:

@@ -58,7 +58,9 @@ class UserRows(Accounts):
         return False
 
     def has_delete_permission(
-        self, request: HttpRequest, obj: Any = None  # noqa: ARG002
+        self,
+        request: HttpRequest,
+        obj: Any = None,  # noqa: ARG002
     ) -> bool:
         """An account is switched off; the journal still names its owner."""
         return False

@@ -65,13 +65,17 @@ class ReadOnly(Base):
         return False
 
     def has_change_permission(
-        self, request: HttpRequest, obj: Any = None  # noqa: ARG002
+        self,
+        request: HttpRequest,
+        obj: Any = None,  # noqa: ARG002
     ) -> bool:
         """Services change."""
         return False
 
     def has_delete_permission(
-        self, request: HttpRequest, obj: Any = None  # noqa: ARG002
+        self,
+        request: HttpRequest,
+        obj: Any = None,  # noqa: ARG002
     ) -> bool:
         """Services delete."""
         return False

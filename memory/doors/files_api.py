@@ -71,13 +71,9 @@ def _file(row: MemoryFile, tree: shelves.Tree) -> dict[str, Any]:
 
 
 @router.get("/files", response=schemas.TreeOut, operation_id="list_memory_files")
-def list_files(
-    request: ApiRequest, query: Query[schemas.WhoseQuery]
-) -> dict[str, Any]:
+def list_files(request: ApiRequest, query: Query[schemas.WhoseQuery]) -> dict[str, Any]:
     """List files by crew and agent."""
-    tree = shelves.tree(
-        request.auth, agent_id=query.agent_id, crew_id=query.crew_id
-    )
+    tree = shelves.tree(request.auth, agent_id=query.agent_id, crew_id=query.crew_id)
     crews = [
         {
             "crew_id": branch.crew.id,
@@ -157,9 +153,7 @@ def read_version(
 ) -> HttpResponse:
     """Read a version's bytes, checked against their hash."""
     row = shelves.version(_named(request, query), sha)
-    answer = HttpResponse(
-        versions.read(row), content_type="text/plain; charset=utf-8"
-    )
+    answer = HttpResponse(versions.read(row), content_type="text/plain; charset=utf-8")
     answer["X-Content-Type-Options"] = "nosniff"
     answer["ETag"] = f'"{row.sha256}"'
     return answer

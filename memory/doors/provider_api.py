@@ -76,9 +76,7 @@ def forget(request: ApiRequest, data: schemas.ForgetIn) -> dict[str, int]:
     operation_id="provider_health",
     exclude_none=True,
 )
-def health(
-    request: ApiRequest, query: Query[schemas.HealthQuery]
-) -> dict[str, Any]:
+def health(request: ApiRequest, query: Query[schemas.HealthQuery]) -> dict[str, Any]:
     """Tell whether the workspace's provider works, within its deadline."""
     by = request.auth
     bound = _bind(by, by.workspace_id, query.agent_id, query.crew_id)

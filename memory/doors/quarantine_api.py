@@ -78,9 +78,7 @@ def _whole(held: HeldFile, actor: Actor) -> schemas.Answer:
 
 
 @router.get("", response=schemas.HeldListOut, operation_id="list_quarantine")
-def list_held(
-    request: ApiRequest, query: Query[schemas.HeldQuery]
-) -> schemas.Answer:
+def list_held(request: ApiRequest, query: Query[schemas.HeldQuery]) -> schemas.Answer:
     """List held texts, highest risk first; their words are only in the single view."""
     told = {name: value or "" for name, value in query.dict().items()}
     limit, cursor = query.limit, query.cursor
@@ -95,17 +93,13 @@ def list_held(
 @router.post("/bulk", response=schemas.BulkOut, operation_id="decide_quarantine_bulk")
 def bulk(request: ApiRequest, data: schemas.BulkIn) -> schemas.Answer:
     """Decide several held texts alike; each stands for itself."""
-    done = inbox.decide_many(
-        request.auth, data.ids, data.decision, reason=data.reason
-    )
+    done = inbox.decide_many(request.auth, data.ids, data.decision, reason=data.reason)
     items = [asdict(item) for item in done]
     return {"items": items, "decided": sum(item.ok for item in done)}
 
 
 @router.post("/rescan", response=schemas.RescanOut, operation_id="rescan_files")
-def rescan(
-    request: ApiRequest, data: schemas.RescanIn | None = None
-) -> schemas.Answer:
+def rescan(request: ApiRequest, data: schemas.RescanIn | None = None) -> schemas.Answer:
     """Judge stored files by today's rules; what no longer passes is held."""
     asked = data or schemas.RescanIn()
     done = retro.rescan(request.auth, after=asked.after, limit=asked.limit)

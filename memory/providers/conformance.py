@@ -89,9 +89,7 @@ def _keep(
             details=[asdict(one) for one in report.outcomes],
             started_by=by.label,
         )
-        rows = ProviderRun.objects.filter(
-            workspace=workspace, provider=report.provider
-        )
+        rows = ProviderRun.objects.filter(workspace=workspace, provider=report.provider)
         kept = list(rows.order_by("-id").values_list("pk", flat=True)[:KEPT_RUNS])
         rows.exclude(pk__in=kept).delete()
         new = NewEntry(

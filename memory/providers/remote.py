@@ -168,9 +168,7 @@ class Remote:
             return answer
         raise self._refusal(verb, response.status_code, answer)
 
-    def _refusal(
-        self, verb: str, status: int, answer: dict[str, Any]
-    ) -> ProviderError:
+    def _refusal(self, verb: str, status: int, answer: dict[str, Any]) -> ProviderError:
         """Return the error a problem document stands for."""
         code, detail = answer.get("code"), answer.get("detail")
         if status not in STATUSES or not isinstance(code, str):

@@ -38,9 +38,7 @@ def decision(**told: object) -> dict[str, object]:
         ("nobody", 401),
     ],
 )
-def test_only_operators_and_admins_look_in(
-    world: World, who: str, status: int
-) -> None:
+def test_only_operators_and_admins_look_in(world: World, who: str, status: int) -> None:
     case, api = held(world), world.api(who)
     assert api.get(BASE).status == status
     assert api.get(f"{BASE}/{case.id}").status == status

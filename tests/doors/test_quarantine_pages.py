@@ -44,8 +44,12 @@ def decide(page: Client, case: HeldFile, **told: object) -> Any:
 def test_who_may_open_the_pages(world: World, who: str, status: int) -> None:
     case, page = held(world), world.page(who)
     rule = scanner.rules()[0].id
-    for path in ("/quarantine/", at(case), "/quarantine/rules/",
-                 f"/quarantine/rules/{rule}/"):
+    for path in (
+        "/quarantine/",
+        at(case),
+        "/quarantine/rules/",
+        f"/quarantine/rules/{rule}/",
+    ):
         assert page.get(path).status_code == status, path
 
 
@@ -242,9 +246,10 @@ def test_a_rule_is_switched_after_a_replay(world: World) -> None:
     preview = admin.get(path, {"mode": "off"}).content.decode()
     assert "Replayed on" in preview
     assert "Set to off" in preview
-    assert "Set to off" not in world.page("operator").get(
-        path, {"mode": "off"}
-    ).content.decode()
+    assert (
+        "Set to off"
+        not in world.page("operator").get(path, {"mode": "off"}).content.decode()
+    )
     assert world.page("operator").post(path, {"mode": "off"}).status_code == 403
     assert admin.post(path, {"mode": "off"}).status_code == 302
     assert "is set to off" in admin.get(path).content.decode()
@@ -259,6 +264,7 @@ def test_an_admin_sets_a_policy(world: World) -> None:
     world.acme.refresh_from_db()
     assert world.acme.settings["scanner"]["policy"] == {"tier:daily": "block"}
     admin.post("/quarantine/rules/policy/", body | {"action": "explode"})
-    assert world.page("operator").post(
-        "/quarantine/rules/policy/", body
-    ).status_code == 403
+    assert (
+        world.page("operator").post("/quarantine/rules/policy/", body).status_code
+        == 403
+    )

@@ -125,9 +125,7 @@ def test_the_same_numbers_come_from_the_database_alone(world: World) -> None:
     assert held is not None
     read = holding._read(world.acme.id, held.matrix.dim)
     view = read.snapshot()
-    other = holding.Held(
-        world.acme.id, read, view, holding._edges(world.acme.id, read)
-    )
+    other = holding.Held(world.acme.id, read, view, holding._edges(world.acme.id, read))
     now = timezone.now()
     one = measuring.measure(world.acme.id, None, held, now)
     two = measuring.measure(world.acme.id, None, other, now)

@@ -34,7 +34,7 @@ def main() -> None:  # noqa: PLR0915
     django.setup()
     from django.conf import settings
 
-    from memory.files import places, scribe, vault
+    from memory.files import places, scribe
     from memory.files.scribe import Request
     from memory.models import Agent
     from memory.rules import tiers

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from memory.files import vault as vault_module
 from memory.files.vault import Busy, Unsafe, Vault
 from memory.rules import errors, tiers
 

@@ -70,8 +70,11 @@ class InMemory:
             raise base.Refusal("recall", error) from error
         asked, hits, held = set(words.split(request.query)), [], []
         with shelf.lock:
-            mine = [at for at in {*shelf.texts, *shelf.held}
-                    if at[0] in (bound.agent_id, bound.crew_id)]
+            mine = [
+                at
+                for at in {*shelf.texts, *shelf.held}
+                if at[0] in (bound.agent_id, bound.crew_id)
+            ]
             for owner, label in mine:
                 place, text = tiers.split(label), shelf.texts.get((owner, label), "")
                 if place is None or tier not in (None, place.tier):

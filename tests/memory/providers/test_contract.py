@@ -18,12 +18,24 @@ from memory.rules.actors import system
 
 SNAPSHOT = Path(__file__).parents[2] / "snapshots" / "provider_contract.json"
 SHAPES = (
-    base.Retain, base.Recall, base.Forget, base.Health,
-    base.Retained, base.Recalled, base.Forgotten, base.Hit, base.Pulse,
+    base.Retain,
+    base.Recall,
+    base.Forget,
+    base.Health,
+    base.Retained,
+    base.Recalled,
+    base.Forgotten,
+    base.Hit,
+    base.Pulse,
 )
 ERRORS = (
-    base.NotInitialized, base.ScopeMismatch, base.ExactlyOne, base.NotBoth,
-    base.UnsupportedSelector, base.UpstreamTimeout, base.UpstreamRefused,
+    base.NotInitialized,
+    base.ScopeMismatch,
+    base.ExactlyOne,
+    base.NotBoth,
+    base.UnsupportedSelector,
+    base.UpstreamTimeout,
+    base.UpstreamRefused,
     base.UpstreamBadAnswer,
 )
 KEY, URL = "cmk_very-secret-key", "http://memory.internal:9000"
