@@ -116,12 +116,6 @@ def _tell(before: HealthSnapshot, after: HealthSnapshot) -> None:
     journal.write([new_entry], by=system(after.workspace_id, "health"))
 
 
-def nightly() -> int:
-    """Measure every workspace and crew; return how many snapshots were kept."""
-    shops = Workspace.objects.order_by("pk").values_list("pk", flat=True)
-    return sum(len(take(shop)) for shop in list(shops))
-
-
 # ── The past ─────────────────────────────────────────────────────────────────
 def begin() -> int:
     """Measure workspaces that hold vectors and were never measured, with their past.

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from tests.world import World
 
 DATA_DIR = Path(tempfile.mkdtemp(prefix="crewship-tests-"))
+# What a test leaves of the data folder; memory files and blobs go.
+KEPT = {"keys", "static"}
 
 
 def _clean_environment() -> None:
@@ -113,6 +115,9 @@ def _forget() -> None:
     tasks.nudge._last = 0.0
     app.conf.crewship_delivers = False
     cache.clear()
+    for path in DATA_DIR.iterdir():
+        if path.is_dir() and path.name not in KEPT:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 @pytest.fixture(autouse=True)

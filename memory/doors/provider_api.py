@@ -40,7 +40,7 @@ def retain(request: ApiRequest, data: schemas.RetainIn) -> dict[str, Any]:
     operation_id="provider_recall",
     exclude_none=True,
 )
-def recall(request: ApiRequest, data: schemas.RecallIn) -> dict[str, Any]:
+def recall(request: ApiRequest, data: schemas.ProviderRecallIn) -> dict[str, Any]:
     """Look for text."""
     by = request.auth
     bound = _bind(by, data.workspace_id, data.agent_id, data.crew_id)

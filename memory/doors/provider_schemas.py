@@ -30,7 +30,7 @@ class RetainIn(_For):
     mode: Name
 
 
-class RecallIn(_For):
+class ProviderRecallIn(_For):
     """A question; a limit out of 1..20 becomes 20."""
 
     tier: Name = ""
@@ -59,7 +59,7 @@ class RetainedOut(Schema):
     bytes: int
 
 
-class HitOut(Schema):
+class ProviderHitOut(Schema):
     """One answer."""
 
     source: str
@@ -71,7 +71,7 @@ class HitOut(Schema):
 class RecalledOut(Schema):
     """Hits, best first; ``quarantined`` is for people and never for a model."""
 
-    hits: list[HitOut]
+    hits: list[ProviderHitOut]
     quarantined: list[str] | None = None
 
 

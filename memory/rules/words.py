@@ -40,6 +40,7 @@ def phrases(text: str) -> tuple[list[list[str]], list[str]]:
 
 def fold(text: str) -> str:
     """Return text without case, accents and doubled spaces, for comparing names."""
-    plain = unicodedata.normalize("NFKD", text.casefold())
+    plain = unicodedata.normalize("NFKD", text).casefold()
+    plain = unicodedata.normalize("NFKD", plain)
     bare = "".join(c for c in plain if not unicodedata.combining(c))
     return " ".join(unicodedata.normalize("NFKC", bare).split())

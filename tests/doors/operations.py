@@ -47,9 +47,8 @@ class Operation:
     @property
     def caller(self) -> str:
         """Return somebody for whom the operation is meant."""
-        return next(
-            who for who in ("operator", "ada", "owner") if self.expected(who) < 300
-        )
+        likely = ("operator", "ada", "owner")
+        return next((who for who in likely if self.expected(who) < 300), "operator")
 
     def url(self, world: World) -> str:
         """Return the path with the world's own things in it."""

@@ -16,6 +16,7 @@ import schemathesis
 from django.core import signals
 from django.db import close_old_connections
 from hypothesis import HealthCheck, Phase, given, settings
+from ninja import Schema
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from crewship_memory.api import api
@@ -71,6 +72,19 @@ def test_every_operation_tells_how_it_may_refuse(
         assert content["schema"] == {"$ref": "#/components/schemas/Problem"}
     assert operation["security"] == [{"KeyOrSession": []}]
     assert operation["summary"]
+
+
+def test_no_two_shapes_share_a_name() -> None:
+    # The document holds one shape per name: a second silently replaces the first.
+    shapes: dict[str, set[str]] = {}
+    waiting = [Schema]
+    while waiting:
+        kind = waiting.pop()
+        waiting += kind.__subclasses__()
+        if ".doors." in kind.__module__ and not kind.__name__.endswith("Query"):
+            shapes.setdefault(kind.__name__, set()).add(kind.__module__)
+    shapes.pop("Strict", None)
+    assert {name: places for name, places in shapes.items() if len(places) > 1} == {}
 
 
 def test_the_header_is_called_what_programs_send() -> None:

@@ -69,7 +69,7 @@ def test_a_job_runs_once_per_slot_and_workspace(world: World, diary: Diary) -> N
 
 def test_two_schedulers_do_the_work_once(shared_world: World, diary: Diary) -> None:
     job = diary.job("sums", night=1, house_wide=True)
-    barrier, won = threading.Barrier(4), []
+    barrier, won = threading.Barrier(4), list[JobRun]()
 
     def scheduler() -> None:
         barrier.wait()
