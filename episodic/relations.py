@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from django.db.models import Q
+from django.db.models import Count, Q
 
 from episodic import engine
 from episodic.embedders.base import Vectors
@@ -22,7 +22,7 @@ from memory.models import JournalEntry
 
 LEAST_COSINE: Final = 0.80
 MOST: Final = 3
-ASKED: Final = 16
+ASKED: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,36 +37,44 @@ class Edge:
 
 def link(pairs: Sequence[tuple[JournalEntry, Vectors]], model: str) -> int:
     """Write similar edges of freshly indexed entries; return how many were new."""
-    made: list[MemoryRelation] = []
+    ids = [row.id for row, _ in pairs]
+    touching = MemoryRelation.objects.filter(Q(src__in=ids) | Q(dst__in=ids))
+    before = touching.count()
     for row, vector in pairs:
-        made += _similar(row, vector, model)
-    before = MemoryRelation.objects.filter(src__in=[row.id for row, _ in pairs]).count()
-    MemoryRelation.objects.bulk_create(made, ignore_conflicts=True)
-    after = MemoryRelation.objects.filter(src__in=[row.id for row, _ in pairs]).count()
-    return after - before
+        # One by one: each counts the edges that the one before it made.
+        made = _similar(row, vector, model)
+        MemoryRelation.objects.bulk_create(made, ignore_conflicts=True)
+    return touching.count() - before
 
 
 def _similar(row: JournalEntry, vector: Vectors, model: str) -> list[MemoryRelation]:
+    """Return edges to the nearest older entries, and from newer ones that came first.
+
+    A backlog is embedded newest first: a newer entry that was indexed before this one
+    could not see it then, and gets its edge now while it has fewer than three.
+    """
     scope = VectorScope(
         workspace_id=row.workspace_id,
         model=model,
         crew_id=row.crew_id,
         only_crewless=row.crew_id is None,
-        until=row.ts,
     )
     near = engine.vectors().nearest(vector, scope, ASKED, LEAST_COSINE)
-    ids = [one.entry_id for one in near if one.entry_id != row.id]
-    older = _older(row, ids)
-    cosines = {one.entry_id: one.cosine for one in near}
+    cosines = {one.entry_id: one.cosine for one in near if one.entry_id != row.id}
+    older = _older(row, list(cosines))
+    pairs = [(row.id, other) for other in cosines if other in older][:MOST]
+    pairs += [
+        (other, row.id) for other in _open([i for i in cosines if i not in older])
+    ]
     return [
         MemoryRelation(
             workspace_id=row.workspace_id,
-            src_id=row.id,
-            dst_id=entry_id,
+            src_id=src,
+            dst_id=dst,
             relation=MemoryRelation.Kind.SIMILAR,
-            weight=round(min(1.0, cosines[entry_id]), 6),
+            weight=round(min(1.0, cosines[dst if src == row.id else src]), 6),
         )
-        for entry_id in [i for i in ids if i in older][:MOST]
+        for src, dst in pairs
     ]
 
 
@@ -75,6 +83,15 @@ def _older(row: JournalEntry, ids: Sequence[str]) -> set[str]:
     before = Q(ts__lt=row.ts) | Q(ts=row.ts, seq__lt=row.seq)
     rows = JournalEntry.objects.filter(before, pk__in=ids)
     return set(rows.values_list("pk", flat=True))
+
+
+def _open(ids: Sequence[str]) -> list[str]:
+    """Return which entries have fewer than three similar edges of their own."""
+    rows = MemoryRelation.objects.filter(
+        src__in=ids, relation=MemoryRelation.Kind.SIMILAR
+    )
+    counts = dict(rows.values_list("src").annotate(Count("pk")).order_by())
+    return [entry_id for entry_id in ids if counts.get(entry_id, 0) < MOST]
 
 
 def of(entry_ids: Sequence[str], seen: Reach) -> dict[str, list[Edge]]:

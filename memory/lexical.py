@@ -236,7 +236,7 @@ def _postgres_hits(query: WordQuery, scope: WordScope, limit: int) -> list[WordH
     where, params = _conditions(scope)
     sql = (
         f"WITH asked AS (SELECT ({tsquery}) AS q, {asked} AS phrase)"  # noqa: S608
-        " SELECT e.id, ts_rank_cd(e.tsv, asked.q, 1)"
+        " SELECT e.id, ts_rank_cd(e.tsv, asked.q, 33)"
         " + (e.tsv @@ asked.phrase)::int AS score"
         " FROM journal_entries e, asked"
         f" WHERE e.tsv @@ asked.q AND {' AND '.join(where)}"

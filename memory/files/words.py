@@ -84,12 +84,12 @@ def _postgres(file_ids: Sequence[str], terms: list[str], limit: int) -> list[Chu
     asked = "phraseto_tsquery('english', journal_fold(%s))"
     query = " || ".join([asked] * len(terms))
     phrases = [term for term in terms if " " in term]
-    # Cover density alone would put many single words before the whole phrase.
+    # 33 brings the rank under one, so that the whole phrase comes before single words.
     boost = "".join([f" + (c.tsv @@ {asked})::int"] * len(phrases))
     sql = (
         f"WITH asked AS (SELECT ({query}) AS q)"  # noqa: S608
         " SELECT c.file_id, c.heading, c.text, c.line_start,"
-        f" ts_rank_cd(c.tsv, asked.q, 1)::float8{boost} AS score"
+        f" ts_rank_cd(c.tsv, asked.q, 33)::float8{boost} AS score"
         " FROM memory_chunks c, asked"
         f" WHERE c.tsv @@ asked.q AND c.file_id IN ({_marks(len(file_ids))})"
         " ORDER BY score DESC, c.id LIMIT %s"
