@@ -256,6 +256,7 @@ CONSOLIDATE_MODEL = env.str("CREWSHIP_CONSOLIDATE_MODEL", "")
 CONSOLIDATE_TIMEOUT = env.float("CREWSHIP_CONSOLIDATE_TIMEOUT", 120.0)
 QUERY_CACHE = env.int("CREWSHIP_QUERY_CACHE", 2048)
 RATE_LIMIT = env.str("CREWSHIP_RATE_LIMIT", "6000/m")
+WEBHOOK_PRIVATE = env.bool("CREWSHIP_WEBHOOK_PRIVATE", False)
 
 # ── Words, files, logs ───────────────────────────────────────────────────────
 LANGUAGE_CODE = "en"

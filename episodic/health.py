@@ -19,7 +19,7 @@ from episodic import holding, measuring
 from episodic.holding import Held
 from episodic.models import Embedding, HealthSnapshot, State
 from episodic.rules import bands
-from memory import journal, queries
+from memory import journal, queries, webhooks
 from memory.models import Crew, JournalEntry, Workspace
 from memory.rules import errors
 from memory.rules.actors import Actor, system
@@ -113,7 +113,7 @@ def _tell(before: HealthSnapshot, after: HealthSnapshot) -> None:
         payload=payload,
         crew_id=after.crew_id or None,
     )
-    journal.write([new_entry], by=system(after.workspace_id, "health"))
+    webhooks.queue(*journal.write([new_entry], by=system(after.workspace_id, "health")))
 
 
 # ── The past ─────────────────────────────────────────────────────────────────

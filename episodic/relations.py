@@ -62,7 +62,9 @@ def _similar(row: JournalEntry, vector: Vectors, model: str) -> list[MemoryRelat
     near = engine.vectors().nearest(vector, scope, ASKED, LEAST_COSINE)
     cosines = {one.entry_id: one.cosine for one in near if one.entry_id != row.id}
     older = _older(row, list(cosines))
-    pairs = [(row.id, other) for other in cosines if other in older][:MOST]
+    known, room = _own(row)
+    wanted = [other for other in cosines if other in older and other not in known]
+    pairs = [(row.id, other) for other in wanted[:room]]
     pairs += [
         (other, row.id) for other in _open([i for i in cosines if i not in older])
     ]
@@ -83,6 +85,13 @@ def _older(row: JournalEntry, ids: Sequence[str]) -> set[str]:
     before = Q(ts__lt=row.ts) | Q(ts=row.ts, seq__lt=row.seq)
     rows = JournalEntry.objects.filter(before, pk__in=ids)
     return set(rows.values_list("pk", flat=True))
+
+
+def _own(row: JournalEntry) -> tuple[set[str], int]:
+    """Return whom an entry's similar edges lead to, and how many more it may have."""
+    rows = MemoryRelation.objects.filter(src=row, relation=MemoryRelation.Kind.SIMILAR)
+    known = set(rows.values_list("dst_id", flat=True))
+    return known, max(0, MOST - len(known))
 
 
 def _open(ids: Sequence[str]) -> list[str]:

@@ -7,7 +7,7 @@ from datetime import timedelta
 import structlog
 from celery import shared_task
 
-from memory import archive, jobs, upkeep
+from memory import archive, jobs, upkeep, webhooks
 from memory.files import reconcile, retention, versions
 from memory.jobs import HOUSE, Job, Outcome
 from memory.models import Workspace
@@ -53,6 +53,13 @@ def _words(_home: str) -> Outcome:
     return Outcome({"merge_steps": upkeep.tidy_words()})
 
 
+def _webhooks(_home: str) -> Outcome:
+    done = webhooks.deliver_due()
+    fault = f"{done.failed} deliveries were given up" if done.failed else ""
+    counts = {"sent": done.sent, "retried": done.retried, "failed": done.failed}
+    return Outcome(counts, fault)
+
+
 def install() -> None:
     """Put the ground floor's jobs on the timetable."""
     for job in (
@@ -60,6 +67,8 @@ def install() -> None:
             act=_files, house_wide=True),
         Job(name="idempotency", title="Forget old answers", schedule="every hour",
             act=_answers, every=timedelta(hours=1), house_wide=True),
+        Job(name="webhooks", title="Webhooks", schedule="every minute",
+            act=_webhooks, every=timedelta(minutes=1), house_wide=True),
         Job(name="compaction", title="Compaction", schedule="nightly, first",
             act=_compaction, night=10),
         Job(name="retention", title="Version retention",

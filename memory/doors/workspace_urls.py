@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from memory.doors import member_views, workspace_views
+from memory.doors import member_views, webhook_views, workspace_views
 
 app_name = "workspace"
 urlpatterns = [
@@ -18,4 +18,9 @@ urlpatterns = [
     path("members/<str:member_id>/", member_views.member, name="member"),
     path("members/<str:member_id>/link/", member_views.link, name="member_link"),
     path("members/<str:member_id>/remove/", member_views.remove, name="remove"),
+    path("webhooks/", webhook_views.webhook_list, name="webhooks"),
+    path("webhooks/<str:webhook_id>/remove/", webhook_views.remove, name="unhook"),
+    path("webhooks/<str:webhook_id>/switch/", webhook_views.switch, name="switch_hook"),
+    path("webhooks/<str:webhook_id>/test/", webhook_views.test, name="test_hook"),
+    path("webhooks/delivery/<str:delivery_id>/", webhook_views.replay, name="replay"),
 ]

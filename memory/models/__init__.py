@@ -38,6 +38,7 @@ from memory.models.tenancy import (
     User,
     Workspace,
 )
+from memory.models.webhooks import DeliveryStatus, Webhook, WebhookDelivery
 
 __all__ = [
     "Agent",
@@ -48,6 +49,7 @@ __all__ = [
     "ChainHead",
     "Clearance",
     "Crew",
+    "DeliveryStatus",
     "HeldFile",
     "HeldRecord",
     "HeldState",
@@ -70,5 +72,7 @@ __all__ = [
     "SavedFilter",
     "SubjectMention",
     "User",
+    "Webhook",
+    "WebhookDelivery",
     "Workspace",
 ]
