@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from django.db import IntegrityError, transaction
 from django.db.models import Count, Q
 
 from episodic import engine
@@ -43,7 +44,12 @@ def link(pairs: Sequence[tuple[JournalEntry, Vectors]], model: str) -> int:
     for row, vector in pairs:
         # One by one: each counts the edges that the one before it made.
         made = _similar(row, vector, model)
-        MemoryRelation.objects.bulk_create(made, ignore_conflicts=True)
+        try:
+            with transaction.atomic():
+                MemoryRelation.objects.bulk_create(made, ignore_conflicts=True)
+        except IntegrityError:
+            # An entry left in this moment; an edge to it is nothing to keep.
+            continue
     return touching.count() - before
 
 

@@ -2,19 +2,14 @@
 
 A delivery is written in the transaction of the entry it tells of, and sent later by
 the clock. A worker claims it with a conditional UPDATE that counts the try and moves
-the next one behind the back-off, so two workers never send one at the same time, and
-one whose worker died comes up again. The name is resolved once, every address is
-judged, and the connection goes to the address that was judged. Only events whose
-entries hold nobody's words are offered: a body outlives an erasure for ``KEPT``.
+the next one behind the ``LEASE``, so two workers never send one at the same time, and
+one whose worker died comes up again. Only events whose entries hold nobody's words are
+offered: a body outlives an erasure for ``KEPT``.
 """
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import ipaddress
 import json
-import socket
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -23,21 +18,19 @@ from typing import Final
 
 import httpx
 import structlog
-from django.conf import settings
 from django.db import transaction
 from django.db.models import Prefetch
 from django.utils import timezone
 
-from memory import journal
+from memory import journal, outbound
 from memory.models import (
     DeliveryStatus,
     JournalEntry,
     Webhook,
     WebhookDelivery,
     Workspace,
-    ids,
 )
-from memory.models.webhooks import HEALTH_BAND_CHANGED
+from memory.models.webhooks import HEALTH_BAND_CHANGED, delivery_id
 from memory.rules import errors
 from memory.rules.actors import Actor
 from memory.rules.entries import NewEntry, Severity
@@ -50,21 +43,16 @@ SHOWN: Final = 5
 LIMIT: Final = 50
 TRIES: Final = 6
 BACK_OFF: Final = timedelta(seconds=30)
-TIMEOUT: Final = 5.0
+# How long a claim holds when nobody says how the try ended.
+LEASE: Final = timedelta(minutes=5)
 # One tick does not wait longer than this for slow receivers; the rest stays due.
 BUDGET_SECONDS: Final = 30.0
 KEPT: Final = timedelta(days=30)
-TOLERANCE_SECONDS: Final = 300
-URL_LENGTH: Final = 500
-NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
 PENDING, SENT = DeliveryStatus.PENDING, DeliveryStatus.SENT
 FAILED: Final = DeliveryStatus.FAILED
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+# What receivers may use to check a message.
+verify = outbound.verify
 log = structlog.get_logger(__name__)
-
-
-class Unreachable(Exception):  # noqa: N818 - a situation, never shown as an error
-    """Why a message could not be handed over, without the address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,91 +62,6 @@ class Sweep:
     sent: int = 0
     retried: int = 0
     failed: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    status: int | None
-    error: str
-
-
-# ── Signing ──────────────────────────────────────────────────────────────────
-def sign(secret: str, body: str, moment: int) -> str:
-    """Return the signature header of a body that is sent at a Unix time."""
-    text = f"{moment}.{body}".encode()
-    return f"t={moment},v1={hmac.new(secret.encode(), text, hashlib.sha256).hexdigest()}"
-
-
-def verify(secret: str, header: str, body: str, *, now: float | None = None) -> bool:
-    """Whether a header signs this body, and no longer ago than the tolerance."""
-    moment = header.partition(",")[0].removeprefix("t=")
-    if not (moment.isascii() and moment.isdigit() and len(moment) <= 12):
-        return False
-    if abs((time.time() if now is None else now) - int(moment)) > TOLERANCE_SECONDS:
-        return False
-    wanted = sign(secret, body, int(moment))
-    return hmac.compare_digest(wanted.encode(), header.encode())
-
-
-# ── Addresses ────────────────────────────────────────────────────────────────
-def _inner(address: Address) -> Iterable[Address]:
-    """Return an address and the IPv4 addresses that hide inside it."""
-    yield address
-    if isinstance(address, ipaddress.IPv6Address):
-        teredo = address.teredo or ()
-        yield from filter(None, (address.ipv4_mapped, address.sixtofour, *teredo))
-        if address in NAT64:
-            yield ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
-
-
-def _is_public(address: Address) -> bool:
-    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
-        address = address.ipv4_mapped
-    return all(
-        one.is_global and not (one.is_multicast or one.is_reserved)
-        for one in _inner(address)
-        if not (isinstance(one, ipaddress.IPv6Address) and one in NAT64)
-    )
-
-
-def is_allowed(text: str) -> bool:
-    """Whether a webhook may connect to this IP address."""
-    return bool(settings.WEBHOOK_PRIVATE) or _is_public(ipaddress.ip_address(text))
-
-
-def checked(text: str) -> str:
-    """Return an address that a webhook may have, or raise Invalid."""
-    try:
-        url = httpx.URL(text.strip())
-        host = url.raw_host.decode("ascii")
-    except (httpx.InvalidURL, UnicodeError, ValueError):
-        raise errors.Invalid("This is no web address.", code="bad_url") from None
-    if url.scheme not in ("http", "https") or not host or len(str(url)) > URL_LENGTH:
-        detail = "The address must begin with https:// or http://, and have a host."
-        raise errors.Invalid(detail, code="bad_url")
-    if url.userinfo or url.fragment:
-        detail = "The address must have no user name, password or #fragment."
-        raise errors.Invalid(detail, code="bad_url")
-    try:
-        allowed = is_allowed(host)
-    except ValueError:  # a name: judged whenever it is resolved
-        return str(url)
-    if not allowed:
-        detail = "Webhooks may not reach private addresses."
-        raise errors.Invalid(detail, code="private_address")
-    return str(url)
-
-
-def _resolved(host: str, port: int) -> str:
-    """Return the address to connect to; one bad address refuses the whole name."""
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
-        raise Unreachable("The host's name could not be resolved.") from None
-    addresses = [str(one[4][0]).partition("%")[0] for one in found]
-    if not addresses or not all(is_allowed(one) for one in addresses):
-        raise Unreachable("The host has an address that webhooks may not reach.")
-    return addresses[0]
 
 
 # ── Who is told ──────────────────────────────────────────────────────────────
@@ -205,7 +108,7 @@ def _record(action: str, hook: Webhook, by: Actor) -> None:
 def create(url: str, events: Iterable[str] = EVENTS, *, by: Actor) -> Webhook:
     """Add a webhook; the caller shows its secret once."""
     by.require(MAY)
-    target, wanted = checked(url), sorted(set(events))
+    target, wanted = outbound.checked(url), sorted(set(events))
     if not wanted or not set(wanted) <= set(EVENTS):
         raise errors.Invalid("Choose events from the list.", code="bad_events")
     with transaction.atomic():
@@ -245,7 +148,7 @@ def remove(hook: Webhook, *, by: Actor) -> None:
 
 # ── Queueing ─────────────────────────────────────────────────────────────────
 def _pending(hook: Webhook, told: dict[str, object], entry_id: str) -> WebhookDelivery:
-    number = ids.make("whd")
+    number = delivery_id()
     body = {"id": number, "workspace_id": hook.workspace_id, **told}
     return WebhookDelivery(
         id=number,
@@ -264,7 +167,7 @@ def queue(entry: JournalEntry) -> int:
         "entry_id": entry.id,
         "ts": journal.stamp(entry.ts),
         "summary": entry.summary,
-        "payload": json.loads(entry.payload_text),
+        "payload": entry.payload,
     }
     hooks = Webhook.objects.filter(workspace_id=entry.workspace_id, active=True)
     rows = [
@@ -316,52 +219,9 @@ def _must_be_active(hook: Webhook) -> None:
 
 
 # ── Sending ──────────────────────────────────────────────────────────────────
-def _request(row: WebhookDelivery) -> httpx.Request:
-    """Return the request to the resolved address, signed now, for the host's name."""
-    url = httpx.URL(checked(row.webhook.url))
-    host = url.raw_host.decode("ascii")
-    port = url.port or (443 if url.scheme == "https" else 80)
-    address = _resolved(host, port)
-    return httpx.Request(
-        "POST",
-        url.copy_with(host=address),
-        content=row.body.encode(),
-        headers={
-            "Host": url.netloc.decode("ascii"),
-            "Content-Type": "application/json",
-            "User-Agent": "crewship-memory",
-            "X-Crewship-Event": row.event,
-            "X-Crewship-Delivery": row.id,
-            "X-Crewship-Signature": sign(
-                row.webhook.secret, row.body, int(time.time())
-            ),
-        },
-        extensions={
-            "sni_hostname": host,
-            "timeout": httpx.Timeout(TIMEOUT).as_dict(),
-        },
-    )
-
-
-def _post(row: WebhookDelivery, transport: httpx.BaseTransport | None) -> _Answer:
-    """Send once. The answer's body is not read; no proxy gets between."""
-    try:
-        request = _request(row)
-        with httpx.Client(
-            transport=transport, trust_env=False, follow_redirects=False
-        ) as client:
-            response = client.send(request, stream=True)
-            response.close()
-    except (Unreachable, errors.Invalid) as refused:
-        return _Answer(None, str(refused))
-    except httpx.TimeoutException:
-        return _Answer(None, f"No answer within {TIMEOUT:.0f} seconds.")
-    except (httpx.HTTPError, httpx.InvalidURL):
-        return _Answer(None, "The connection failed.")
-    if response.is_success:
-        return _Answer(response.status_code, "")
-    how = "; redirects are not followed" if response.is_redirect else ""
-    return _Answer(response.status_code, f"Answered {response.status_code}{how}.")
+def _message(row: WebhookDelivery) -> outbound.Message:
+    about = {"X-Crewship-Event": row.event, "X-Crewship-Delivery": row.id}
+    return outbound.Message(row.webhook.url, row.webhook.secret, row.body, about)
 
 
 def _claim(row: WebhookDelivery, now: datetime) -> bool:
@@ -369,8 +229,7 @@ def _claim(row: WebhookDelivery, now: datetime) -> bool:
     mine = WebhookDelivery.objects.filter(
         pk=row.pk, status=PENDING, attempts=row.attempts, next_attempt_at__lte=now
     )
-    until = now + BACK_OFF * 2**row.attempts
-    if not mine.update(attempts=row.attempts + 1, next_attempt_at=until):
+    if not mine.update(attempts=row.attempts + 1, next_attempt_at=now + LEASE):
         return False
     row.attempts += 1
     return True
@@ -382,9 +241,10 @@ def send(
     """Claim a delivery and try it once; None when it is another worker's or not due."""
     if not _claim(row, timezone.now()):
         return None
-    answer = _post(row, transport)
+    answer = outbound.post(_message(row), transport)
     status = SENT if not answer.error else FAILED if row.attempts >= TRIES else PENDING
-    ended = {"sent_at": timezone.now()} if status == SENT else {}
+    now = timezone.now()
+    ended = {"sent_at": now} if status == SENT else {}
     claimed = WebhookDelivery.objects.filter(
         pk=row.pk, status=PENDING, attempts=row.attempts
     )
@@ -392,6 +252,7 @@ def send(
         status=status,
         last_status=answer.status,
         last_error=answer.error[:200],
+        next_attempt_at=now + BACK_OFF * 2 ** (row.attempts - 1),
         **ended,
     )
     if status == FAILED:
@@ -403,9 +264,7 @@ def _tidy(now: datetime) -> int:
     """Give up what died in its last try, and forget what is long over."""
     rows = WebhookDelivery.objects.order_by()
     rows.filter(created_at__lt=now - KEPT).exclude(status=PENDING).delete()
-    dead = rows.filter(
-        status=PENDING, attempts__gte=TRIES, next_attempt_at__lte=now
-    )
+    dead = rows.filter(status=PENDING, attempts__gte=TRIES, next_attempt_at__lte=now)
     return dead.update(status=FAILED, last_error="The sender stopped while sending.")
 
 

@@ -59,7 +59,7 @@ class UserRows(Accounts):
 
     def has_delete_permission(
         self,
-        request: HttpRequest,
+        request: HttpRequest,  # noqa: ARG002
         obj: Any = None,  # noqa: ARG002
     ) -> bool:
         """An account is switched off; the journal still names its owner."""

@@ -66,7 +66,7 @@ class ReadOnly(Base):
 
     def has_change_permission(
         self,
-        request: HttpRequest,
+        request: HttpRequest,  # noqa: ARG002
         obj: Any = None,  # noqa: ARG002
     ) -> bool:
         """Services change."""
@@ -74,7 +74,7 @@ class ReadOnly(Base):
 
     def has_delete_permission(
         self,
-        request: HttpRequest,
+        request: HttpRequest,  # noqa: ARG002
         obj: Any = None,  # noqa: ARG002
     ) -> bool:
         """Services delete."""

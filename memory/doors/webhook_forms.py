@@ -6,7 +6,7 @@ from typing import Final
 
 from django import forms
 
-from memory import webhooks
+from memory import outbound, webhooks
 
 NAMES: Final = {"memory.health_band_changed": "Memory health changed its band"}
 EVENTS: Final = tuple((event, NAMES.get(event, event)) for event in webhooks.EVENTS)
@@ -17,7 +17,7 @@ class WebhookForm(forms.Form):
 
     url = forms.CharField(
         label="Address",
-        max_length=webhooks.URL_LENGTH,
+        max_length=outbound.URL_LENGTH,
         widget=forms.URLInput(attrs={"placeholder": "https://example.com/hooks"}),
         help_text="Gets each event as a signed POST. Redirects are not followed.",
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from functools import partial
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -14,6 +13,16 @@ from memory.models import ids
 from memory.models.tenancy import Workspace
 
 HEALTH_BAND_CHANGED: Final = "memory.health_band_changed"
+
+
+def webhook_id() -> str:
+    """Return a new webhook id."""
+    return ids.make("wh")
+
+
+def delivery_id() -> str:
+    """Return a new delivery id."""
+    return ids.make("whd")
 
 
 def default_events() -> list[str]:
@@ -37,9 +46,7 @@ class DeliveryStatus(models.TextChoices):
 class Webhook(models.Model):
     """An address that hears of events. The secret is kept, because it signs."""
 
-    id = models.CharField(
-        primary_key=True, max_length=32, default=partial(ids.make, "wh")
-    )
+    id = models.CharField(primary_key=True, max_length=32, default=webhook_id)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="webhooks")
     url = models.CharField(max_length=500)
     events = models.JSONField(default=default_events)
@@ -71,9 +78,7 @@ class WebhookDelivery(models.Model):
     again then.
     """
 
-    id = models.CharField(
-        primary_key=True, max_length=32, default=partial(ids.make, "whd")
-    )
+    id = models.CharField(primary_key=True, max_length=32, default=delivery_id)
     workspace = models.ForeignKey(Workspace, models.CASCADE, db_index=False)
     webhook = models.ForeignKey(
         Webhook, models.CASCADE, related_name="deliveries", db_index=False

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.contrib import admin
+from django.contrib.admin.utils import quote
 from django.test import Client
 
 from memory.models import AgentKey, JournalEntry, PriorityChange, User
@@ -50,7 +51,7 @@ def test_every_table_opens_and_its_rows_open(
     )
     row = model._default_manager.first()
     if row is not None:
-        assert staff.get(f"/admin/{table}/{row.pk}/change/").status_code == 200
+        assert staff.get(f"/admin/{table}/{quote(row.pk)}/change/").status_code == 200
     assert staff.get(f"/admin/{table}/add/").status_code == 403
 
 
@@ -58,12 +59,12 @@ def test_neither_digest_nor_vector_is_shown(world: World, staff: Client) -> None
     row = world.indexed(entry_type="peer.escalation")
     key = AgentKey.objects.filter(agent=world.agents["ada"]).first()
     assert key is not None
-    page = _text(staff.get(f"/admin/memory/agentkey/{key.pk}/change/"))
+    page = _text(staff.get(f"/admin/memory/agentkey/{quote(key.pk)}/change/"))
     assert key.digest not in page
     assert key.digest[:12] in page
-    page = _text(staff.get(f"/admin/episodic/embedding/{row.pk}/change/"))
+    page = _text(staff.get(f"/admin/episodic/embedding/{quote(row.pk)}/change/"))
     assert "× float32" in page
-    entry = _text(staff.get(f"/admin/memory/journalentry/{row.pk}/change/"))
+    entry = _text(staff.get(f"/admin/memory/journalentry/{quote(row.pk)}/change/"))
     assert row.entry_hash not in entry
     assert f"/journal/{row.pk}/" in entry
 

@@ -1,0 +1,192 @@
+"""Messages to addresses that somebody typed: signed, and never to a private network.
+
+The name is resolved once, every address is judged, and the connection goes to the
+address that was judged, under the host's name. No redirect is followed, no proxy gets
+between, the answer's body is not read, and a fault is told without the address.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+import re
+import socket
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import httpx
+from django.conf import settings
+
+from memory.rules import errors
+
+TIMEOUT: Final = 5.0
+TOLERANCE_SECONDS: Final = 300
+URL_LENGTH: Final = 500
+NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
+NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+class Unreachable(Exception):
+    """Why a message could not be handed over, without the address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What is sent: a JSON body, the secret that signs it, and what else is said."""
+
+    url: str
+    secret: str
+    body: str
+    headers: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The status that came back, if any; ``error`` is empty when it was good."""
+
+    status: int | None
+    error: str
+
+
+# ── Signing ──────────────────────────────────────────────────────────────────
+def sign(secret: str, body: str, moment: int) -> str:
+    """Return the signature header of a body that is sent at a Unix time."""
+    text = f"{moment}.{body}".encode()
+    return (
+        f"t={moment},v1={hmac.new(secret.encode(), text, hashlib.sha256).hexdigest()}"
+    )
+
+
+def verify(secret: str, header: str, body: str, *, now: float | None = None) -> bool:
+    """Whether a header signs this body, and no longer ago than the tolerance."""
+    moment = header.partition(",")[0].removeprefix("t=")
+    if not (moment.isascii() and moment.isdigit() and len(moment) <= 12):
+        return False
+    if abs((time.time() if now is None else now) - int(moment)) > TOLERANCE_SECONDS:
+        return False
+    wanted = sign(secret, body, int(moment))
+    return hmac.compare_digest(wanted.encode(), header.encode())
+
+
+# ── Addresses ────────────────────────────────────────────────────────────────
+def _inner(address: Address) -> Iterable[Address]:
+    """Return an address and the IPv4 addresses that hide inside it."""
+    yield address
+    if isinstance(address, ipaddress.IPv6Address):
+        teredo = address.teredo or ()
+        yield from filter(None, (address.ipv4_mapped, address.sixtofour, *teredo))
+        if address in NAT64:
+            yield ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+
+
+def _is_public(address: Address) -> bool:
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
+        address = address.ipv4_mapped
+    if isinstance(address, ipaddress.IPv6Address) and address.is_site_local:
+        return False
+    return all(
+        one.is_global and not (one.is_multicast or one.is_reserved)
+        for one in _inner(address)
+        if not (isinstance(one, ipaddress.IPv6Address) and one in NAT64)
+    )
+
+
+def is_allowed(text: str) -> bool:
+    """Whether a webhook may connect to this IP address."""
+    return bool(settings.WEBHOOK_PRIVATE) or _is_public(ipaddress.ip_address(text))
+
+
+def checked(text: str) -> str:
+    """Return an address that a webhook may have, or raise Invalid."""
+    try:
+        url = httpx.URL(text.strip())
+        host = url.raw_host.decode("ascii")
+    except (httpx.InvalidURL, UnicodeError, ValueError):
+        raise errors.Invalid("This is no web address.", code="bad_url") from None
+    if url.scheme not in ("http", "https") or not host or len(str(url)) > URL_LENGTH:
+        detail = "The address must begin with https:// or http://, and have a host."
+        raise errors.Invalid(detail, code="bad_url")
+    if url.userinfo or url.fragment:
+        detail = "The address must have no user name, password or #fragment."
+        raise errors.Invalid(detail, code="bad_url")
+    if not 0 < (url.port or 443) < 2**16:
+        raise errors.Invalid("The port lies between 1 and 65535.", code="bad_url")
+    _check_host(host)
+    return str(url)
+
+
+def _check_host(host: str) -> None:
+    """Refuse what is no host, and a bare address that webhooks may not reach."""
+    try:
+        allowed = is_allowed(host)
+    except ValueError:  # a name: judged whenever it is resolved
+        if NAME.fullmatch(host):
+            return
+        raise errors.Invalid("This is no web address.", code="bad_url") from None
+    if not allowed:
+        detail = "Webhooks may not reach private addresses."
+        raise errors.Invalid(detail, code="private_address")
+
+
+def _resolved(host: str, port: int) -> str:
+    """Return the address to connect to; one bad address refuses the whole name."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        raise Unreachable("The host's name could not be resolved.") from None
+    addresses = [str(one[4][0]).partition("%")[0] for one in found]
+    if not addresses or not all(is_allowed(one) for one in addresses):
+        raise Unreachable("The host has an address that webhooks may not reach.")
+    return addresses[0]
+
+
+# ── Sending ──────────────────────────────────────────────────────────────────
+def _request(message: Message) -> httpx.Request:
+    """Return the request to the resolved address, signed now, for the host's name."""
+    url = httpx.URL(checked(message.url))
+    host = url.raw_host.decode("ascii")
+    port = url.port or (443 if url.scheme == "https" else 80)
+    address = _resolved(host, port)
+    return httpx.Request(
+        "POST",
+        url.copy_with(host=address),
+        content=message.body.encode(),
+        headers={
+            "Host": url.netloc.decode("ascii"),
+            "Content-Type": "application/json",
+            "User-Agent": "crewship-memory",
+            **message.headers,
+            "X-Crewship-Signature": sign(
+                message.secret, message.body, int(time.time())
+            ),
+        },
+        extensions={
+            "sni_hostname": host,
+            "timeout": httpx.Timeout(TIMEOUT).as_dict(),
+        },
+    )
+
+
+def post(message: Message, transport: httpx.BaseTransport | None = None) -> Answer:
+    """Send once, and return the answer's status or what went wrong."""
+    try:
+        request = _request(message)
+        with httpx.Client(
+            transport=transport, trust_env=False, follow_redirects=False
+        ) as client:
+            response = client.send(request, stream=True)
+            response.close()
+    except (Unreachable, errors.Invalid) as refused:
+        return Answer(None, str(refused))
+    except httpx.TimeoutException:
+        return Answer(None, f"No answer within {TIMEOUT:.0f} seconds.")
+    except (httpx.HTTPError, httpx.InvalidURL):
+        return Answer(None, "The connection failed.")
+    if response.is_success:
+        return Answer(response.status_code, "")
+    how = "; redirects are not followed" if response.is_redirect else ""
+    return Answer(response.status_code, f"Answered {response.status_code}{how}.")
