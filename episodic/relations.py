@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from django.db import IntegrityError, transaction
-from django.db.models import Count, Q
+from django.db.models import Q
 
 from episodic import engine
 from episodic.embedders.base import Vectors
@@ -37,27 +37,39 @@ class Edge:
 
 
 def link(pairs: Sequence[tuple[JournalEntry, Vectors]], model: str) -> int:
-    """Write similar edges of freshly indexed entries; return how many were new."""
-    ids = [row.id for row, _ in pairs]
-    touching = MemoryRelation.objects.filter(Q(src__in=ids) | Q(dst__in=ids))
-    before = touching.count()
+    """Write similar edges of freshly indexed entries; return how many were made.
+
+    All edges go in with one commit, found before it: every commit waits for the disk,
+    and searching must not hold up an append.
+    """
+    made: list[MemoryRelation] = []
     for row, vector in pairs:
-        # One by one: each counts the edges that the one before it made.
-        made = _similar(row, vector, model)
-        try:
-            with transaction.atomic():
-                MemoryRelation.objects.bulk_create(made, ignore_conflicts=True)
-        except IntegrityError:
-            # An entry left in this moment; an edge to it is nothing to keep.
-            continue
-    return touching.count() - before
+        made += _similar(row, vector, model, made)
+    try:
+        with transaction.atomic():
+            MemoryRelation.objects.bulk_create(made, ignore_conflicts=True)
+    except IntegrityError:
+        # An entry left in this moment; edges to it are nothing to keep.
+        made = _between_present(made)
+        MemoryRelation.objects.bulk_create(made, ignore_conflicts=True)
+    return len(made)
 
 
-def _similar(row: JournalEntry, vector: Vectors, model: str) -> list[MemoryRelation]:
+def _between_present(made: Sequence[MemoryRelation]) -> list[MemoryRelation]:
+    ids = {edge.src_id for edge in made} | {edge.dst_id for edge in made}
+    rows = JournalEntry.objects.filter(pk__in=ids)
+    present = set(rows.values_list("pk", flat=True))
+    return [edge for edge in made if {edge.src_id, edge.dst_id} <= present]
+
+
+def _similar(
+    row: JournalEntry, vector: Vectors, model: str, made: Sequence[MemoryRelation]
+) -> list[MemoryRelation]:
     """Return edges to the nearest older entries, and from newer ones that came first.
 
     A backlog is embedded newest first: a newer entry that was indexed before this one
-    could not see it then, and gets its edge now while it has fewer than three.
+    could not see it then, and gets its edge now while it has fewer than three. ``made``
+    are the edges that this batch already has.
     """
     scope = VectorScope(
         workspace_id=row.workspace_id,
@@ -67,13 +79,13 @@ def _similar(row: JournalEntry, vector: Vectors, model: str) -> list[MemoryRelat
     )
     near = engine.vectors().nearest(vector, scope, ASKED, LEAST_COSINE)
     cosines = {one.entry_id: one.cosine for one in near if one.entry_id != row.id}
-    older = _older(row, list(cosines))
-    known, room = _own(row)
-    wanted = [other for other in cosines if other in older and other not in known]
-    pairs = [(row.id, other) for other in wanted[:room]]
-    pairs += [
-        (other, row.id) for other in _open([i for i in cosines if i not in older])
-    ]
+    if not cosines:
+        return []
+    older, own = _older(row, list(cosines)), _edges([row.id, *cosines], made)
+    fresh = [e for e in cosines if e in older and e not in own[row.id]]
+    pairs = [(row.id, e) for e in fresh[: max(0, MOST - len(own[row.id]))]]
+    newer = [e for e in cosines if e not in older and row.id not in own[e]]
+    pairs += [(e, row.id) for e in newer if len(own[e]) < MOST]
     return [
         MemoryRelation(
             workspace_id=row.workspace_id,
@@ -86,27 +98,25 @@ def _similar(row: JournalEntry, vector: Vectors, model: str) -> list[MemoryRelat
     ]
 
 
+def _edges(ids: Sequence[str], made: Sequence[MemoryRelation]) -> dict[str, set[str]]:
+    """Return whom each entry's similar edges lead to, stored ones and this batch's."""
+    found: dict[str, set[str]] = {entry_id: set() for entry_id in ids}
+    rows = MemoryRelation.objects.filter(
+        src__in=ids, relation=MemoryRelation.Kind.SIMILAR
+    )
+    for src, dst in rows.values_list("src_id", "dst_id"):
+        found[src].add(dst)
+    for edge in made:
+        if edge.src_id in found:
+            found[edge.src_id].add(edge.dst_id)
+    return found
+
+
 def _older(row: JournalEntry, ids: Sequence[str]) -> set[str]:
     """Return which entries come before one: by time, then by place in the chain."""
     before = Q(ts__lt=row.ts) | Q(ts=row.ts, seq__lt=row.seq)
     rows = JournalEntry.objects.filter(before, pk__in=ids)
     return set(rows.values_list("pk", flat=True))
-
-
-def _own(row: JournalEntry) -> tuple[set[str], int]:
-    """Return whom an entry's similar edges lead to, and how many more it may have."""
-    rows = MemoryRelation.objects.filter(src=row, relation=MemoryRelation.Kind.SIMILAR)
-    known = set(rows.values_list("dst_id", flat=True))
-    return known, max(0, MOST - len(known))
-
-
-def _open(ids: Sequence[str]) -> list[str]:
-    """Return which entries have fewer than three similar edges of their own."""
-    rows = MemoryRelation.objects.filter(
-        src__in=ids, relation=MemoryRelation.Kind.SIMILAR
-    )
-    counts = dict(rows.values_list("src").annotate(Count("pk")).order_by())
-    return [entry_id for entry_id in ids if counts.get(entry_id, 0) < MOST]
 
 
 def of(entry_ids: Sequence[str], seen: Reach) -> dict[str, list[Edge]]:
