@@ -6,8 +6,12 @@ lacks one of them.
 
 from __future__ import annotations
 
-from re import _constants, _parser  # type: ignore[attr-defined]
+from importlib import import_module
 from typing import Any
+
+# The parser of the standard library has no public name and no stubs.
+_constants: Any = import_module("re._constants")
+_parser: Any = import_module("re._parser")
 
 _REPEATS = frozenset({_constants.MAX_REPEAT, _constants.MIN_REPEAT})
 _SHORTEST, _MOST_LITERALS, _MOST_SETS = 2, 40, 4
