@@ -20,6 +20,12 @@ from episodic.doors.api import router as episodic_router
 from episodic.doors.context_api import router as context_router
 from episodic.doors.health_api import router as health_router
 from episodic.doors.proposal_api import router as proposal_router
+from gdpr.doors.cases_api import router as cases_router
+from gdpr.doors.certificates_api import router as certificates_router
+from gdpr.doors.exports_api import router as exports_router
+from gdpr.doors.express_api import router as express_router
+from gdpr.doors.holds_api import router as holds_router
+from gdpr.doors.subjects_api import router as subjects_router
 from memory.doors.api import router as journal_router
 from memory.doors.api import workspace_router
 from memory.doors.files_api import router as files_router
@@ -27,6 +33,9 @@ from memory.doors.jobs_api import router as jobs_router
 from memory.doors.portability_api import router as portability_router
 from memory.doors.provider_api import router as provider_router
 from memory.doors.quarantine_api import router as quarantine_router
+from memory.doors.records_api import router as records_router
+from memory.doors.tools_api import router as tools_router
+from memory.doors.turns_api import router as turns_router
 from memory.rules import errors
 
 
@@ -90,8 +99,17 @@ for prefix, router in (
     ("/memory", health_router),
     ("/provider", provider_router),
     ("/quarantine", quarantine_router),
+    ("/records", records_router),
     ("/memory", portability_router),
     ("/jobs", jobs_router),
+    ("/gdpr/cases", cases_router),
+    ("/gdpr", holds_router),
+    ("/gdpr", subjects_router),
+    ("/gdpr", certificates_router),
+    ("/gdpr", exports_router),
+    ("/admin", express_router),
+    ("/tools", tools_router),
+    ("/turns", turns_router),
     ("", proposal_router),
     ("", workspace_router),
 ):

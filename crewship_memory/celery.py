@@ -23,6 +23,7 @@ app.conf.crewship_delivers = bool(os.environ.get("REDIS_URL"))
 app.conf.beat_schedule = {
     "files sweep": {"task": "memory.files_sweep", "schedule": 30.0},
     "index sweep": {"task": "episodic.sweep", "schedule": 5.0},
+    "cases": {"task": "gdpr.sweep", "schedule": 5.0},
     # Jobs by interval: the tick asks, the database decides who does the work.
     "jobs": {"task": "memory.tick", "schedule": 60.0},
     # 03:00 UTC: compaction, decay, health, retention, in this order. The other hours

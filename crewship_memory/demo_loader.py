@@ -9,7 +9,7 @@ from typing import Final
 from django.db import transaction
 from django.utils import timezone
 
-from crewship_memory import demo_files, founding
+from crewship_memory import demo_files, demo_people, demo_records, founding
 from crewship_memory.demo import story
 from crewship_memory.demo.model import DemoEntry
 from memory import journal, tenancy
@@ -112,4 +112,8 @@ def load() -> Loaded:
     operator = people[Role.OPERATOR]
     by = Actor(Role.OPERATOR, workspace.id, operator.id, operator.email)
     demo_files.load(workspace, by)
+    demo_records.load(workspace, by)
+    officer = people[Role.COMPLIANCE]
+    who = Actor(Role.COMPLIANCE, workspace.id, officer.id, officer.email)
+    demo_people.load(workspace, who)
     return Loaded(workspace, people[Role.ADMIN], count)

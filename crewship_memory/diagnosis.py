@@ -28,6 +28,7 @@ from episodic import engine
 from episodic.embedders import onnx
 from episodic.embedders.base import EmbedderError
 from episodic.models import Embedding, State
+from gdpr import replay
 from memory import journal
 from memory.models import ChainHead, JournalEntry
 from memory.rules import chain
@@ -254,6 +255,19 @@ def _holds(head: ChainHead) -> bool:
     return last is None or last[0] != head.seq or last[1] == head.entry_hash
 
 
+# ── Erasures ─────────────────────────────────────────────────────────────────
+def erasures() -> list[Finding]:
+    """Compare the database with what was erased: a restored backup is older."""
+    state = replay.state()
+    if state["fault"]:
+        hint = "Bring back the folder erasures from where it is kept, untouched."
+        return [_fail("erasures", state["fault"], hint)]
+    if state["behind"]:
+        told = f"The database forgot {state['behind']} erasures: people are back."
+        return [_fail("erasures", told, "Run manage.py gdpr_replay before serving.")]
+    return [_ok("erasures", "The database knows every erasure.")]
+
+
 CHECKS: Final[tuple[Check, ...]] = (
     configuration,
     data_folder,
@@ -263,6 +277,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     backlog,
     broker,
     chain_heads,
+    erasures,
 )
 
 

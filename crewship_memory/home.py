@@ -17,6 +17,7 @@ from django.views.decorators.http import require_GET, require_POST
 from crewship_memory import auth
 from episodic import overview as recall_overview
 from episodic.doors import health_page
+from gdpr import overview as case_overview
 from memory import overview, queries
 from memory.doors import pages
 from memory.models import User
@@ -51,6 +52,7 @@ def _still(actor: Actor) -> dict[str, Any]:
         "escalations": overview.escalations(actor),
         "loud": overview.loud(actor, since=day),
         "health": health_page.board(actor),
+        "urgent": case_overview.urgent(actor),
     }
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 OURS: Final = ("memory", "episodic", "gdpr", "crewship_memory", "django_structlog")
 SECRETS: Final = (
-    (re.compile(r"cmk_[\w-]+"), "cmk_…"),
+    (re.compile(r"(cmk|uk)_[\w-]+"), r"\1_…"),
     (re.compile(r"(/login/)[^/\s]+/[^/\s]+"), r"\1…"),
     (re.compile(r"((?:^|[\s'\"(])/[^\s?'\"]*)\?[^\s'\"]*"), r"\1?…"),
 )

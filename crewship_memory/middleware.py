@@ -10,6 +10,7 @@ from django.utils.cache import patch_vary_headers
 
 from crewship_memory import auth, problems
 from episodic import proposals
+from gdpr import overview as case_overview
 from memory import queries
 from memory.files import inbox
 from memory.models import User
@@ -60,4 +61,5 @@ def frame(request: HttpRequest) -> dict[str, Any]:
         "agent_count": len(queries.agents(actor)),
         "waiting": inbox.waiting(actor),
         "proposals_waiting": proposals.pending_count(actor),
+        "case_numbers": case_overview.numbers(actor),
     }

@@ -15,6 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from episodic import engine
+from gdpr import replay
 
 
 class NotReady(Exception):
@@ -82,6 +83,14 @@ def embedder_state() -> dict[str, Any]:
     }
 
 
+def erasures_state() -> dict[str, Any]:
+    """Return whether a restore brought back what was erased; told, never a failure."""
+    try:
+        return replay.state()
+    except (DatabaseError, OSError) as error:
+        return {"ok": False, "behind": 0, "fault": type(error).__name__}
+
+
 def _ask(check: Callable[[], None]) -> str:
     try:
         check()
@@ -110,5 +119,6 @@ def readyz(_request: HttpRequest) -> HttpResponse:
         "reasons": reasons,
         "checks": checks,
         "embedder": embedder_state(),
+        "erasures": erasures_state(),
     }
     return JsonResponse(body, status=503 if reasons else 200)

@@ -62,6 +62,10 @@ def _one_of(name: str, default: str, allowed: tuple[str, ...]) -> str:
 DATA_DIR = _data_dir()
 SECRET_KEY = _kept_secret("CREWSHIP_SECRET_KEY", "secret.key")
 JOURNAL_KEY = _kept_secret("CREWSHIP_JOURNAL_KEY", "journal.key")
+# Seals what has to be sent again and so cannot be kept as a digest.
+GATEWAY_KEY = _kept_secret("CREWSHIP_GATEWAY_KEY", "gateway.key")
+# Seals the bundles that are made for a person's request.
+EXPORT_KEY = _kept_secret("CREWSHIP_EXPORT_KEY", "exports.key")
 
 # ── The web ──────────────────────────────────────────────────────────────────
 DEBUG = env.bool("CREWSHIP_DEBUG", False)
@@ -190,7 +194,8 @@ MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
 MFA_TOTP_ISSUER = "Crewship Memory"
 # Nobody signs up, so an unverified address is one that an admin typed.
 MFA_ALLOW_UNVERIFIED_EMAIL = True
-EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+vars().update(env.email_url("CREWSHIP_EMAIL_URL", "consolemail://"))
+DEFAULT_FROM_EMAIL = env.str("CREWSHIP_EMAIL_FROM", "crewship@localhost")
 
 
 # ── The database ─────────────────────────────────────────────────────────────
@@ -255,6 +260,9 @@ CONSOLIDATE_TIMEOUT = env.float("CREWSHIP_CONSOLIDATE_TIMEOUT", 120.0)
 QUERY_CACHE = env.int("CREWSHIP_QUERY_CACHE", 2048)
 RATE_LIMIT = env.str("CREWSHIP_RATE_LIMIT", "6000/m")
 WEBHOOK_PRIVATE = env.bool("CREWSHIP_WEBHOOK_PRIVATE", False)
+RAW_CONTENT = env.str("CREWSHIP_RAW_CONTENT", "allow")
+# Whether a memory gateway that an admin names may lie in a private network.
+GATEWAY_PRIVATE = env.bool("CREWSHIP_GATEWAY_PRIVATE", False)
 
 # ── Words, files, logs ───────────────────────────────────────────────────────
 LANGUAGE_CODE = "en"

@@ -8,9 +8,10 @@ from allauth.mfa.models import Authenticator
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
-from crewship_memory import home, login, metrics, probes
+from crewship_memory import dialects, home, login, mcp, metrics, probes
 from crewship_memory.api import api, open_to_programs
-from memory.doors import provider_views
+from gdpr.doors import certificate_views
+from memory.doors import conformance_views, provider_views
 
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 # allauth registers these itself, editable: second factors are no support table.
@@ -28,15 +29,22 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("proposals/", include("episodic.doors.proposal_urls")),
     path("quarantine/", include("memory.doors.quarantine_urls")),
     path("files/", include("memory.doors.files_urls")),
+    path("records/", include("memory.doors.records_urls")),
     path("providers/", provider_views.board, name="providers"),
     path("providers/<str:name>/use/", provider_views.choose, name="provider_choose"),
     path("providers/<str:name>/run/", provider_views.run, name="provider_run"),
+    path("conformance/", conformance_views.board, name="conformance"),
+    path("conformance/run/", conformance_views.run, name="conformance_run"),
     path("jobs/", include("memory.doors.jobs_urls")),
+    path("certificates/check/", certificate_views.check, name="certificate_check"),
+    path("privacy/", include("gdpr.doors.urls")),
     path("workspace/", include("memory.doors.workspace_urls")),
     path("login/<str:name>/<str:token>/", login.link, name="login_link"),
     path("accounts/", include("allauth.urls")),
     path("admin/", admin.site.urls),
     path("api/v1/", open_to_programs(api.urls)),
+    *dialects.mounted(),
+    *mcp.mounted(),
     path("livez", probes.livez, name="livez"),
     path("readyz", probes.readyz, name="readyz"),
     path("metrics", metrics.metrics, name="metrics"),

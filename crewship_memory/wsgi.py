@@ -3,9 +3,24 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from django.core.wsgi import get_wsgi_application
 
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "crewship_memory.settings")
 
-application = get_wsgi_application()
+_django = get_wsgi_application()
+
+
+def application(
+    environ: dict[str, Any], start_response: StartResponse
+) -> Iterable[bytes]:
+    """Answer a request, in a process that forgets when it is told to."""
+    # At the first request and not at the import: a server may fork in between.
+    import_module("gdpr.remembering").listen()
+    return _django(environ, start_response)

@@ -15,6 +15,7 @@ from memory.models import JournalEntry
 from memory.rules import errors
 from memory.rules.actors import Actor
 from memory.rules.entries import NewEntry
+from memory.withholding import USABLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +36,10 @@ def status(workspace_id: str, *, by: Actor) -> Status:
     by.require("index.read", workspace_id)
     embedder = engine.embedder()
     entries = JournalEntry.objects.filter(
-        workspace_id=workspace_id, embeddable=True, erased_at__isnull=True
+        USABLE, workspace_id=workspace_id, embeddable=True, erased_at__isnull=True
     )
     rows = Embedding.objects.filter(workspace_id=workspace_id)
+    rows = rows.exclude(state=State.WITHHELD)
     current = Q(state=State.INDEXED, model=embedder.model)
     counted = rows.aggregate(
         indexed=Count("pk", filter=current),
@@ -81,6 +83,7 @@ def run(
     if entry_ids is None:
         model = engine.embedder().model
         rows = rows.exclude(state=State.INDEXED, model=model)
+        rows = rows.exclude(state=State.WITHHELD)
         chosen = list(rows.order_by("attempts").values_list("pk", flat=True)[:limit])
     else:
         asked = list(dict.fromkeys(entry_ids))

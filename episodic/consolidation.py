@@ -25,7 +25,7 @@ from episodic.summarisers import base
 from episodic.summarisers.base import Rule, Summariser, SummariserError
 from episodic.summarisers.extractive import Extractive
 from episodic.summarisers.ollama import OllamaSummariser
-from memory import journal, queries
+from memory import journal, people, queries
 from memory.files.places import Owner
 from memory.models import Crew, JournalEntry
 from memory.rules import actors, errors
@@ -186,6 +186,8 @@ def propose(crew: Crew, rule: Rule, name: str) -> ConsolidationProposal:
     )
     proposals.rescore(made)
     made.save(force_insert=True)
+    told = people.Written(str(made.pk), (text, rule.pattern))
+    people.note(crew.workspace_id, "proposals", [told])
     return made
 
 

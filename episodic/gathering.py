@@ -75,6 +75,8 @@ def _candidates(crew: Crew, after: int, upto: int) -> QuerySet[JournalEntry]:
         seq__gt=after,
         seq__lte=upto,
         erased_at__isnull=True,
+        retired_at__isnull=True,
+        restricted_at__isnull=True,
     )
 
 
@@ -98,6 +100,7 @@ def _marked(crew: Crew, mark: ConsolidationMark, upto: int) -> list[JournalEntry
             pk__in=wanted[at : at + IDS_AT_ONCE],
             priority__in=MARKED,
             erased_at__isnull=True,
+            restricted_at__isnull=True,
         )
     return sorted(found, key=lambda row: row.seq)
 

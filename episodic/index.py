@@ -23,6 +23,7 @@ from episodic.models import Embedding, EmbeddingChange, IndexState, State
 from episodic.rules import importance, policy
 from episodic.vectors import pg
 from memory.models import ChainHead, JournalEntry
+from memory.withholding import USABLE
 
 CHUNK: Final = 1_000
 BATCH: Final = 32
@@ -31,6 +32,7 @@ MAX_ATTEMPTS: Final = 5
 FIRST_WAIT: Final = timedelta(seconds=5)
 LONGEST_WAIT: Final = timedelta(hours=1)
 KEEP_CHANGES: Final = 200_000
+WANTING: Final = (State.PENDING, State.FAILED)
 
 
 @dataclass(slots=True)
@@ -95,7 +97,9 @@ def _make_pending(rows: Sequence[JournalEntry]) -> int:
 
 def _pending(row: JournalEntry) -> Embedding:
     weight = importance.base(row.entry_type, row.severity, row.priority)
+    rests = row.retired_at is not None or row.restricted_at is not None
     return Embedding(
+        state=State.WITHHELD if rests else State.PENDING,
         entry_id=row.id,
         workspace_id=row.workspace_id,
         seq=row.seq,
@@ -124,7 +128,7 @@ def _ready(rows: QuerySet[Embedding], now: datetime) -> QuerySet[Embedding]:
 
 def _waiting() -> QuerySet[Embedding]:
     """Return rows that never got a vector."""
-    return Embedding.objects.filter(~Q(state=State.INDEXED))
+    return Embedding.objects.filter(state__in=WANTING)
 
 
 def _stale() -> QuerySet[Embedding]:
@@ -157,7 +161,8 @@ def claim(entry_ids: Sequence[str], now: datetime) -> list[str]:
 
     Two workers may read the same row; the conditional UPDATE lets exactly one win.
     """
-    wanted = ~Q(state=State.INDEXED) | ~Q(model=engine.embedder().model)
+    other = Q(state=State.INDEXED) & ~Q(model=engine.embedder().model)
+    wanted = Q(state__in=WANTING) | other
     rows = _ready(Embedding.objects.filter(wanted), now)
     with transaction.atomic():
         return [
@@ -171,7 +176,8 @@ def claim(entry_ids: Sequence[str], now: datetime) -> list[str]:
 def embed(entry_ids: Sequence[str]) -> Report:
     """Embed claimed entries as one batch; a batch that fails is tried one by one."""
     report = Report()
-    rows = list(JournalEntry.objects.filter(pk__in=entry_ids, erased_at__isnull=True))
+    usable = JournalEntry.objects.filter(USABLE, erased_at__isnull=True)
+    rows = list(usable.filter(pk__in=entry_ids))
     report.skipped += len(entry_ids) - len(rows)
     if not rows:
         return report
@@ -206,8 +212,9 @@ def _embed_rows(rows: Sequence[JournalEntry]) -> None:
 
 
 def _alive(entry_ids: Sequence[str]) -> set[str]:
-    """Return which entries were not erased while the model was thinking, locked."""
-    rows = JournalEntry.objects.filter(pk__in=entry_ids, erased_at__isnull=True)
+    """Return which entries may still be used after the model has thought, locked."""
+    usable = JournalEntry.objects.filter(USABLE, erased_at__isnull=True)
+    rows = usable.filter(pk__in=entry_ids)
     locked = rows.select_for_update(no_key=True).order_by("pk")
     return set(locked.values_list("pk", flat=True))
 

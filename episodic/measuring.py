@@ -27,6 +27,7 @@ from episodic.models import Embedding, State
 from episodic.rules import bands
 from episodic.vectors import nearness
 from memory.models import JournalEntry
+from memory.withholding import USABLE
 
 SAMPLE: Final = 512
 PAIRS: Final = 4_096
@@ -79,13 +80,13 @@ def _coverage(
     done: Measured, workspace_id: str, crew_id: str | None, until: datetime | None
 ) -> None:
     entries = JournalEntry.objects.filter(
-        workspace_id=workspace_id, embeddable=True, erased_at__isnull=True
+        USABLE, workspace_id=workspace_id, embeddable=True, erased_at__isnull=True
     )
     rows = Embedding.objects.filter(
         workspace_id=workspace_id,
         entry__embeddable=True,
         entry__erased_at__isnull=True,
-    )
+    ).exclude(state=State.WITHHELD)
     if crew_id:
         entries, rows = entries.filter(crew_id=crew_id), rows.filter(crew_id=crew_id)
     if until:

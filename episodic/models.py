@@ -27,11 +27,15 @@ __all__ = [
 
 
 class State(models.TextChoices):
-    """Where an embedding stands; failed rows are tried again, later and later."""
+    """Where an embedding stands; failed rows are tried again, later and later.
+
+    A withheld one keeps its vector and takes part in no search.
+    """
 
     PENDING = "pending"
     INDEXED = "indexed"
     FAILED = "failed"
+    WITHHELD = "withheld"
 
 
 class Embedding(models.Model):

@@ -14,6 +14,7 @@ from episodic.models import Embedding, State
 from memory import queries
 from memory.models import JournalEntry
 from memory.rules.actors import Actor
+from memory.withholding import USABLE
 
 WAITING_SHOWN: Final = 50
 EXAMPLES: Final = 3
@@ -68,6 +69,7 @@ def waiting(actor: Actor, limit: int = WAITING_SHOWN) -> list[Waiting]:
     current = Q(state=State.INDEXED, model=engine.embedder().model)
     rows = Embedding.objects.filter(workspace_id=actor.workspace_id).exclude(current)
     rows = rows.filter(entry__erased_at__isnull=True, entry__embeddable=True)
+    rows = rows.exclude(state=State.WITHHELD)
     ordered = rows.order_by("state", "-attempts", "entry__seq")
     return [
         Waiting(
@@ -102,7 +104,7 @@ def _question(summary: str) -> str:
 def examples(actor: Actor) -> list[Example]:
     """Return questions made from recent embeddable entries, of different types."""
     rows = queries.visible_entries(actor).filter(
-        embeddable=True, erased_at__isnull=True, agent_id__isnull=False
+        USABLE, embeddable=True, erased_at__isnull=True, agent_id__isnull=False
     )
     recent = list(rows.order_by("-ts", "-seq")[:LOOKED_AT])
     slugs = queries.names(recent)

@@ -20,7 +20,7 @@ from django.db import transaction
 from episodic import backlog, engine, recall, why
 from episodic.models import RecallCheck, RecallCheckRun
 from episodic.recall import Answer, Fusion, Mode, Request
-from memory import jobs, journal, queries
+from memory import jobs, journal, people, queries
 from memory.jobs import Job, Outcome
 from memory.models import JournalEntry
 from memory.rules import actors, entries, errors
@@ -124,6 +124,7 @@ def save(
     if not name or len(name) > NAME_CHARS or not entries.is_storable(name):
         raise errors.Invalid("The check needs a name.", code="bad_name")
     recall.check(request)
+    people.refuse(by.workspace_id, (name, request.query))
     wanted = _expected(expected, by)
     mine = RecallCheck.objects.filter(workspace_id=by.workspace_id)
     with transaction.atomic():
@@ -132,13 +133,16 @@ def save(
         if mine.count() >= MOST:
             detail = f"A workspace keeps at most {MOST} checks."
             raise errors.Conflict(detail, code="too_many_checks")
-        return RecallCheck.objects.create(
+        made = RecallCheck.objects.create(
             workspace_id=by.workspace_id,
             name=name,
             question=to_json(request),
             expected=wanted,
             created_by=by.label,
         )
+        told = people.Written(str(made.pk), (name, request.query, by.label))
+        people.note(by.workspace_id, "recall_checks", [told])
+    return made
 
 
 def drop(check: RecallCheck, *, by: Actor) -> None:

@@ -63,6 +63,7 @@ def _text(value: float | None) -> str:
 def _index(actor: Actor, crew_id: str | None) -> tuple[str, bool]:
     rows = Embedding.objects.filter(workspace_id=actor.workspace_id)
     rows = rows.exclude(state=State.INDEXED, model=engine.embedder().model)
+    rows = rows.exclude(state=State.WITHHELD)
     named = None
     if crew_id:
         mine = rows.filter(crew_id=crew_id).order_by("attempts", "-seq")

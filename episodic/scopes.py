@@ -15,6 +15,7 @@ from memory import queries
 from memory.models import JournalEntry
 from memory.rules import errors
 from memory.rules.actors import Actor, AgentRole
+from memory.withholding import USABLE
 
 
 class Scope(StrEnum):
@@ -35,12 +36,13 @@ class Reach:
     walk_depth: int = 0
 
     def load(self, entry_ids: Sequence[str]) -> dict[str, JournalEntry]:
-        """Return the named entries inside the reach that still have their text.
+        """Return the named entries inside the reach that may be used.
 
         The rows are fetched by id and judged here: with the reach in the SQL, SQLite
         would walk the workspace's whole index instead of looking up a handful of ids.
         """
-        rows = JournalEntry.objects.filter(pk__in=entry_ids, erased_at__isnull=True)
+        usable = JournalEntry.objects.filter(USABLE, erased_at__isnull=True)
+        rows = usable.filter(pk__in=entry_ids)
         return {row.id: row for row in rows if self.sees(row)}
 
     def sees(self, entry: JournalEntry) -> bool:

@@ -8,11 +8,27 @@ from typing import Any
 
 from django.utils import timezone
 
-from episodic import decay, nudges, recall, recall_checks, tasks
+from episodic import (
+    agent_tools,
+    decay,
+    engine,
+    extractor,
+    forgetting,
+    minding,
+    nudges,
+    recall,
+    recall_checks,
+    tasks,
+)
+from episodic.embedders.base import EmbedderError
+from episodic.embedders.base import State as Beating
 from episodic.models import Embedding, State
 from episodic.rules import policy
+from episodic.vectors.base import VectorScope
 from memory import journal, ranking
+from memory.lexical import WordScope
 from memory.models import JournalEntry
+from memory.providers.ours import upstairs
 from memory.ranking import EmbeddingState, Question, Recalled
 from memory.rules.actors import Actor
 
@@ -51,6 +67,53 @@ class Hybrid:
         hits = recall.ask(request, by=by).hits
         return [Recalled(hit.entry, hit.score, hit.via) for hit in hits]
 
+    def cosines(
+        self,
+        text: str,
+        entry_ids: Sequence[str],
+        *,
+        workspace_id: str,
+        as_question: bool = True,
+    ) -> dict[str, float] | None:
+        """Return how near named entries are; None while the embedder is silent.
+
+        A statement is not worth waiting for an embedder that failed just now.
+        """
+        failing = engine.pulse().state is Beating.FAILING
+        if not entry_ids or (failing and not as_question):
+            return {} if not entry_ids else None
+        ask = engine.embedder()
+        try:
+            if as_question:
+                vector = ask.embed_query(text)
+            else:
+                vector = ask.embed_documents([text])[0]
+        except EmbedderError:
+            return None
+        scope = VectorScope(workspace_id=workspace_id, model=ask.model)
+        return engine.vectors().cosines(vector, scope, list(entry_ids))
+
+    def nearest(
+        self, query: str, scope: WordScope, *, limit: int, least: float
+    ) -> dict[str, float] | None:
+        """Return the nearest entries of a scope; None while the embedder is silent."""
+        ask = engine.embedder()
+        try:
+            vector = ask.embed_query(query)
+        except EmbedderError:
+            return None
+        seen = VectorScope(
+            workspace_id=scope.workspace_id,
+            model=ask.model,
+            crew_id=scope.crew_id,
+            agent_id=scope.agent_id,
+            entry_types=scope.entry_types,
+            since=scope.since,
+            until=scope.until,
+        )
+        found = engine.vectors().nearest(vector, seen, limit, least)
+        return {near.entry_id: near.cosine for near in found}
+
 
 def _state(entry: JournalEntry, row: Embedding | None) -> EmbeddingState:
     if row is None:
@@ -72,7 +135,11 @@ def _state(entry: JournalEntry, row: Embedding | None) -> EmbeddingState:
 def connect() -> None:
     """Fill the port and listen to the journal."""
     ranking.register(Hybrid())
+    upstairs.register(minding.Mind())
     tasks.install()
+    forgetting.install()
     recall_checks.install()
     nudges.install()
+    agent_tools.install()
+    extractor.install()
     journal.entry_appended.connect(tasks.nudge, dispatch_uid="episodic.nudge")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from django.apps import AppConfig
 
 
@@ -10,3 +12,7 @@ class GdprConfig(AppConfig):
 
     name = "gdpr"
     verbose_name = "Personal data"
+
+    def ready(self) -> None:
+        """Fill the ground floor's port."""
+        import_module("gdpr.wiring").connect()

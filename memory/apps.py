@@ -17,10 +17,12 @@ class MemoryConfig(AppConfig):
     verbose_name = "Memory"
 
     def ready(self) -> None:
-        """Register providers and jobs, and tell who releases held records."""
+        """Register providers, jobs and tools, and tell who releases held records."""
         import_module("memory.releasing").install()
         import_module("memory.providers.builtin").install()
         import_module("memory.tasks").install()
+        import_module("memory.agent_tools").install()
+        import_module("memory.conformance.runs").install()
         for name in ("0002_word_index", "0004_chunk_index"):
             made = import_module(f"memory.migrations.{name}")
             keep = triggers.keeper(made.SQLITE)

@@ -20,7 +20,7 @@ from django.db.models import Count, Exists, OuterRef, QuerySet
 from django.db.models.functions import TruncDate
 from django.utils import timezone
 
-from memory import journal, verdicts
+from memory import holding, journal, verdicts
 from memory.models import (
     ArchivedEntry,
     ChainCheckpoint,
@@ -115,6 +115,8 @@ def _eligible(workspace_id: str, before: datetime) -> QuerySet[JournalEntry]:
         priority_at_emit=normal,
         ts__lt=before,
         erased_at__isnull=True,
+        # The archive knows no restriction: such an entry waits until it is lifted.
+        restricted_at__isnull=True,
     )
     return rows.exclude(Exists(PriorityChange.objects.filter(entry=OuterRef("pk"))))
 
@@ -265,8 +267,12 @@ def _compact(workspace_id: str, bucket: Bucket, before: datetime) -> _Leaving | 
             ts__gte=start,
             ts__lt=start + timedelta(days=1),
         )
-        if rows.count() < LEAST:
+        ids = list(rows.values_list("pk", flat=True))
+        # The archive cuts words short: what a legal hold keeps stays where it is.
+        held = holding.kept(workspace_id, ids)
+        if len(ids) - len(held) < LEAST:
             return None
+        rows = rows.exclude(pk__in=held)
         point = ChainCheckpoint.objects.create(
             workspace_id=workspace_id, removed=[], mac=""
         )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
@@ -23,6 +23,15 @@ from memory.rules import chain, entries
 from memory.rules.actors import Actor
 
 MAX_BREAKS: Final = 100
+SEALED_AT_ONCE: Final = 500
+_BROKEN: Final = "It does not follow the entry before it."
+_UNMADE: Final = "Its hash does not reproduce."
+_LINKS: Final = (
+    "SELECT seq, id, prev_hash, commitment, entry_hash, salt IS NULL"
+    " FROM journal_entries WHERE workspace_id = %s AND seq > %s"
+    " AND seq <= %s ORDER BY seq LIMIT 5000"
+)
+_NO_END: Final = 2**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +54,7 @@ class Report:
     checked_at: datetime
     count: int = 0
     erased: int = 0
+    redacted: int = 0
     checkpoints: int = 0
     break_count: int = 0
     breaks: list[Break] = field(default_factory=list)
@@ -100,13 +110,17 @@ def _bridge(
 
 def _check_entry(report: Report, row: JournalEntry, prev: str | None) -> None:
     if prev is not None and row.prev_hash != prev:
-        report.note(
-            "broken_link", row.seq, row.id, "It does not follow the entry before it."
-        )
+        report.note("broken_link", row.seq, row.id, _BROKEN)
     if not verdicts.is_linked(row):
-        report.note("broken_link", row.seq, row.id, "Its hash does not reproduce.")
-    if row.salt is None:
+        report.note("broken_link", row.seq, row.id, _UNMADE)
+    _check_content(report, row)
+
+
+def _check_content(report: Report, row: JournalEntry) -> None:
+    if row.salt is None and row.redacted_at is None:
         report.erased += 1
+    elif row.salt is None:
+        report.redacted += 1
     fault = verdicts.content_fault(row)
     if fault is not None:
         report.note("content_break", row.seq, row.id, fault)
@@ -136,10 +150,12 @@ def _witnesses(workspace_id: str) -> set[tuple[str, int, str]]:
     rows = JournalEntry.objects.filter(
         workspace_id=workspace_id,
         entry_type="memory.priority_changed",
-        salt__isnull=False,
+        erased_at__isnull=True,
     )
     found = set()
     for row in rows.iterator():
+        if row.salt is None and verdicts.content_fault(row) is not None:
+            continue  # masked, and not by us: only the seal would say so
         try:
             told = row.payload
             number = int(told.get("number") or 0)
@@ -233,6 +249,67 @@ def verify(workspace_id: str, *, by: Actor, watch: Watch = _silent) -> Report:
         seq, prev = row.seq, row.entry_hash
     _check_tail(report, head, seq, prev, removed)
     return report
+
+
+def walk_links(workspace_id: str, *, by: Actor) -> Report:
+    """Walk every link, and judge in full only what erasures and redactions left.
+
+    For whoever just erased something: what an entry says that nobody touched is not
+    read, which makes this ten times as quick as ``verify``.
+    """
+    by.require("journal.verify", workspace_id)
+    report = Report(checked_at=timezone.now())
+    head = ChainHead.objects.filter(pk=workspace_id).first()
+    end = _end(head)
+    removed = _attested(workspace_id, report)
+    seq, prev = 0, ""
+    for links in _links(workspace_id, end):
+        for link in links:
+            if link.seq > seq + 1:
+                prev = _bridge(report, removed, seq + 1, prev, link.seq)
+            _check_link(report, link, prev if prev or link.seq == 1 else None)
+            report.count += 1
+            seq, prev = link.seq, link.entry_hash
+        _check_sealed(report, [link.id for link in links if link.is_sealed])
+    _check_tail(report, head, seq, prev, removed)
+    return report
+
+
+class _Link(NamedTuple):
+    seq: int
+    id: str
+    prev_hash: str
+    commitment: str
+    entry_hash: str
+    is_sealed: bool
+
+
+def _links(workspace_id: str, end: int) -> Iterator[list[_Link]]:
+    """Return the links of a chain in short queries; plain SQL, there are many."""
+    seq = 0
+    while True:
+        with connection.cursor() as cursor:
+            cursor.execute(_LINKS, [workspace_id, seq, end or _NO_END])
+            links = [_Link._make(row) for row in cursor.fetchall()]
+        if not links:
+            return
+        yield links
+        seq = links[-1].seq
+
+
+def _check_link(report: Report, link: _Link, prev: str | None) -> None:
+    if prev is not None and link.prev_hash != prev:
+        report.note("broken_link", link.seq, link.id, _BROKEN)
+    if not verdicts.is_linked(link):
+        report.note("broken_link", link.seq, link.id, _UNMADE)
+
+
+def _check_sealed(report: Report, ids: list[str]) -> None:
+    """Judge what was left of entries, a few hundred per query."""
+    for start in range(0, len(ids), SEALED_AT_ONCE):
+        part = ids[start : start + SEALED_AT_ONCE]
+        for row in JournalEntry.objects.filter(pk__in=part).order_by("seq"):
+            _check_content(report, row)
 
 
 def _end(head: ChainHead | None) -> int:

@@ -15,9 +15,9 @@ from typing import Any, BinaryIO, Final, NoReturn
 
 from django.utils import timezone
 
-from memory import journal, tenancy
+from memory import journal, people, tenancy
 from memory.models import Agent, Crew
-from memory.rules import checks, errors
+from memory.rules import checks, entries, errors
 from memory.rules.actors import Actor
 from memory.rules.entries import NewEntry, Severity
 
@@ -203,6 +203,11 @@ def _entry(line: Line, names: Names, now: datetime) -> NewEntry:
     )
     # Judged before names are looked up: a bad line must not leave a crew behind.
     checks.check(new, now)
+    texts = (new.summary, entries.canonical([new.payload, new.refs]))
+    try:
+        people.refuse(names.by.workspace_id, texts, new.subjects)
+    except errors.Conflict as error:
+        raise errors.Conflict(f"{error.problem_code}: {error.detail}") from error
     crew_id, agent_id = names.ids(row)
     return replace(
         new, crew_id=crew_id, agent_id=agent_id, as_agent=agent_id is not None

@@ -17,7 +17,7 @@ from django.db import transaction
 from django.dispatch import Signal
 from django.utils import timezone
 
-from memory import ranking
+from memory import people, ranking
 from memory.models import (
     ChainHead,
     IdempotencyRecord,
@@ -168,6 +168,13 @@ def _mentions(
     return found
 
 
+def _admit(new: NewEntry, now: datetime, by: Actor, gate: people.Gate | None) -> None:
+    """Raise for an entry that may not enter the journal."""
+    checks.check(new, now)
+    if gate is not None:
+        gate(people.told(_row(new, by, now)), new.subjects)
+
+
 def _announce(workspace_id: str, rows: Sequence[JournalEntry]) -> None:
     embeddable = sum(row.embeddable for row in rows)
     transaction.on_commit(
@@ -183,9 +190,13 @@ def write(news: Sequence[NewEntry], *, by: Actor) -> list[JournalEntry]:
     For callers inside the house whose own act is being recorded: no permission is
     asked here, because the act itself was permitted.
     """
-    now = timezone.now()
+    now, gate = timezone.now(), people.gate(by.workspace_id)
     for new in news:
-        checks.check(new, now)
+        _admit(new, now, by, gate)
+    return _written(news, now, by)
+
+
+def _written(news: Sequence[NewEntry], now: datetime, by: Actor) -> list[JournalEntry]:
     rows = [_row(new, by, now) for new in news]
     if not rows:
         return rows
@@ -205,12 +216,14 @@ def _store(
     mentions = _mentions(rows, news)
     if mentions:
         SubjectMention.objects.bulk_create(mentions)
+    people.note(workspace_id, "journal", people.entries_of(rows, news))
     _announce(workspace_id, rows)
 
 
 def append(new: NewEntry, *, by: Actor) -> JournalEntry:
     """Append one entry for an agent; it is committed when this returns."""
     by.require("journal.append")
+    checks.check_offered(new)
     return write([new], by=by)[0]
 
 
@@ -220,7 +233,7 @@ def append_batch(items: Sequence[NewEntry | Rejected], *, by: Actor) -> BatchRes
     An item that its door could not read arrives as Rejected and stays that.
     """
     by.require("journal.append")
-    now = timezone.now()
+    now, gate = timezone.now(), people.gate(by.workspace_id)
     good: list[tuple[int, NewEntry]] = []
     rejected: list[Rejected] = []
     for index, item in enumerate(items):
@@ -228,12 +241,13 @@ def append_batch(items: Sequence[NewEntry | Rejected], *, by: Actor) -> BatchRes
             rejected.append(item)
             continue
         try:
-            checks.check(item, now)
+            checks.check_offered(item)
+            _admit(item, now, by, gate)
         except errors.HouseError as error:
             rejected.append(Rejected(index, error.problem_code, error.detail))
         else:
             good.append((index, item))
-    rows = write([new for _, new in good], by=by)
+    rows = _written([new for _, new in good], now, by)
     indexes = [index for index, _ in good]
     return BatchResult(list(zip(indexes, rows, strict=True)), rejected)
 

@@ -199,6 +199,7 @@ def _conditions(scope: WordScope) -> tuple[list[str], list[Any]]:
     if named:
         where.append("(" + " OR ".join(f"{column} = %s" for column in named) + ")")
         params += list(named.values())
+    where.append("e.retired_at IS NULL AND e.restricted_at IS NULL")
     if scope.embeddable_only:
         where.append("e.embeddable")
     if scope.entry_types:

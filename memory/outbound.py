@@ -83,7 +83,8 @@ def _inner(address: Address) -> Iterable[Address]:
             yield ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
 
 
-def _is_public(address: Address) -> bool:
+def is_public(address: Address) -> bool:
+    """Whether an address lies in no private network, however it is written."""
     if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
         address = address.ipv4_mapped
     if isinstance(address, ipaddress.IPv6Address) and address.is_site_local:
@@ -97,7 +98,7 @@ def _is_public(address: Address) -> bool:
 
 def is_allowed(text: str) -> bool:
     """Whether a webhook may connect to this IP address."""
-    return bool(settings.WEBHOOK_PRIVATE) or _is_public(ipaddress.ip_address(text))
+    return bool(settings.WEBHOOK_PRIVATE) or is_public(ipaddress.ip_address(text))
 
 
 def checked(text: str) -> str:

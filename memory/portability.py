@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from django.db import DatabaseError
 
-from memory import bundles
+from memory import bundles, people
 from memory.bundles import Document
 from memory.files import places, quarantine, scribe, vault, versions
 from memory.files.places import Owner
@@ -89,8 +89,10 @@ def scope(workspace: Workspace, crew: str = "", agent: str = "") -> Scope:
 def export(wanted: Scope, *, by: Actor) -> list[Document]:
     """Return every memory file of a scope, as its newest version has it.
 
-    What waits for review is no file and never part of an export. A file whose bytes
-    are damaged makes the export fail: one that lacks a file is worse than none.
+    What waits for review is no file and never part of an export, nor is anybody whose
+    data may not be used now: their card is left out, elsewhere they are masked. A file
+    whose bytes are damaged makes the export fail: one that lacks a file is worse than
+    none.
     """
     by.require("files.import", wanted.workspace.id)
     rows = MemoryFile.objects.filter(workspace=wanted.workspace).exclude(sha256="")
@@ -102,9 +104,9 @@ def export(wanted: Scope, *, by: Actor) -> list[Document]:
     found = []
     for row in rows:
         newest = versions.latest(row)
-        if newest is None:
+        if newest is None or people.mask(row.workspace_id, row.key) != row.key:
             continue
-        text = versions.read(newest).decode()
+        text = people.mask(row.workspace_id, versions.read(newest).decode())
         owner = places.owner_of(row)
         path = "/".join(owner.parts(places.place_of(row))[1:])
         agent = row.agent.slug if row.agent else None

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from typing import Final, TypeVar
+from typing import TypeVar
 
-from django.db import connection
 from django.db.models import Q, QuerySet
 from django.utils.dateparse import parse_datetime
 
@@ -28,10 +27,9 @@ from memory.models import (
     PriorityChange,
     Workspace,
 )
-from memory.rules import errors, words
+from memory.rules import entries, errors, words
 from memory.rules.actors import Actor
 
-MOST_TYPES: Final = 300
 Row = TypeVar("Row", JournalEntry, ArchivedEntry)
 
 
@@ -157,8 +155,13 @@ def _mine(rows: QuerySet[Row], actor: Actor) -> QuerySet[Row]:
 
 
 def visible_entries(actor: Actor) -> QuerySet[JournalEntry]:
-    """Return the entries an actor may read."""
-    return _mine(JournalEntry.objects.all(), actor)
+    """Return the entries an actor may read.
+
+    What may not be used is there for those who answer for personal data, and for them
+    alone: no agent and no operator finds it.
+    """
+    rows = _mine(JournalEntry.objects.all(), actor)
+    return rows if actor.can("gdpr.read") else rows.filter(restricted_at=None)
 
 
 def _authorise(actor: Actor, wanted: JournalFilter) -> None:
@@ -208,6 +211,8 @@ def filtered(actor: Actor, wanted: JournalFilter) -> QuerySet[JournalEntry]:
     if wanted.q.strip():
         found = lexical.matching(actor.workspace_id, wanted.q)
         rows = rows.none() if found is None else rows.filter(docid__in=found)
+        rows = rows.exclude(entry_type__startswith=entries.UNSEARCHED)
+        rows = rows.filter(retired_at=None)
     return rows
 
 
@@ -316,24 +321,6 @@ def members(actor: Actor) -> list[Membership]:
     actor.require("members.read")
     rows = Membership.objects.filter(workspace_id=actor.workspace_id)
     return list(rows.select_related("user").order_by("user__email"))
-
-
-def entry_types(actor: Actor) -> list[str]:
-    """Return the entry types of the actor's workspace, for a filter's choices.
-
-    One look into the index per type: DISTINCT would walk the whole journal.
-    """
-    actor.require("journal.read")
-    least = "SELECT min(entry_type) FROM journal_entries WHERE workspace_id = %s"
-    sql = (
-        f"WITH RECURSIVE types(name) AS ({least} UNION ALL"  # noqa: S608
-        f" SELECT ({least} AND entry_type > types.name) FROM types"
-        " WHERE types.name IS NOT NULL)"
-        " SELECT name FROM types WHERE name IS NOT NULL LIMIT %s"
-    )
-    with connection.cursor() as cursor:
-        cursor.execute(sql, [actor.workspace_id, actor.workspace_id, MOST_TYPES])
-        return [row[0] for row in cursor.fetchall()]
 
 
 def names(entries: Sequence[JournalEntry]) -> dict[str, str]:

@@ -87,6 +87,30 @@ class Ranker(Protocol):
         """Return the best entries the actor may read; none is marked as used."""
         ...
 
+    def cosines(
+        self,
+        text: str,
+        entry_ids: Sequence[str],
+        *,
+        workspace_id: str,
+        as_question: bool = True,
+    ) -> dict[str, float] | None:
+        """Return how near named entries are to a text, those that have a vector.
+
+        None when meaning cannot be asked now. The text is a question, or a statement
+        like the entries' own. The caller answers for who may see the entries.
+        """
+        ...
+
+    def nearest(
+        self, query: str, scope: WordScope, *, limit: int, least: float
+    ) -> dict[str, float] | None:
+        """Return the entries of a scope that are nearest to a question, best first.
+
+        None when meaning cannot be asked now; ``least`` is the least nearness.
+        """
+        ...
+
 
 class WordsOnly:
     """The default: nothing is embedded, ranking is by words."""
@@ -110,6 +134,28 @@ class WordsOnly:
     def recall(self, question: Question, *, by: Actor) -> list[Recalled]:
         """Rank by words."""
         return words_only(question, by=by)
+
+    def cosines(
+        self,
+        text: str,  # noqa: ARG002
+        entry_ids: Sequence[str],  # noqa: ARG002
+        *,
+        workspace_id: str,  # noqa: ARG002
+        as_question: bool = True,  # noqa: ARG002
+    ) -> dict[str, float] | None:
+        """Nothing is known of meaning."""
+        return None
+
+    def nearest(
+        self,
+        query: str,  # noqa: ARG002
+        scope: WordScope,  # noqa: ARG002
+        *,
+        limit: int,  # noqa: ARG002
+        least: float,  # noqa: ARG002
+    ) -> dict[str, float] | None:
+        """Nothing is known of meaning."""
+        return None
 
 
 def _word_scope(question: Question, by: Actor) -> WordScope:
@@ -144,6 +190,8 @@ def words_only(question: Question, *, by: Actor) -> list[Recalled]:
         pk__in=[hit.entry_id for hit in found],
         workspace_id=by.workspace_id,
         erased_at__isnull=True,
+        retired_at__isnull=True,
+        restricted_at__isnull=True,
     )
     by_id = {row.id: row for row in rows}
     return [

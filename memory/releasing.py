@@ -9,6 +9,15 @@ from memory.files import quarantine
 from memory.models import HeldFile, HeldRecord, Record
 from memory.rules import errors
 from memory.rules.actors import Actor
+from memory.shelf import Draft
+
+
+def _same(draft: Draft, record_id: str, by: Actor) -> Record | None:
+    """Return the record that a held draft would have changed, None for a new one."""
+    found = records.mine(draft.owner, by=by).filter(pk=record_id).first()
+    return found or records.by_external(
+        draft.external_id, owner=draft.owner, scope=draft.scope, by=by
+    )
 
 
 class _Releases:
@@ -23,13 +32,16 @@ class _Releases:
         by: Actor,
     ) -> dict[str, Any]:
         draft, kept = shelf.draft_of(held, text)
-        record = records.mine(draft.owner, by=by).filter(pk=kept["record_id"]).first()
+        said = kept["provenance"]
+        record = _same(draft, kept["record_id"], by)
         before = record.content if record else ""
         if record is None:
-            record = records.insert(draft, provenance=kept["provenance"], by=by)
+            record, _ = records.keep(draft, provenance=said, by=by)
         else:
             version = record.version
-            record = records.replace_content(record, draft, expected=version, by=by)
+            record = records.replace_content(
+                record, draft, expected=version, provenance=said, by=by
+            )
         if record is None:
             raise errors.Conflict("The record changed just now.", code="busy_record")
         HeldRecord.objects.filter(pk=held.pk).update(record=record)

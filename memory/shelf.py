@@ -6,7 +6,8 @@ that it would have been rests beside the case, for the person who releases it.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
@@ -16,13 +17,18 @@ from memory.files.places import Owner
 from memory.files.quarantine import Held, Incoming, Judgement, Refused
 from memory.files.vault import digest
 from memory.models import HeldFile, HeldRecord
-from memory.rules import entries, errors, scanner
+from memory.rules import entries, errors, scanner, scopes
 from memory.rules.actors import Actor
+from memory.rules.scopes import Scope as Scope
 
 CONTENT_BYTES: Final = 65_536
-METADATA_BYTES: Final = 16_384
-WORD_CHARS: Final = 128
+METADATA_BYTES: Final = 32_768
+METADATA_DEPTH: Final = 16
+WORD_CHARS: Final = 256
+EXTERNAL_CHARS: Final = 200
+KIND_CHARS: Final = 40
 NAMED: Final = ("kind", "session_id", "external_id")
+SAME: Final = {name: name for name in scopes.NAMES}
 
 
 class Shelf(StrEnum):
@@ -42,16 +48,6 @@ class Spot:
     def label(self) -> str:
         """The record as people read it; one with a file's label keeps that."""
         return f"records/{self.key or 'new'}"[:80]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
-    """The caller's own division of its memory; empty matches anything in a search."""
-
-    user: str = ""
-    agent: str = ""
-    namespace: str = ""
-    thread: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,28 +73,60 @@ def _bad(name: str, message: str) -> errors.Invalid:
     return errors.Invalid(message, code=f"bad_{name}", errors=[fault])
 
 
+def _texts(value: object) -> Iterator[str]:
+    """Yield every text of a JSON value, keys too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield str(key)
+            yield from _texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
+
+
+def _check_metadata(metadata: dict[str, Any]) -> None:
+    if entries.depth(metadata, METADATA_DEPTH) > METADATA_DEPTH:
+        raise _bad("metadata", f"metadata may nest {METADATA_DEPTH} levels deep.")
+    try:
+        size = len(entries.canonical(metadata).encode())
+    except (ValueError, TypeError):
+        raise _bad("metadata", "metadata is not valid JSON.") from None
+    if size > METADATA_BYTES:
+        raise errors.TooLarge(what="metadata", limit=METADATA_BYTES, size=size)
+
+
+def _check_words(draft: Draft) -> None:
+    named = [getattr(draft, name) for name in NAMED]
+    texts = [draft.content, *named, *_texts(draft.metadata)]
+    if not all(entries.is_storable(text) for text in texts):
+        detail = "A text holds a NUL or half a surrogate pair."
+        raise errors.Invalid(detail, code="bad_text")
+    if not 0 < len(draft.kind) <= KIND_CHARS:
+        raise _bad("kind", f"kind is 1 to {KIND_CHARS} characters.")
+    if len(draft.session_id) > WORD_CHARS:
+        raise _bad("session_id", f"session_id is {WORD_CHARS} characters at most.")
+    if len(draft.external_id) > EXTERNAL_CHARS:
+        raise _bad(
+            "external_id", f"external_id is {EXTERNAL_CHARS} characters at most."
+        )
+
+
 def check(draft: Draft) -> None:
     """Raise Invalid or TooLarge when a draft cannot be a record."""
     if not draft.content.strip():
         raise errors.Invalid("content must not be empty.", code="empty_content")
-    texts = [draft.content, *(getattr(draft, name) for name in NAMED)]
-    texts += [draft.scope.user, draft.scope.agent]
-    texts += [draft.scope.namespace, draft.scope.thread]
-    if not all(entries.is_storable(text) for text in texts):
-        detail = "A text holds a NUL or half a surrogate pair."
-        raise errors.Invalid(detail, code="bad_text")
+    _check_words(draft)
     size = len(draft.content.encode())
     if size > CONTENT_BYTES:
         raise errors.TooLarge(what="content", limit=CONTENT_BYTES, size=size)
     if not 0 <= draft.confidence <= 1:
         raise _bad("confidence", "confidence lies between 0 and 1.")
-    if not 0 < len(draft.kind) <= 40:
-        raise _bad("kind", "kind is 1 to 40 characters.")
-    if any(len(text) > WORD_CHARS for text in texts[4:]):
-        raise _bad("scope", f"A scope is {WORD_CHARS} characters at most.")
-    size = len(entries.canonical(draft.metadata).encode())
-    if size > METADATA_BYTES:
-        raise errors.TooLarge(what="metadata", limit=METADATA_BYTES, size=size)
+    if draft.expires_at is not None and draft.expires_at.tzinfo is None:
+        raise _bad("expires_at", "expires_at needs a time zone, such as a final Z.")
+    scopes.check(draft.scope)
+    _check_metadata(draft.metadata)
 
 
 # ── The gate ─────────────────────────────────────────────────────────────────
@@ -149,7 +177,7 @@ def gate(draft: Draft, record_id: str, *, source: str, by: Actor) -> Draft:
 def _keep(held: HeldFile, draft: Draft, record_id: str, source: str) -> None:
     """Keep what a held text would have become; the words themselves are the case's."""
     kept = {
-        "scope": asdict(draft.scope),
+        "scope": draft.scope.whole(),
         "kind": draft.kind,
         "metadata": draft.metadata,
         "confidence": draft.confidence,
@@ -177,7 +205,7 @@ def draft_of(held: HeldFile, text: str) -> tuple[Draft, dict[str, Any]]:
         content=text,
         owner=Owner(held.crew, held.agent),
         kind=kept["kind"],
-        scope=Scope(**kept["scope"]),
+        scope=Scope.of(kept["scope"], SAME),
         metadata=kept["metadata"],
         confidence=kept["confidence"],
         session_id=kept["session_id"],

@@ -7,7 +7,7 @@ from datetime import timedelta
 import structlog
 from celery import shared_task
 
-from memory import archive, jobs, upkeep, webhooks
+from memory import archive, jobs, records, upkeep, webhooks
 from memory.files import reconcile, retention, versions
 from memory.jobs import HOUSE, Job, Outcome
 from memory.models import Workspace
@@ -49,6 +49,10 @@ def _answers(_home: str) -> Outcome:
     return Outcome({"records_dropped": upkeep.forget_answers()})
 
 
+def _expiry(_home: str) -> Outcome:
+    return Outcome({"entries_retired": records.retire_expired()})
+
+
 def _words(_home: str) -> Outcome:
     return Outcome({"merge_steps": upkeep.tidy_words()})
 
@@ -67,6 +71,8 @@ def install() -> None:
             act=_files, house_wide=True),
         Job(name="idempotency", title="Forget old answers", schedule="every hour",
             act=_answers, every=timedelta(hours=1), house_wide=True),
+        Job(name="record_expiry", title="Expired records", schedule="every minute",
+            act=_expiry, every=timedelta(minutes=1), house_wide=True),
         Job(name="webhooks", title="Webhooks", schedule="every minute",
             act=_webhooks, every=timedelta(minutes=1), house_wide=True),
         Job(name="compaction", title="Compaction", schedule="nightly, first",

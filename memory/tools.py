@@ -1,4 +1,4 @@
-"""The tools a model calls: schemas, argument check, call, answer.
+"""The four tools over memory files: schemas, call, answer.
 
 A fault that a model can act on is a result with ``ok`` false and a sentence that says
 what to do; nothing is raised but for a missing permission of the whole tool.
@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from django.utils import timezone
 
-from memory import journal
+from memory import journal, toolbox
 from memory.files import places, reading, scribe
 from memory.files.places import Owner
 from memory.files.scribe import Request, Written
@@ -21,6 +21,7 @@ from memory.models import Agent
 from memory.rules import errors, tiers
 from memory.rules.actors import Actor
 from memory.rules.tiers import Tier, WriteMode
+from memory.toolbox import Run, Tool, schema
 
 _TIERS: Final = [tier.value for tier in Tier]
 _WRITABLE: Final = [tier.value for tier in Tier if tiers.RULES[tier].by_tools]
@@ -29,66 +30,11 @@ _KEY: Final = {
     "description": "daily, learned: a date YYYY-MM-DD, today if left out. "
     "peers: whom the card is about.",
 }
-
-
-def _schema(required: list[str], **properties: Any) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": required,
-        "additionalProperties": False,
-    }
-
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """One tool as a model sees it."""
-
-    name: str
-    description: str
-    schema: dict[str, Any]
-    reads_only: bool
-
-
-CATALOGUE: Final = (
-    Tool(
-        "memory.read",
-        "Read one of your memory files, or your crew's.",
-        _schema(["tier"], tier={"type": "string", "enum": _TIERS}, key=_KEY),
-        reads_only=True,
-    ),
-    Tool(
-        "memory.write",
-        "Write one of your memory files. Replace states the whole new text; append "
-        "adds to the end.",
-        _schema(
-            ["tier", "content", "mode"],
-            tier={"type": "string", "enum": _WRITABLE},
-            key=_KEY,
-            content={"type": "string", "minLength": 1},
-            mode={"type": "string", "enum": [mode.value for mode in WriteMode]},
-        ),
-        reads_only=False,
-    ),
-    Tool(
-        "memory.search",
-        "Search your memory files and your crew's by words.",
-        _schema(
-            ["q"],
-            q={"type": "string", "minLength": 1},
-            tier={"type": "string", "enum": _TIERS},
-            limit={"type": "integer", "minimum": 1, "maximum": reading.LIMIT},
-        ),
-        reads_only=True,
-    ),
-    Tool(
-        "memory.append_daily",
-        "Add a line with the time to today's notes.",
-        _schema(["entry"], entry={"type": "string", "minLength": 1}),
-        reads_only=False,
-    ),
-)
-NAMES: Final = tuple(tool.name for tool in CATALOGUE)
+_SUBJECTS: Final = {
+    "type": "array",
+    "items": {"type": "string", "minLength": 1},
+    "description": "Whom the text is about: user ids, e-mail addresses, names.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,35 +45,6 @@ class Result:
     content: str
     metadata: dict[str, Any] = field(default_factory=dict)
     error: dict[str, Any] | None = None
-
-
-# ── Arguments ────────────────────────────────────────────────────────────────
-_KINDS: Final[dict[str, type]] = {"string": str, "integer": int}
-
-
-def _fault(name: str, message: str) -> errors.Invalid:
-    return errors.Invalid(message, code="bad_argument", argument=name)
-
-
-def _check_value(name: str, rule: Mapping[str, Any], value: object) -> None:
-    kind = _KINDS[rule["type"]]
-    if not isinstance(value, kind) or isinstance(value, bool):
-        raise _fault(name, f"{name} is {rule['type']}.")
-    if "enum" in rule and value not in rule["enum"]:
-        raise _fault(name, f"{name} is one of {', '.join(rule['enum'])}.")
-
-
-def check(tool: Tool, arguments: Mapping[str, Any]) -> None:
-    """Raise Invalid when arguments do not fit a tool's schema."""
-    properties = tool.schema["properties"]
-    for name in sorted(set(arguments) - set(properties)):
-        raise _fault(name[:40], f"{tool.name} knows no argument {name[:40]}.")
-    for name in tool.schema["required"]:
-        if arguments.get(name) in (None, ""):
-            raise _fault(name, f"{name} is required.")
-    for name, value in arguments.items():
-        if value is not None:
-            _check_value(name, properties[name], value)
 
 
 # ── Calls ────────────────────────────────────────────────────────────────────
@@ -152,7 +69,7 @@ def _read(owner: Owner, given: Mapping[str, Any], by: Actor) -> Result:
     return Result(ok=True, content=text.text, metadata=told)
 
 
-def _told(done: Written) -> dict[str, Any]:
+def _told(done: Written, body: str) -> dict[str, Any]:
     told: dict[str, Any] = {
         "source": done.label,
         "bytes_written": done.size,
@@ -163,25 +80,27 @@ def _told(done: Written) -> dict[str, Any]:
         "version_id": done.version.id,
     }
     if done.is_nearly_full:
-        told |= {"usage": done.usage, "current_entries": done.body}
+        told |= {"usage": done.usage, "current_entries": body}
     return told
 
 
-def _done(done: Written) -> Result:
+def _done(done: Written, by: Actor) -> Result:
     content = f"Wrote {done.label}: {done.usage}."
+    body = reading.shown(by.workspace_id, done.body, by)
     if done.is_nearly_full:
         content += (
             " The file is nearly full: consolidate it now and write it with mode "
-            f"replace. It holds:\n{done.body}"
+            f"replace. It holds:\n{body}"
         )
-    return Result(ok=True, content=content, metadata=_told(done))
+    return Result(ok=True, content=content, metadata=_told(done, body))
 
 
 def _write(owner: Owner, given: Mapping[str, Any], by: Actor) -> Result:
     place = tiers.place(given["tier"], given.get("key"), today=timezone.now().date())
     mode = WriteMode(given["mode"])
-    request = Request(owner, place, given["content"], mode, "tool")
-    return _done(scribe.write(request, by=by))
+    named = tuple(given.get("subjects") or ())
+    request = Request(owner, place, given["content"], mode, "tool", subjects=named)
+    return _done(scribe.write(request, by=by), by)
 
 
 def _search(owner: Owner, given: Mapping[str, Any], by: Actor) -> Result:
@@ -207,11 +126,13 @@ def _search(owner: Owner, given: Mapping[str, Any], by: Actor) -> Result:
 def _append_daily(owner: Owner, given: Mapping[str, Any], by: Actor) -> Result:
     now = timezone.now()
     if not given["entry"].strip():
-        raise _fault("entry", "entry must not be blank.")
+        raise toolbox.fault("entry", "entry must not be blank.")
     line = f"- {journal.stamp(now)} — {given['entry'].strip()}\n"
     place = tiers.place("daily", None, today=now.date())
-    request = Request(owner, place, line, WriteMode.APPEND, "tool")
-    return _done(scribe.write(request, by=by))
+    named = tuple(given.get("subjects") or ())
+    mode = WriteMode.APPEND
+    request = Request(owner, place, line, mode, "tool", subjects=named)
+    return _done(scribe.write(request, by=by), by)
 
 
 _CALLS: Final[dict[str, Callable[[Owner, Mapping[str, Any], Actor], Result]]] = {
@@ -220,6 +141,88 @@ _CALLS: Final[dict[str, Callable[[Owner, Mapping[str, Any], Actor], Result]]] = 
     "memory.search": _search,
     "memory.append_daily": _append_daily,
 }
+
+
+# ── The catalogue ────────────────────────────────────────────────────────────
+class Failed(errors.Conflict):
+    """A tool's own refusal, when whoever asked wants an error and not a result."""
+
+    code = "tool_failed"
+
+
+def _run(name: str) -> Run:
+    def run(given: Mapping[str, Any], by: Actor) -> dict[str, Any]:
+        done = call(name, given, by=by)
+        if not done.ok:
+            raise Failed(done.content)
+        return {"ok": True, "content": done.content, "metadata": done.metadata}
+
+    return run
+
+
+_ANSWERS: Final = schema(
+    ["ok", "content", "metadata"],
+    ok={"type": "boolean"},
+    content={"type": "string"},
+    metadata={"type": "object"},
+)
+CATALOGUE: Final = (
+    Tool(
+        name="memory.read",
+        title="Read a memory file",
+        description="Read one of your memory files, or your crew's.",
+        schema=schema(["tier"], tier={"type": "string", "enum": _TIERS}, key=_KEY),
+        answers=_ANSWERS,
+        needs=("tools.call", "files.read"),
+        run=_run("memory.read"),
+        reads_only=True,
+    ),
+    Tool(
+        name="memory.write",
+        title="Write a memory file",
+        description="Write one of your memory files. Replace states the whole new "
+        "text; append adds to the end.",
+        schema=schema(
+            ["tier", "content", "mode"],
+            tier={"type": "string", "enum": _WRITABLE},
+            key=_KEY,
+            content={"type": "string", "minLength": 1},
+            mode={"type": "string", "enum": [mode.value for mode in WriteMode]},
+            subjects=_SUBJECTS,
+        ),
+        answers=_ANSWERS,
+        needs=("tools.call", "files.write"),
+        run=_run("memory.write"),
+        destructive=True,
+    ),
+    Tool(
+        name="memory.search",
+        title="Search memory files",
+        description="Search your memory files and your crew's by words.",
+        schema=schema(
+            ["q"],
+            q={"type": "string", "minLength": 1},
+            tier={"type": "string", "enum": _TIERS},
+            limit={"type": "integer", "minimum": 1, "maximum": reading.LIMIT},
+        ),
+        answers=_ANSWERS,
+        needs=("tools.call", "files.read"),
+        run=_run("memory.search"),
+        reads_only=True,
+    ),
+    Tool(
+        name="memory.append_daily",
+        title="Add to today's notes",
+        description="Add a line with the time to today's notes.",
+        schema=schema(
+            ["entry"], entry={"type": "string", "minLength": 1}, subjects=_SUBJECTS
+        ),
+        answers=_ANSWERS,
+        needs=("tools.call", "files.write"),
+        run=_run("memory.append_daily"),
+    ),
+)
+NAMES: Final = tuple(tool.name for tool in CATALOGUE)
 
 
 def call(name: str, arguments: Mapping[str, Any], *, by: Actor) -> Result:
@@ -232,17 +235,19 @@ def call(name: str, arguments: Mapping[str, Any], *, by: Actor) -> Result:
             ok=False, content=detail, error={"code": "unknown_tool", "detail": detail}
         )
     try:
-        check(tool, arguments)
+        toolbox.check(name, tool.schema, arguments)
         return _CALLS[name](owner_of(by), arguments, by)
     except errors.HouseError as error:
-        return _refusal(name, error)
+        return _refusal(name, error, by)
 
 
-def _refusal(name: str, error: errors.HouseError) -> Result:
+def _refusal(name: str, error: errors.HouseError, by: Actor) -> Result:
     """Return a refusal as a result: all a model needs is in its content."""
     content = f"{name}: {error.detail}"
-    body = error.fields.get("current_entries")
+    metadata, body = dict(error.fields), error.fields.get("current_entries")
     if body is not None:
-        content += f" {error.fields['usage']}. The file holds:\n{body}"
+        body = reading.shown(by.workspace_id, str(body), by)
+        metadata["current_entries"] = body
+        content += f" {metadata['usage']}. The file holds:\n{body}"
     told = {"code": error.problem_code, "detail": error.detail}
-    return Result(ok=False, content=content, metadata=dict(error.fields), error=told)
+    return Result(ok=False, content=content, metadata=metadata, error=told)

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from memory import journal
 from memory.models import ArchivedEntry, ChainCheckpoint, JournalEntry
 from memory.rules import chain
 
 
-def is_linked(row: JournalEntry) -> bool:
+class Linked(Protocol):
+    """What of an entry makes its hash."""
+
+    @property
+    def prev_hash(self) -> str: ...
+
+    @property
+    def commitment(self) -> str: ...
+
+    @property
+    def entry_hash(self) -> str: ...
+
+
+def is_linked(row: Linked) -> bool:
     """Whether an entry's hash reproduces; one that is not even a hash does not."""
     try:
         made = chain.link(journal.key(), row.prev_hash, row.commitment)
@@ -24,16 +39,29 @@ def _searchable(row: JournalEntry) -> str | None:
         return None
 
 
+def _remains_fault(row: JournalEntry) -> str | None:
+    """Judge what an erasure or a redaction left, by the seal it put on."""
+    if row.erased_at is None and row.redacted_at is None:
+        return "Its salt is gone."
+    kind = "erased" if row.erased_at is not None else "redacted"
+    left = (row.summary, row.body, row.payload_text, row.refs_text)
+    if kind == "erased" and left != ("", "", "{}", "{}"):
+        return "An erased entry holds words."
+    made = chain.seal(journal.key(), row.entry_hash, kind, journal.content(row))
+    if made != row.seal:
+        return f"It is marked as {kind} and nothing signed says so."
+    if row.body != _searchable(row):
+        return "Its words in the index were changed."
+    return None
+
+
 def content_fault(row: JournalEntry) -> str | None:
     """Return what was changed in an entry, None when it says what it always said."""
     if row.salt is None:
-        if row.erased_at is None:
-            return "Its salt is gone."
-        left = (row.summary, row.body, row.payload_text, row.refs_text)
-        return None if left == ("", "", "{}", "{}") else "An erased entry holds words."
+        return _remains_fault(row)
     if chain.commitment(bytes(row.salt), journal.content(row)) != row.commitment:
         return "Its content was changed."
-    if row.erased_at is not None:
+    if row.erased_at is not None or row.redacted_at is not None:
         return "It is marked as erased and was not."
     if row.body != _searchable(row):
         return "Its words in the index were changed."
@@ -74,7 +102,7 @@ def _follows(row: JournalEntry, before: JournalEntry | None) -> bool:
 
 
 def of(row: JournalEntry, before: JournalEntry | None) -> str:
-    """Return holds, erased or broken for one entry and its link to the one before.
+    """Return holds, erased, redacted or broken for an entry and its link back.
 
     ``before`` is the nearest entry that is still there, None when there is none.
     """
@@ -82,4 +110,6 @@ def of(row: JournalEntry, before: JournalEntry | None) -> str:
         return "broken"
     if content_fault(row) is not None:
         return "broken"
-    return "erased" if row.salt is None else "holds"
+    if row.salt is not None:
+        return "holds"
+    return "erased" if row.erased_at is not None else "redacted"

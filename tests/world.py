@@ -21,7 +21,7 @@ from django.test import Client
 from django.utils import timezone
 
 from episodic import index
-from memory import keys, tenancy, tools
+from memory import keys, records, tenancy, tools
 from memory.models import (
     Agent,
     AgentKey,
@@ -29,11 +29,14 @@ from memory.models import (
     HeldFile,
     JournalEntry,
     MemoryFile,
+    Record,
     User,
     Workspace,
 )
+from memory.records import Amendment, Provenance
 from memory.rules import actors
 from memory.rules.actors import Actor, AgentRole, KeyScope, Role
+from memory.shelf import Draft, Scope
 from tests import factories
 
 API: Final = "/api/v1"
@@ -135,7 +138,18 @@ class ApiClient:
 
     def send(self, method: str, path: str, body: object = None) -> Reply:
         """Send a request by its method's name."""
-        return self.get(path) if method == "get" else self.post(path, body)
+        if method == "get":
+            return self.get(path)
+        raw = body if isinstance(body, (bytes, str)) else json.dumps(body or {})
+        return _reply(
+            self._client.generic(
+                method.upper(),
+                API + path,
+                raw,
+                content_type="application/json",
+                headers=self._headers,
+            )
+        )
 
 
 @dataclass
@@ -190,6 +204,21 @@ class World:
             rows = MemoryFile.objects.filter(agent=self.agents["ada"])
             self.kept["file"] = rows.get(tier="AGENT")
         return cast("MemoryFile", self.kept["file"])
+
+    def record(self, text: str = "Refunds end at $200.") -> Record:
+        """Return a record of ada's, revised once: what it says now is ``text``."""
+        ada = self.actor("ada")
+        draft = Draft(
+            content="Refunds end at $100.",
+            owner=records.owner_for(ada),
+            scope=Scope(user="u1"),
+            external_id="refund-limit",
+            subjects=("jan@example.com",),
+        )
+        said = Provenance.AGENT_EXTRACTED
+        first = records.save(draft, provenance=said, by=ada).record
+        change = Amendment(content=text)
+        return records.amend(first, change, provenance=said, by=ada)
 
     def held(self, text: str = ATTACK) -> HeldFile:
         """Return a text of ada's that the scanner held back."""

@@ -111,10 +111,11 @@ def fill(shop: Shop, upto: int, *, seed: int = 7) -> None:
             chunk = []
     journal.write(chunk, by=actor)
     index.discover(shop.workspace_id)
-    _vectors(shop.workspace_id, seed)
+    vectors(shop.workspace_id, seed)
 
 
-def _vectors(workspace_id: str, seed: int) -> None:
+def vectors(workspace_id: str, seed: int) -> None:
+    """Give every entry that waits for one a vector of a random direction."""
     model, dim = engine.embedder().model, engine.embedder().dim or 384
     rng = np.random.default_rng(seed)
     waiting = Embedding.objects.filter(workspace_id=workspace_id, state=State.PENDING)

@@ -11,7 +11,7 @@ from django.http import QueryDict
 from episodic.recall import K_DEFAULT, K_MAX, QUERY_CHARS, Fusion, Mode, Request
 from episodic.rules import hints
 from episodic.scopes import Scope
-from memory import queries
+from memory import queries, timeline
 from memory.doors.journal_forms import MomentField
 from memory.models import Agent, Crew
 from memory.rules import entries, errors
@@ -104,7 +104,7 @@ class RecallForm(forms.Form):
         self.crews: list[Crew] = queries.crews(by)
         self._offer("agent_id", [("", "Whole workspace"), *self._by_crew()])
         self._offer("crew_id", [("", "Any"), *((c.id, c.slug) for c in self.crews)])
-        self._offer("entry_types", [(t, t) for t in queries.entry_types(by)])
+        self._offer("entry_types", [(t, t) for t in timeline.entry_types(by)])
         for name in ("k", "min_score", "max_chars"):
             # A number field would swallow what is not a number; a fault names it.
             self.fields[name].widget = forms.TextInput({"inputmode": "decimal"})

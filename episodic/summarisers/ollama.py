@@ -126,14 +126,18 @@ class OllamaSummariser:
         return [rule for rule in made if rule is not None]
 
     def _ask(self, entries: str) -> str:
+        return self.chat(PROMPT, entries, SCHEMA)
+
+    def chat(self, system: str, text: str, answer: dict[str, Any]) -> str:
+        """Ask once; the answer has the shape of a schema. Raises SummariserError."""
         body = {
             "model": self._model,
             "stream": False,
-            "format": SCHEMA,
+            "format": answer,
             "options": {"temperature": 0, "seed": 1},
             "messages": [
-                {"role": "system", "content": PROMPT},
-                {"role": "user", "content": entries},
+                {"role": "system", "content": system},
+                {"role": "user", "content": text},
             ],
         }
         try:

@@ -78,6 +78,12 @@ class VectorIndex(Protocol):
         """Return nearness of named entries that have a vector of the scope's model."""
         ...
 
+    def cosines(
+        self, query: NDArray[np.float32], scope: VectorScope, entry_ids: list[str]
+    ) -> dict[str, float]:
+        """Return the cosines alone of many named entries, as ``of`` knows them."""
+        ...
+
     def rank(
         self, query: NDArray[np.float32], scope: VectorScope, entry_id: str
     ) -> int | None:

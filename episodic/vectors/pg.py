@@ -149,6 +149,13 @@ class PgIndex:
                 for r in cursor.fetchall()
             }
 
+    def cosines(
+        self, query: NDArray[np.float32], scope: VectorScope, entry_ids: list[str]
+    ) -> dict[str, float]:
+        """Return the cosines of named entries, see VectorIndex.cosines."""
+        found = self.of(query, scope, entry_ids)
+        return {entry_id: near.cosine for entry_id, near in found.items()}
+
     def rank(
         self, query: NDArray[np.float32], scope: VectorScope, entry_id: str
     ) -> int | None:

@@ -48,6 +48,12 @@ class _Shelf:
             assert self.matrix is not None  # noqa: S101  (mypy: _load sets it)
             return self.matrix, self.matrix.snapshot()
 
+    def catch_up(self) -> None:
+        """Bring what is held in line; nothing is loaded for that."""
+        with self.lock:
+            if self.matrix is not None:
+                self._catch_up()
+
     def _load(self, dim: int) -> None:
         # The log is read first: a change that lands between the two is applied twice,
         # which does nothing, instead of not at all.
@@ -111,9 +117,31 @@ class ScanIndex:
                 self._shelves.popitem(last=False)
         return shelf.fresh(dim)
 
+    def holds(self, scope: VectorScope) -> bool:
+        """Whether this process has loaded a workspace's matrix; asking loads none."""
+        name = (str(connection.settings_dict["NAME"]), scope.workspace_id, scope.model)
+        with self._lock:
+            shelf = self._shelves.get(name)
+        return shelf is not None and shelf.matrix is not None
+
     def view(self, scope: VectorScope, dim: int) -> tuple[Matrix, Snapshot]:
         """Return a workspace's whole matrix, fresh, for measuring it; read only."""
         return self._fresh(scope, dim)
+
+    def catch_up(self, workspace_id: str) -> int:
+        """Wipe what went from a workspace's matrices now; return how many there are.
+
+        A query does it by itself; this is for whoever may not be asked for long.
+        """
+        with self._lock:
+            held = [
+                shelf
+                for name, shelf in self._shelves.items()
+                if name[1] == workspace_id
+            ]
+        for shelf in held:
+            shelf.catch_up()
+        return len(held)
 
     def clear(self) -> None:
         """Forget every matrix; the next query loads again."""
@@ -151,20 +179,22 @@ class ScanIndex:
     ) -> dict[str, Near]:
         """Return nearness of named entries, see VectorIndex.of."""
         matrix, view = self._fresh(scope, len(query))
-        at = [(e, matrix.position(e)) for e in entry_ids]
-        # The matrix may have moved on since the view was taken: believe the view.
-        known = [
-            (e, i)
-            for e, i in at
-            if i is not None and i < view.size and view.columns.ids[i] == e
-        ]
-        asked = np.array([i for _, i in known], dtype=np.int64)
-        if not len(asked):
+        names, rows = _places(matrix, view, entry_ids)
+        if not names:
             return {}
-        cosine, score = _scores(view, asked, query)
-        return {
-            e: _near(view, asked, cosine, score, i) for i, (e, _) in enumerate(known)
-        }
+        cosine, score = _scores(view, rows, query)
+        return {e: _near(view, rows, cosine, score, i) for i, e in enumerate(names)}
+
+    def cosines(
+        self, query: NDArray[np.float32], scope: VectorScope, entry_ids: list[str]
+    ) -> dict[str, float]:
+        """Return the cosines of named entries, see VectorIndex.cosines."""
+        matrix, view = self._fresh(scope, len(query))
+        names, rows = _places(matrix, view, entry_ids)
+        if not names:
+            return {}
+        cosine, _ = _scores(view, rows, query)
+        return dict(zip(names, cosine.tolist(), strict=True))
 
     def rank(
         self, query: NDArray[np.float32], scope: VectorScope, entry_id: str
@@ -178,6 +208,20 @@ class ScanIndex:
         ids = ids if seen is None else ids[seen]
         place = np.flatnonzero(ids[order] == entry_id)
         return int(place[0]) + 1 if len(place) else None
+
+
+def _places(
+    matrix: Matrix, view: Snapshot, entry_ids: list[str]
+) -> tuple[list[str], NDArray[np.int64]]:
+    """Return the entries that a view has, and their rows in it."""
+    found = ((e, matrix.position(e)) for e in entry_ids)
+    known = [(e, i) for e, i in found if i is not None and i < view.size]
+    rows = np.array([i for _, i in known], dtype=np.int64)
+    # The matrix may have moved on since the view was taken: believe the view.
+    told = view.columns.ids[rows].tolist()
+    same = [name == e for (e, _), name in zip(known, told, strict=True)]
+    names = [e for (e, _), ok in zip(known, same, strict=True) if ok]
+    return names, rows[np.array(same, dtype=np.bool_)]
 
 
 def _in_scope(

@@ -46,7 +46,7 @@ class AgentForm(forms.Form):
 
     def __init__(self, *args: Any, crews: Sequence[Crew], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        _choices(self, "crew", [(crew.id, crew.slug) for crew in crews])
+        offer(self, "crew", [(crew.id, crew.slug) for crew in crews])
 
 
 class AgentChange(forms.Form):
@@ -56,7 +56,7 @@ class AgentChange(forms.Form):
     walk_depth = forms.TypedChoiceField(choices=WALKS, coerce=int)
 
 
-class _KeyForm(forms.Form):
+class KeyForm(forms.Form):
     """What both kinds of key have: a name, limits, an end."""
 
     name = forms.CharField(
@@ -96,7 +96,7 @@ class _KeyForm(forms.Form):
         return () if len(chosen) == len(SCOPES) else chosen
 
 
-class AgentKeyForm(_KeyForm):
+class AgentKeyForm(KeyForm):
     """A key for one agent."""
 
     agent = forms.ChoiceField(label="Agent")
@@ -105,10 +105,10 @@ class AgentKeyForm(_KeyForm):
     def __init__(self, *args: Any, agents: Sequence[Agent], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         named = [(agent.id, f"{agent.slug} · {agent.crew.slug}") for agent in agents]
-        _choices(self, "agent", named)
+        offer(self, "agent", named)
 
 
-class OperatorKeyForm(_KeyForm):
+class OperatorKeyForm(KeyForm):
     """A key for a program that acts as a person."""
 
     member = forms.ChoiceField(label="Person")
@@ -125,7 +125,7 @@ class OperatorKeyForm(_KeyForm):
     ) -> None:
         super().__init__(*args, **kwargs)
         named = [(member.id, member.user.email) for member in members]
-        _choices(self, "member", named)
+        offer(self, "member", named)
 
 
 class InviteForm(forms.Form):
@@ -143,7 +143,7 @@ class RoleForm(forms.Form):
     role = forms.ChoiceField(choices=ROLES)
 
 
-def _choices(form: forms.Form, name: str, choices: list[tuple[str, str]]) -> None:
+def offer(form: forms.Form, name: str, choices: list[tuple[str, str]]) -> None:
     """Give a field its choices, which depend on the workspace."""
     field = form.fields[name]
     assert isinstance(field, forms.ChoiceField)  # noqa: S101  (declared above)

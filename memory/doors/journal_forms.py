@@ -16,7 +16,7 @@ from django.core.exceptions import ValidationError
 from django.http import QueryDict
 from django.utils.dateparse import parse_date, parse_datetime
 
-from memory import queries
+from memory import queries, timeline
 from memory.doors import present
 from memory.models import Agent, Crew
 from memory.queries import JournalFilter
@@ -121,7 +121,7 @@ class JournalForm(forms.Form):
         super().__init__(data, auto_id="f-%s")
         self.crews: list[Crew] = queries.crews(by)
         self.agents: list[Agent] = queries.agents(by)
-        types = [(name, name) for name in queries.entry_types(by)]
+        types = [(name, name) for name in timeline.entry_types(by)]
         self._offer("crew_id", [(c.id, c.slug) for c in self.crews])
         self._offer("agent_id", [(a.id, a.slug) for a in self.agents])
         self._offer("entry_type", types)

@@ -28,6 +28,7 @@ class RetainIn(_For):
     key: Name = ""
     content: Text
     mode: Name
+    subjects: tuple[str, ...] = ()
 
 
 class ProviderRecallIn(_For):

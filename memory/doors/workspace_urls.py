@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from django.urls import path
 
-from memory.doors import member_views, webhook_views, workspace_views
+from memory.doors import (
+    gateway_views,
+    member_views,
+    webhook_views,
+    workspace_views,
+)
 
 app_name = "workspace"
 urlpatterns = [
@@ -14,6 +19,14 @@ urlpatterns = [
     path("keys/", workspace_views.key_list, name="keys"),
     path("keys/person/", workspace_views.operator_key, name="operator_key"),
     path("keys/<str:key_id>/revoke/", workspace_views.revoke, name="revoke"),
+    path("gateway/", gateway_views.gateway, name="gateway"),
+    path("gateway/turns/", gateway_views.setup, name="gateway_setup"),
+    path(
+        "gateway/turns/<str:setup_id>/remove/",
+        gateway_views.remove,
+        name="gateway_remove",
+    ),
+    path("gateway/<str:key_id>/revoke/", gateway_views.revoke, name="gateway_revoke"),
     path("members/", member_views.members, name="members"),
     path("members/<str:member_id>/", member_views.member, name="member"),
     path("members/<str:member_id>/link/", member_views.link, name="member_link"),

@@ -16,7 +16,7 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from memory import journal
+from memory import journal, people
 from memory.files.places import Owner
 from memory.files.vault import digest
 from memory.models import (
@@ -108,6 +108,7 @@ class Incoming:
     base_sha256: str = ""
     # The bytes as found, when they are not text.
     raw: bytes | None = None
+    subjects: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +262,10 @@ def hold(incoming: Incoming, judged: Judgement, *, by: Actor) -> HeldFile:
         if found is None:
             found = _case(incoming, judged, fingerprint)
             found.save(force_insert=True)
+            told = people.Written(
+                found.pk, (incoming.text, incoming.place.key), incoming.subjects
+            )
+            people.note(found.workspace_id, "held", [told])
         else:
             HeldFile.objects.filter(pk=found.pk).update(
                 times_seen=F("times_seen") + 1, last_seen_at=timezone.now()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from memory import people
 from memory.files import places, reconcile, words
 from memory.files.places import Owner
 from memory.files.words import SNIPPET_CHARS
@@ -58,6 +59,14 @@ def permit(owner: Owner, by: Actor) -> None:
         raise errors.NotFound
 
 
+def shown(workspace_id: str, text: str, by: Actor) -> str:
+    """Return a text as an actor may see it: who may not be used is masked.
+
+    Those who answer for personal data see everything.
+    """
+    return text if by.can("gdpr.read") else people.mask(workspace_id, text)
+
+
 def read(owner: Owner, place: Place, *, by: Actor) -> Text:
     """Return a file's text, judged: what is on disk now was seen by the scanner."""
     permit(owner, by)
@@ -66,7 +75,7 @@ def read(owner: Owner, place: Place, *, by: Actor) -> Text:
     data = found.data if found else b""
     return Text(
         label=place.label,
-        text=data.decode("utf-8", "replace"),
+        text=shown(owner.workspace_id, data.decode("utf-8", "replace"), by),
         sha256=found.sha256 if found else "",
         size=len(data),
         cap=place.rule.cap,
@@ -120,7 +129,9 @@ def search(
     hits = [
         Hit(
             source=reachable[hit.file_id].label,
-            snippet=scanner.redact_for_prompt(hit.text[:SNIPPET_CHARS]),
+            snippet=scanner.redact_for_prompt(
+                shown(owner.workspace_id, hit.text, by)[:SNIPPET_CHARS]
+            ),
             line=hit.line,
             heading=hit.heading,
             score=round(hit.score / best, 4) if best > 0 else 0.0,

@@ -11,11 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from memory import people
 from memory.files import places, quarantine, reconcile, settling, vault, versions
 from memory.files.places import Owner
 from memory.files.quarantine import Held, Incoming, Refused
 from memory.models import MemoryFile, MemoryVersion
-from memory.rules import entries, errors, scanner, tiers
+from memory.rules import checks, entries, errors, scanner, tiers
 from memory.rules.actors import Actor, AgentRole
 from memory.rules.tiers import Place, Tier, WriteMode
 
@@ -60,7 +61,10 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to write where; ``source`` is the door: tool, operator, import, restore."""
+    """What to write where; ``source`` is the door: tool, operator, import, restore.
+
+    ``subjects`` are the people whom the writer says the text is about.
+    """
 
     owner: Owner
     place: Place
@@ -68,6 +72,7 @@ class Request:
     mode: WriteMode
     source: str
     note: str = ""
+    subjects: tuple[str, ...] = ()
 
 
 # ── Permission and size ──────────────────────────────────────────────────────
@@ -91,6 +96,9 @@ def _check_text(request: Request) -> None:
     if not entries.is_storable(request.text):
         detail = "content holds a NUL or half a surrogate pair."
         raise errors.Invalid(detail, code="bad_text")
+    checks.check_subjects(request.subjects)
+    texts = (request.text, request.place.key)
+    people.refuse(request.owner.workspace_id, texts, request.subjects)
 
 
 def joined(current: str, request: Request) -> str:
@@ -143,6 +151,7 @@ def _gate(request: Request, current: str, final: str, by: Actor) -> str:
         source=request.source,
         written_by=by.label,
         base_sha256=vault.digest(current.encode()) if current else "",
+        subjects=request.subjects,
     )
     if quarantine.is_blocked(incoming):
         raise Refused(why="this writer is blocked until an operator lifts it.")
@@ -199,7 +208,12 @@ def _prepare(request: Request, seen: str, by: Actor) -> str:
 def _put(file: MemoryFile, request: Request, final: str, by: Actor) -> Written:
     data = final.encode()
     version = versions.begin(
-        file, data, by=by, source=request.source, note=request.note
+        file,
+        data,
+        by=by,
+        source=request.source,
+        note=request.note,
+        subjects=request.subjects,
     )
     settling.step("intention")
     places.vault().write(places.owner_of(file).parts(request.place), data)
@@ -219,6 +233,7 @@ def _put(file: MemoryFile, request: Request, final: str, by: Actor) -> Written:
 def write_released(request: Request, *, by: Actor) -> Written:
     """Write a text that a person judged: everything as in ``write``, but the scan."""
     _permit(request, by)
+    _check_text(request)
     owner = request.owner.of(request.place)
     with places.vault().locked(owner.path(request.place)):
         file = settling.file_of(owner, request.place)

@@ -225,9 +225,15 @@ class Vault:
         hash: the name of a lock must not tell whom a file was about.
         """
         self._locks.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path = self._locks / f"{digest(name.encode())[:32]}.lock"
         try:
-            with FileLock(path, timeout=seconds, thread_local=False):
+            with FileLock(self._lock(name), timeout=seconds, thread_local=False):
                 yield
         except Timeout:
             raise Busy(label=name.rpartition(":")[2]) from None
+
+    def _lock(self, name: str) -> Path:
+        return self._locks / f"{digest(name.encode())[:32]}.lock"
+
+    def forget_lock(self, name: str) -> None:
+        """Remove the lock of a file that is gone for good: a hash can be guessed."""
+        self._lock(name).unlink(missing_ok=True)

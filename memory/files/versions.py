@@ -7,16 +7,19 @@ workspace. A blob is checked against its name on every read.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
 from django.conf import settings
+from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
+from memory import people
 from memory.files.vault import Vault, digest
 from memory.models import MemoryFile, MemoryVersion
 from memory.rules import errors
@@ -56,13 +59,16 @@ def blobs() -> Vault:
     return Vault(data / "blobs", data / "locks")
 
 
-def _parts(workspace_id: str, sha256: str) -> tuple[str, str, str]:
+def blob_parts(workspace_id: str, sha256: str) -> tuple[str, str, str]:
+    """Return where a blob lies below the root of its vault."""
     return workspace_id, sha256[:2], sha256
 
 
-def _stripe(sha256: str) -> str:
-    """Return the lock that a blob shares with a sixteenth of all the others."""
-    return f"blobs:{sha256[:1]}"
+@contextmanager
+def striped(sha256: str) -> Iterator[None]:
+    """Hold the lock that a blob shares with a sixteenth of all the others."""
+    with blobs().locked(f"blobs:{sha256[:1]}"):
+        yield
 
 
 def keep(workspace_id: str, data: bytes) -> str:
@@ -72,8 +78,8 @@ def keep(workspace_id: str, data: bytes) -> str:
     runs before the version is written leaves it alone; a damaged one is written anew.
     """
     sha256 = digest(data)
-    store, parts = blobs(), _parts(workspace_id, sha256)
-    with store.locked(_stripe(sha256)):
+    store, parts = blobs(), blob_parts(workspace_id, sha256)
+    with striped(sha256):
         try:
             found = store.read(parts)
         except errors.HouseError:
@@ -89,7 +95,7 @@ def read(version: MemoryVersion) -> bytes:
     """Return a version's bytes; raise BlobDamaged when they changed or are gone."""
     if not version.sha256:
         return b""
-    found = blobs().read(_parts(version.workspace_id, version.sha256))
+    found = blobs().read(blob_parts(version.workspace_id, version.sha256))
     if found is None:
         raise BlobDamaged(state="missing")
     if found.sha256 != version.sha256:
@@ -107,29 +113,52 @@ def log(file: MemoryFile, limit: int = 50) -> list[MemoryVersion]:
     return list(file.versions.filter(committed=True).order_by("-number")[:limit])
 
 
+def _author(by: Actor) -> dict[str, str | None]:
+    """Return a writer in full, as a version keeps it."""
+    return {
+        "role": by.role.value,
+        "workspace_id": by.workspace_id,
+        "id": by.id,
+        "label": by.label,
+        "crew_id": by.crew_id,
+    }
+
+
 def begin(
-    file: MemoryFile, data: bytes | None, *, by: Actor, source: str, note: str = ""
+    file: MemoryFile,
+    data: bytes | None,
+    *,
+    by: Actor,
+    source: str,
+    note: str = "",
+    subjects: tuple[str, ...] = (),
 ) -> MemoryVersion:
-    """Write down the intention to put bytes in place; None means removing the file."""
+    """Write down the intention to put bytes in place; None means removing the file.
+
+    The row names the blob before its bytes are there: whoever removes blobs that no
+    version names can never take one that is about to be used.
+    """
     last = file.versions.aggregate(last=Max("number"))["last"] or 0
-    return MemoryVersion.objects.create(
+    made = MemoryVersion(
         workspace_id=file.workspace_id,
         file=file,
         number=last + 1,
         parent=latest(file),
-        sha256=keep(file.workspace_id, data) if data is not None else "",
+        sha256=digest(data) if data is not None else "",
         bytes=len(data or b""),
         written_by=by.label,
-        author={
-            "role": by.role.value,
-            "workspace_id": by.workspace_id,
-            "id": by.id,
-            "label": by.label,
-            "crew_id": by.crew_id,
-        },
+        author=_author(by),
         source=source,
         note=note[:400],
     )
+    text = (data or b"").decode("utf-8", "replace")
+    told = people.Written(made.pk, (text, file.key, note), subjects)
+    with transaction.atomic():
+        made.save(force_insert=True)
+        people.note(file.workspace_id, "versions", [told])
+    if data is not None:
+        keep(file.workspace_id, data)
+    return made
 
 
 def diff(before: bytes, after: bytes, context: int = 3) -> list[DiffLine]:
@@ -172,7 +201,7 @@ def collect_orphans(workspace_id: str) -> int:
         name = parts[-1]
         if len(name) != 64 or name in named:
             continue
-        with store.locked(_stripe(name)):
+        with striped(name):
             if store.age(parts) > ORPHAN_AGE.total_seconds():
                 gone += store.remove(parts)
     return gone

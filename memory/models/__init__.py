@@ -11,6 +11,7 @@ from memory.models.files import (
     MemoryFile,
     MemoryVersion,
 )
+from memory.models.gateway import GatewayKey, GatewayPending, GatewaySetup
 from memory.models.jobs import JobRun, RunState
 from memory.models.journal import (
     ChainCheckpoint,
@@ -26,6 +27,7 @@ from memory.models.records import (
     ProviderRun,
     Record,
     RecordEntry,
+    RecordEvent,
     RecordStatus,
 )
 from memory.models.review import SavedFilter
@@ -50,6 +52,9 @@ __all__ = [
     "Clearance",
     "Crew",
     "DeliveryStatus",
+    "GatewayKey",
+    "GatewayPending",
+    "GatewaySetup",
     "HeldFile",
     "HeldRecord",
     "HeldState",
@@ -67,6 +72,7 @@ __all__ = [
     "ProviderRun",
     "Record",
     "RecordEntry",
+    "RecordEvent",
     "RecordStatus",
     "RunState",
     "SavedFilter",

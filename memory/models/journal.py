@@ -19,7 +19,7 @@ from memory.rules.entries import ActorType, Priority, Severity
 
 
 class JournalEntry(models.Model):
-    """One thing that happened. Immutable but for priority and erasure.
+    """One thing that happened. Immutable but for priority, erasure and redaction.
 
     ``docid`` is the row number in the word index: the workspace's number in the high
     bits, ``seq`` in the low ones, so that a tenant's entries are one range.
@@ -61,6 +61,12 @@ class JournalEntry(models.Model):
     prev_hash = models.CharField(max_length=64, blank=True)
     entry_hash = models.CharField(max_length=64)
     erased_at = models.DateTimeField(null=True, blank=True)
+    redacted_at = models.DateTimeField(null=True, blank=True)
+    # Signs what an erasure or a redaction left: nobody else can make an entry look so.
+    seal = models.CharField(max_length=64, null=True, blank=True)  # noqa: DJ001
+    # Out of recall and search: outdated by a newer version, or restricted by law.
+    retired_at = models.DateTimeField(null=True, blank=True)
+    restricted_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         db_table = "journal_entries"

@@ -37,10 +37,13 @@ class Record(models.Model):
     agent = models.ForeignKey(
         Agent, models.CASCADE, null=True, blank=True, related_name="records"
     )
-    scope_user = models.CharField(max_length=128, blank=True)
-    scope_agent = models.CharField(max_length=128, blank=True)
-    scope_namespace = models.CharField(max_length=128, blank=True)
-    scope_thread = models.CharField(max_length=128, blank=True)
+    scope_user = models.CharField(max_length=256, blank=True)
+    scope_agent = models.CharField(max_length=256, blank=True)
+    scope_namespace = models.CharField(max_length=256, blank=True)
+    scope_thread = models.CharField(max_length=256, blank=True)
+    # What else the caller's scope map holds, and one name for the whole map.
+    scope_extra = models.JSONField(null=True, blank=True)
+    scope_key = models.CharField(max_length=32, null=True, blank=True)  # noqa: DJ001
     kind = models.CharField(max_length=40)
     content = models.TextField(blank=True)
     sha256 = models.CharField(max_length=64, blank=True)
@@ -48,7 +51,7 @@ class Record(models.Model):
     confidence = models.FloatField(default=1.0)
     # Which door took it; decided by the door, never by the caller.
     provenance = models.CharField(max_length=24)
-    session_id = models.CharField(max_length=128, blank=True)
+    session_id = models.CharField(max_length=256, blank=True)
     turn_range = models.JSONField(null=True, blank=True)
     external_id = models.CharField(max_length=200, blank=True)
     expires_at = models.DateTimeField(null=True, blank=True)
@@ -58,6 +61,9 @@ class Record(models.Model):
     version = models.PositiveIntegerField(default=1)
     status = models.CharField(
         max_length=10, choices=RecordStatus.choices, default=RecordStatus.CURRENT
+    )
+    superseded_by = models.ForeignKey(
+        "self", models.SET_NULL, null=True, blank=True, related_name="sources"
     )
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(default=timezone.now)
@@ -75,21 +81,34 @@ class Record(models.Model):
                 name="record_status_known",
             ),
             models.UniqueConstraint(
-                fields=["workspace", "crew", "agent", "external_id"],
+                fields=["workspace", "crew", "agent", "scope_key", "external_id"],
                 condition=~models.Q(external_id="")
                 & models.Q(status="current", agent__isnull=False),
                 name="record_external_once",
             ),
             models.UniqueConstraint(
-                fields=["workspace", "crew", "external_id"],
+                fields=["workspace", "crew", "scope_key", "external_id"],
                 condition=~models.Q(external_id="")
                 & models.Q(status="current", agent__isnull=True),
                 name="record_crew_external_once",
+            ),
+            models.UniqueConstraint(
+                fields=["workspace", "scope_key", "external_id"],
+                condition=~models.Q(external_id="")
+                & models.Q(status="current", crew__isnull=True),
+                name="record_workspace_external_once",
             ),
         )
         indexes = (
             models.Index(
                 fields=["workspace", "status", "-updated_at"], name="record_status"
+            ),
+            models.Index(
+                fields=["workspace", "scope_key", "status", "-updated_at"],
+                name="record_scope",
+            ),
+            models.Index(
+                fields=["workspace", "scope_user", "status"], name="record_user"
             ),
             models.Index(fields=["workspace", "agent", "status"], name="record_agent"),
             models.Index(fields=["workspace", "current_entry"], name="record_entry"),
@@ -99,8 +118,17 @@ class Record(models.Model):
         return f"{self.id} {self.status}"
 
 
+class RecordEvent(models.TextChoices):
+    """What a link of the chain did to its record."""
+
+    CREATED = "created"
+    UPDATED = "updated"
+    SUPERSEDED = "superseded"
+    INVALIDATED = "invalidated"
+
+
 class RecordEntry(models.Model):
-    """One link of a record's chain: which entry said what of it."""
+    """One link of a record's chain: which entry said what of it, and while it held."""
 
     id = models.BigAutoField(primary_key=True)
     workspace = models.ForeignKey(Workspace, models.CASCADE, db_index=False)
@@ -109,6 +137,11 @@ class RecordEntry(models.Model):
         JournalEntry, models.CASCADE, related_name="record_link"
     )
     version = models.PositiveIntegerField()
+    event = models.CharField(  # noqa: DJ001
+        max_length=12, choices=RecordEvent.choices, null=True
+    )
+    valid_from = models.DateTimeField(null=True)
+    valid_to = models.DateTimeField(null=True)
 
     class Meta:
         db_table = "record_entries"

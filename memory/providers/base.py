@@ -23,7 +23,10 @@ REMOTE_SECONDS: Final = 1.0
 # ── Requests ─────────────────────────────────────────────────────────────────
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retain:
-    """Keep a text. ``mode`` is replace or append and has no default."""
+    """Keep a text. ``mode`` is replace or append and has no default.
+
+    ``subjects`` are the people whom the writer says the text is about.
+    """
 
     workspace_id: str
     tier: str
@@ -32,6 +35,7 @@ class Retain:
     mode: str
     agent_id: str = ""
     crew_id: str = ""
+    subjects: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -79,21 +79,28 @@ class Native:
             if not request.content.strip():
                 detail = "content must not be empty."
                 raise errors.Invalid(detail, code="empty_content")
-            done = self._keep(bound, owner, place, request.content, mode)
+            subjects = (*_subjects(place, request.content), *request.subjects)
+            wanted = Draft(
+                content=request.content,
+                owner=owner,
+                subjects=tuple(dict.fromkeys(subjects)),
+            )
+            done = self._keep(bound, owner, wanted, place, mode)
         except errors.HouseError as error:
             raise base.Refusal("retain", error) from error
         return base.Retained(place.label, len(done.content.encode()))
 
     def _keep(
-        self, bound: Bound, owner: Owner, place: Place, content: str, mode: WriteMode
+        self, bound: Bound, owner: Owner, wanted: Draft, place: Place, mode: WriteMode
     ) -> Record:
         def change(current: str) -> str:
             gap = "\n" if current and not current.endswith("\n") else ""
-            final = content if mode is WriteMode.REPLACE else current + gap + content
+            new = wanted.content
+            final = new if mode is WriteMode.REPLACE else current + gap + new
             _check_cap(place, current, final)
             return final
 
-        owner, subjects = owner.of(place), _subjects(place, content)
+        owner, subjects = owner.of(place), wanted.subjects
         found = self._record(bound, owner, place)
         if found is None:
             draft = Draft(
@@ -104,7 +111,8 @@ class Native:
                 subjects=subjects,
             )
             try:
-                return records.save(draft, provenance=SOURCE, by=bound.by)
+                judged = records.prepare(draft, provenance=SOURCE, by=bound.by)
+                return records.insert(judged, provenance=SOURCE, by=bound.by)
             except IntegrityError:
                 # Somebody else saved the same label first; theirs is the one to change.
                 found = self._record(bound, owner, place)

@@ -75,6 +75,8 @@ class Remote:
         bound = base.guard(self._bound, request)
         body = self._body(bound, tier=request.tier, content=request.content)
         body |= {"mode": request.mode} | ({"key": request.key} if request.key else {})
+        if request.subjects:
+            body["subjects"] = list(request.subjects)
         answer = self._post("retain", body)
         name = self._of(answer, "id", str, "retain")
         return base.Retained(name, self._of(answer, "bytes", int, "retain"))

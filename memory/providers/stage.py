@@ -298,7 +298,7 @@ def server() -> Iterator[str]:
         httpd.server_close()
 
 
-def _strike(workspace: Workspace) -> None:
+def strike(workspace: Workspace) -> None:
     """Remove the workspace with its rows, files, blobs and locks."""
     data = Path(settings.DATA_DIR)
     paths = MemoryFile.objects.filter(workspace=workspace)
@@ -325,4 +325,4 @@ def up(name: str) -> Iterator[Harness]:
             else:
                 yield FilesHarness(workspace, Path(folder))
         finally:
-            _strike(workspace)
+            strike(workspace)

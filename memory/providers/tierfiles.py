@@ -112,7 +112,14 @@ class TierFiles:
             mode, today = whose.mode(request.mode), timezone.now().date()
             place = tiers.place(request.tier, request.key or None, today=today)
             whose.writable(place, owner, bound.by)
-            asked = Request(owner, place, request.content, mode, SOURCE)
+            asked = Request(
+                owner,
+                place,
+                request.content,
+                mode,
+                SOURCE,
+                subjects=request.subjects,
+            )
             done = scribe.write(asked, by=bound.by)
         except errors.HouseError as error:
             raise base.Refusal("retain", error) from error

@@ -44,6 +44,7 @@ _PEOPLE: Final = frozenset(PERSON_ROLES)
 _OPERATORS: Final = frozenset({Role.OPERATOR, Role.ADMIN})
 _ADMINS: Final = frozenset({Role.ADMIN})
 _AGENTS: Final = frozenset({Role.AGENT})
+_PRIVACY: Final = frozenset({Role.COMPLIANCE, Role.ADMIN})
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,8 @@ PERMISSIONS: Final[dict[str, Permission]] = {
     "records.read": _read(_EVERYONE),
     "records.write": _write(frozenset({*_OPERATORS, *_AGENTS})),
     "tools.call": _read(_AGENTS),
+    "turns.recall": _read(_AGENTS),
+    "turns.persist": _write(_AGENTS),
     "files.import": _write(_ADMINS),
     "quarantine.read": _read(_OPERATORS),
     "quarantine.decide": _write(_OPERATORS),
@@ -93,6 +96,9 @@ PERMISSIONS: Final[dict[str, Permission]] = {
     "provider.use": _write(_AGENTS | _OPERATORS),
     "jobs.read": _read(_OPERATORS),
     "jobs.run": _write(_OPERATORS),
+    "gdpr.read": _read(_PRIVACY),
+    "gdpr.manage": _write(_PRIVACY),
+    "gdpr.settings": _write(_ADMINS),
     "agents.read": _read(_PEOPLE),
     "agents.manage": _write(_ADMINS),
     "keys.read": _read(_ADMINS),

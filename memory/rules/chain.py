@@ -19,6 +19,7 @@ GENESIS: Final = ""
 _HEAD: Final = b"crewship journal head v1"
 _CHECKPOINT: Final = b"crewship journal checkpoint v1"
 _DIGEST: Final = b"crewship journal digest v1"
+_SEAL: Final = b"crewship journal seal v1"
 
 
 def new_salt() -> bytes:
@@ -48,7 +49,7 @@ def commitment(salt: bytes, content: bytes) -> str:
 def link(key: bytes, prev_hash: str, committed: str) -> str:
     """Return the hex hash that chains one commitment to the entry before it."""
     message = bytes.fromhex(prev_hash) + bytes.fromhex(committed)
-    return hmac.new(key, message, hashlib.sha256).hexdigest()
+    return hmac.digest(key, message, "sha256").hex()
 
 
 def head_mac(key: bytes, workspace_id: str, seq: int, entry_hash: str) -> str:
@@ -64,6 +65,12 @@ def checkpoint_mac(
     pairs = [f"{seq}:{digest}" for seq, digest in sorted(removed)]
     message = frame([workspace_id, str(len(pairs)), *pairs])
     return hmac.new(key, _CHECKPOINT + message, hashlib.sha256).hexdigest()
+
+
+def seal(key: bytes, entry_hash: str, kind: str, content: bytes) -> str:
+    """Return the signature of what was left of an entry; ``kind`` says by what act."""
+    message = frame([entry_hash, kind]) + content
+    return hmac.new(key, _SEAL + message, hashlib.sha256).hexdigest()
 
 
 def keyed_digest(key: bytes, text: str) -> str:

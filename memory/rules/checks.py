@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -75,12 +76,13 @@ def _check_ts(new: NewEntry, now: datetime) -> None:
         )
 
 
-def _check_subjects(new: NewEntry) -> None:
-    if len(new.subjects) > entries.SUBJECTS:
+def check_subjects(subjects: Sequence[str]) -> None:
+    """Raise Invalid for names of people that are too many, too long or no text."""
+    if len(subjects) > entries.SUBJECTS:
         raise _fault(
             "subjects", "too_many", f"An entry names {entries.SUBJECTS} people at most."
         )
-    for alias in new.subjects:
+    for alias in subjects:
         short = len(alias.strip()) > 0 and len(alias) <= entries.SUBJECT_CHARS
         if not short or not entries.is_storable(alias):
             raise _fault(
@@ -98,4 +100,14 @@ def check(new: NewEntry, now: datetime) -> None:
     _check_json("refs", new.refs, entries.REFS_BYTES)
     _check_ids(new)
     _check_ts(new, now)
-    _check_subjects(new)
+    check_subjects(new.subjects)
+
+
+def check_offered(new: NewEntry) -> None:
+    """Raise Invalid for a type that only the house itself writes.
+
+    Such entries are believed, or left out of search, because nobody else can make one.
+    """
+    if new.entry_type.startswith(entries.RESERVED):
+        detail = "Entries of this type are written by the house alone."
+        raise _fault("entry_type", "reserved_type", detail)

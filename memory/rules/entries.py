@@ -23,6 +23,9 @@ FUTURE_SECONDS: Final = 300
 # An entry's row number in the word index: workspace number, then 40 bits of seq.
 SEQ_BITS: Final = 40
 EARLIEST_YEAR: Final = 2000
+# Audit of what ran beside a conversation: kept in the chain, found by no words.
+UNSEARCHED: Final = "memory_gateway."
+RESERVED: Final = (UNSEARCHED, "gdpr.", "memory.priority_changed")
 
 
 class Severity(StrEnum):

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 from episodic import index
+from gdpr import planning
 from memory.models import User
 from memory.rules.entries import Severity
+from tests.gdpr import erasing
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -29,12 +31,29 @@ PAGES: dict[str, tuple[str, int]] = {
     "recall, answered": ("/recall/?query=refund", 200),
     "index": ("/recall/index/", 200),
     "files": ("/files/", 200),
+    "records": ("/records/", 200),
+    "records, none": ("/records/?q=zeppelin", 200),
+    "record": ("/records/{record}/", 200),
     "quarantine": ("/quarantine/", 200),
     "rules": ("/quarantine/rules/", 200),
     "providers": ("/providers/", 200),
+    "conformance": ("/conformance/", 200),
     "agents": ("/workspace/agents/", 200),
     "keys": ("/workspace/keys/", 200),
     "members": ("/workspace/members/", 200),
+    "memory gateway": ("/workspace/gateway/", 200),
+    "cases": ("/privacy/cases/", 200),
+    "cases, none": ("/privacy/cases/?kind=access", 200),
+    "case": ("/privacy/cases/{case}/", 200),
+    "new case": ("/privacy/cases/new/", 200),
+    "subjects": ("/privacy/subjects/", 200),
+    "subject": ("/privacy/subjects/{subject}/", 200),
+    "holds": ("/privacy/holds/", 200),
+    "certificates": ("/privacy/certificates/", 200),
+    "ledger": ("/privacy/ledger/", 200),
+    "exports": ("/privacy/exports/", 200),
+    "names kept out": ("/privacy/kept-out/", 200),
+    "privacy settings": ("/privacy/settings/", 200),
     "password": ("/accounts/password/change/", 200),
     "nothing here": ("/journal/j_0000000000000000/", 404),
     "no such address": ("/no/such/address/", 404),
@@ -56,7 +75,15 @@ def shown(shared_world: World) -> dict[str, str]:
     shared_world.file()
     shared_world.held()
     index.sweep()
-    return {"entry": row.id}
+    who = erasing.maria(shared_world)
+    case = erasing.opened(shared_world, who)
+    planning.make(case, by=shared_world.actor("compliance"))
+    return {
+        "entry": row.id,
+        "record": shared_world.record().id,
+        "case": case.id,
+        "subject": who.id,
+    }
 
 
 def visit(page: Page, server: LiveServer, path: str) -> int:
@@ -119,7 +146,10 @@ def test_the_admin_opens_without_faults(
 
 
 @pytest.mark.parametrize("width", [360, 768, 1440])
-@pytest.mark.parametrize("name", ["home", "journal", "entry", "recall, answered"])
+@pytest.mark.parametrize(
+    "name",
+    ["home", "journal", "entry", "recall, answered", "cases", "case", "subject"],
+)
 def test_nothing_runs_out_of_the_window(
     page: Page,
     live_server: LiveServer,

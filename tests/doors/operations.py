@@ -10,6 +10,7 @@ from typing import Any, Final
 from episodic import consolidation, health
 from episodic.summarisers.base import Rule
 from memory.rules.tiers import Tier
+from tests.doors import gdpr_operations
 from tests.world import World
 
 # Who is asked for in the permission matrix, in the order of its columns.
@@ -43,6 +44,11 @@ class Operation:
     def expected(self, who: str) -> int:
         """Return somebody's status."""
         return int(self.statuses.split()[WHO.index(who)])
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it needs no credential at all."""
+        return self.expected("nobody") < 300
 
     @property
     def caller(self) -> str:
@@ -82,14 +88,21 @@ def _proposal(world: World) -> str:
     return str(made.id)
 
 
+def _record(world: World) -> str:
+    return world.record().id
+
+
 PARTS: Final[dict[str, Callable[[World], str]]] = {
+    "record_id": _record,
     "entry_id": lambda world: world.entry().id,
     "held_id": _held,
     "label": lambda world: str(world.file().label),
     "sha": _file,
     "name": lambda _: "memory.read",
+    "tool": lambda _: "memory__list",
     "proposal_id": _proposal,
     "job": lambda _: "decay",
+    **gdpr_operations.PARTS,
 }
 
 
@@ -189,6 +202,10 @@ OPERATIONS: Final = (
     Operation("call_memory_tool", "post", "/memory/tools/{name}",
               "403 403 403 403 200 200 403 403 401 401 401",
               lambda _: {"tier": Tier.AGENT.value}),
+    Operation("list_tools", "get", "/tools",
+              "200 200 200 200 200 200 200 200 401 401 401"),
+    Operation("call_tool", "post", "/tools/{tool}",
+              "403 403 403 403 200 200 403 403 401 401 401", lambda _: {"limit": 5}),
     Operation("list_memory_files", "get", "/memory/files",
               "200 200 200 200 200 200 200 200 401 401 401"),
     Operation("read_memory_file", "get", "/memory/files/{label}",
@@ -218,6 +235,40 @@ OPERATIONS: Final = (
               lambda world: _mine(world, id=world.file().label)),
     Operation("provider_health", "get", "/provider/health",
               "200 200 403 403 200 403 403 404 401 401 401", query=_whose),
+    # ── A turn's memory ──
+    Operation("recall_turn", "post", "/turns/recall",
+              "403 403 403 403 200 200 403 403 401 401 401",
+              lambda _: {"conversation_id": "c1", "prompt": "refund?"}),
+    Operation("persist_turn", "post", "/turns/persist",
+              "403 403 403 403 200 403 403 403 401 401 401",
+              lambda _: {"conversation_id": "c1", "prompt": "a", "answer": "b"}),
+    Operation("list_turn_setups", "get", "/turns/setups",
+              "200 403 403 403 403 403 403 200 401 401 401"),
+    Operation("choose_turn_setup", "post", "/turns/setups",
+              "200 403 403 403 403 403 403 200 401 401 401",
+              lambda _: {"mode": "curated"}),
+    # ── Records ──
+    Operation("save_record", "post", "/records",
+              "201 201 403 403 201 403 403 201 401 401 401",
+              lambda _: {"content": "Refunds end at $200."}),
+    Operation("list_records", "get", "/records",
+              "200 200 200 200 200 200 200 200 401 401 401"),
+    Operation("search_records", "post", "/records/search",
+              "200 200 200 200 200 200 200 200 401 401 401",
+              lambda _: {"query": "refund"}),
+    Operation("supersede_records", "post", "/records/supersede",
+              "201 201 403 403 201 403 403 404 401 401 401",
+              lambda world: {"content": "Refunds end at $300.",
+                             "sources": [_record(world)]}),
+    Operation("get_record", "get", "/records/{record_id}",
+              "200 200 200 200 200 200 200 404 401 401 401"),
+    Operation("amend_record", "patch", "/records/{record_id}",
+              "200 200 403 403 200 403 403 404 401 401 401",
+              lambda _: {"content": "Refunds end at $300."}),
+    Operation("forget_record", "delete", "/records/{record_id}",
+              "200 200 403 403 200 403 403 404 401 401 401", lambda _: {}),
+    Operation("record_history", "get", "/records/{record_id}/history",
+              "200 200 200 200 200 200 200 404 401 401 401"),
     # ── Quarantine ──
     Operation("list_quarantine", "get", "/quarantine",
               "200 200 403 403 403 403 200 200 401 401 401"),
@@ -250,5 +301,7 @@ OPERATIONS: Final = (
               "200 200 403 403 403 403 200 200 401 401 401"),
     Operation("run_job", "post", "/jobs/{job}/run",
               "202 202 403 403 403 403 403 202 401 401 401"),
+    # ── Personal data ──
+    *(Operation(*row) for row in gdpr_operations.ROWS),
 )  # fmt: skip
 BY_ID: Final = {operation.id: operation for operation in OPERATIONS}

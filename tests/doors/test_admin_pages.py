@@ -15,7 +15,7 @@ from tests.world import World
 OURS = sorted(
     model._meta.label_lower.replace(".", "/")
     for model in admin.site._registry
-    if model._meta.app_label in ("memory", "episodic")
+    if model._meta.app_label in ("memory", "episodic", "gdpr")
 )
 
 

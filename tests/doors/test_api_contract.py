@@ -21,13 +21,13 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from crewship_memory.api import api
 from crewship_memory.wsgi import application
-from tests.doors.operations import OPERATIONS, PARTS, Operation
+from tests.doors.operations import BY_ID, OPERATIONS, PARTS, Operation
 from tests.house.source import ROOT
 from tests.world import World
 
 SNAPSHOT: Final = ROOT / "tests" / "snapshots" / "openapi.json"
 EXAMPLES: Final = 30
-FREE: Final = "call_memory_tool"  # its arguments are judged by the tool
+FREE: Final = ("call_memory_tool", "call_tool")  # the tool judges their arguments
 
 
 def document() -> dict[str, Any]:
@@ -70,7 +70,8 @@ def test_every_operation_tells_how_it_may_refuse(
         [(kind, content)] = problem["content"].items()
         assert kind == "application/problem+json"
         assert content["schema"] == {"$ref": "#/components/schemas/Problem"}
-    assert operation["security"] == [{"KeyOrSession": []}]
+    is_open = BY_ID[operation["operationId"]].is_open
+    assert operation.get("security") == (None if is_open else [{"KeyOrSession": []}])
     assert operation["summary"]
 
 
@@ -81,6 +82,9 @@ def test_no_two_shapes_share_a_name() -> None:
     while waiting:
         kind = waiting.pop()
         waiting += kind.__subclasses__()
+        # Dialects have documents of their own, written by others.
+        if ".dialects." in kind.__module__:
+            continue
         if ".doors." in kind.__module__ and not kind.__name__.endswith("Query"):
             shapes.setdefault(kind.__name__, set()).add(kind.__module__)
     shapes.pop("Strict", None)
@@ -97,13 +101,14 @@ def test_the_header_is_called_what_programs_send() -> None:
     assert named == {
         "append_entry": "Idempotency-Key",
         "append_batch": "Idempotency-Key",
+        "save_record": "Idempotency-Key",
     }
 
 
 def test_every_request_body_refuses_what_it_does_not_know() -> None:
     schemas = document()["components"]["schemas"]
     for path, _, operation in operations():
-        if "requestBody" not in operation or operation["operationId"] == FREE:
+        if "requestBody" not in operation or operation["operationId"] in FREE:
             continue
         body = operation["requestBody"]["content"]["application/json"]["schema"]
         [reference] = [s["$ref"] for s in body.get("anyOf", [body]) if "$ref" in s]

@@ -11,6 +11,7 @@ V, O, C, A, G = Role.VIEWER, Role.OPERATOR, Role.COMPLIANCE, Role.ADMIN, Role.AG
 EVERYONE = {V, O, C, A, G}
 PEOPLE = {V, O, C, A}
 OPERATORS = {O, A}
+PRIVACY = {C, A}
 READ, WRITE = KeyScope.READ, KeyScope.WRITE
 
 # Action → who may, and what a limited key needs. Written out on purpose: a change of
@@ -34,6 +35,8 @@ TABLE = {
     "records.read": (EVERYONE, READ),
     "records.write": ({*OPERATORS, G}, WRITE),
     "tools.call": ({G}, READ),
+    "turns.recall": ({G}, READ),
+    "turns.persist": ({G}, WRITE),
     "quarantine.read": (OPERATORS, READ),
     "quarantine.decide": (OPERATORS, WRITE),
     "scanner.read": (OPERATORS, READ),
@@ -46,6 +49,9 @@ TABLE = {
     "proposals.decide": (OPERATORS, WRITE),
     "jobs.read": (OPERATORS, READ),
     "jobs.run": (OPERATORS, WRITE),
+    "gdpr.read": (PRIVACY, READ),
+    "gdpr.manage": (PRIVACY, WRITE),
+    "gdpr.settings": ({A}, WRITE),
     "agents.read": (PEOPLE, READ),
     "agents.manage": ({A}, WRITE),
     "keys.read": ({A}, READ),

@@ -12,7 +12,7 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory import chain, journal, verdicts
+from memory import chain, erasing, journal, verdicts
 from memory.models import ChainCheckpoint, ChainHead, JournalEntry, PriorityChange
 from memory.rules import chain as rules
 from memory.rules import errors
@@ -39,16 +39,8 @@ def tamper(row: JournalEntry, **fields: Any) -> None:
 
 
 def erase(row: JournalEntry) -> None:
-    """Destroy content and salt, as an erasure does."""
-    tamper(
-        row,
-        summary="",
-        payload_text="{}",
-        refs_text="{}",
-        body="",
-        salt=None,
-        erased_at=timezone.now(),
-    )
+    """Destroy content and salt, with the seal of the house."""
+    erasing.erase(row.workspace_id, [row.id])
 
 
 def attest(world: World, rows: Iterable[JournalEntry], mac: str | None = None) -> None:

@@ -340,3 +340,18 @@ def test_what_was_acknowledged_survives_kill_9(shared_world: World, after: int) 
             assert cursor.fetchone() == ("ok",)
     shared_world.entry()
     assert is_whole(shared_world)
+
+
+@pytest.mark.parametrize(
+    "entry_type",
+    ["memory_gateway.add_failed", "gdpr.erased", "memory.priority_changed"],
+)
+def test_what_only_the_house_writes_no_agent_can_append(
+    world: World, entry_type: str
+) -> None:
+    ada, new = world.actor("ada"), NewEntry(entry_type=entry_type, summary="Mine")
+    with pytest.raises(errors.Invalid) as refused:
+        journal.append(new, by=ada)
+    assert refused.value.problem_code == "reserved_type"
+    told = journal.append_batch([new], by=ada)
+    assert (told.accepted, told.rejected[0].code) == ([], "reserved_type")

@@ -17,7 +17,14 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 
-from crewship_memory.bench import dataset, measure, quality, server
+from crewship_memory.bench import (
+    dataset,
+    erasure,
+    measure,
+    quality,
+    remembered,
+    server,
+)
 from episodic import engine
 
 INSIDE = "CREWSHIP_BENCH_INSIDE"
@@ -36,14 +43,23 @@ class Command(BaseCommand):
         parser.add_argument("--sizes", default="2000,20000,100000")
         parser.add_argument("--appends", type=int, default=1_000)
         parser.add_argument(
+            "--rows", default="1000", help="How many rows the part erasure erases."
+        )
+        parser.add_argument(
             "--data", type=Path, help="A journal in JSON lines, for the part quality."
         )
 
     def handle(
-        self, *, parts: list[str], sizes: str, appends: int, data: Path | None, **_: Any
+        self,
+        *,
+        parts: list[str],
+        sizes: str,
+        appends: int,
+        data: Path | None,
+        **options: Any,
     ) -> None:
         """Measure in a process whose settings point at a fresh data folder."""
-        known = {"append", "freshness", "quality", "recall"}
+        known = {"append", "erasure", "freshness", "quality", "recall", "records"}
         if "quality" in parts and (data is None or not data.is_file()):
             message = "The part quality needs --data FILE, a journal in JSON lines."
             raise CommandError(message)
@@ -57,6 +73,13 @@ class Command(BaseCommand):
         report = self._measure(set(parts), counts, appends)
         if data is not None and "quality" in parts:
             report["quality"] = quality.measure(data)
+        if "records" in parts:
+            report["records"] = [remembered.measure(size) for size in counts]
+        if "erasure" in parts:
+            wanted = [int(rows) for rows in str(options["rows"]).split(",")]
+            report["erasure"] = [
+                erasure.measure(rows, size) for rows in wanted for size in counts
+            ]
         self.stdout.write(json.dumps(report, indent=2))
 
     def _in_fresh_folder(self) -> None:

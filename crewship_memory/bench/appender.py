@@ -1,0 +1,53 @@
+"""Somebody who appends while we measure: ``python -m crewship_memory.bench.appender``.
+
+Appends one entry after the other until its standard input is closed, then prints how
+many there were and how long each took, as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from datetime import UTC, datetime
+from typing import Final
+
+import django
+
+# Appends that took longer are told one by one, with the time of day.
+SLOW_MS: Final = 300
+
+
+def main(token: str) -> None:
+    """Append until told to stop."""
+    from crewship_memory.bench.measure import spread  # noqa: PLC0415  (after set-up)
+    from memory import journal, keys  # noqa: PLC0415
+    from memory.rules.entries import NewEntry  # noqa: PLC0415
+
+    actor = keys.authenticate(token)
+    if actor is None:
+        raise SystemExit("bad key")
+    over = threading.Event()
+
+    def wait() -> None:
+        sys.stdin.read()
+        over.set()
+
+    threading.Thread(target=wait, daemon=True).start()
+    spent, number, slow = [], 0, []
+    while not over.wait(0.005):
+        new = NewEntry(entry_type="peer.escalation", summary=f"Meanwhile {number}")
+        before = time.perf_counter()
+        journal.append(new, by=actor)
+        spent.append((time.perf_counter() - before) * 1000)
+        if spent[-1] > SLOW_MS:
+            slow.append([datetime.now(UTC).strftime("%H:%M:%S"), round(spent[-1])])
+        number += 1
+    told = {"appends": number, "ms": spread(spent), "slow": slow[-20:]}
+    sys.stdout.write(json.dumps(told))
+
+
+if __name__ == "__main__":
+    django.setup()
+    main(sys.argv[1])

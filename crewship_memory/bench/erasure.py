@@ -1,0 +1,152 @@
+"""What an erasure costs: every step of a run, and who waits for it meanwhile."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from django.conf import settings
+from django.db import connection
+
+from crewship_memory.bench import dataset
+from crewship_memory.bench.dataset import Shop, Writer
+from gdpr import cascade, cases, planning, runs
+from gdpr.cases import NewCase
+from gdpr.models import Alias, Case, CaseKind, Subject
+from memory import journal, keys
+from memory.rules.actors import Actor, system
+from memory.rules.entries import NewEntry
+from memory.rules.words import fold
+
+CHUNK: Final = 1_000
+PIECE: Final = 4 * 1024 * 1024
+
+
+def _person(shop: Shop, rows: int) -> tuple[Subject, str]:
+    mail = f"canary-{rows}-quagmire@bench.example"
+    subject = Subject.objects.create(workspace_id=shop.workspace_id, created_by="bench")
+    Alias.objects.create(
+        workspace_id=shop.workspace_id,
+        subject=subject,
+        kind="email",
+        value=mail,
+        folded=fold(mail),
+        added_by="bench",
+    )
+    return subject, mail
+
+
+def _mention(shop: Shop, mail: str, rows: int) -> None:
+    """Append entries that name the person, each with words of its own."""
+    actor = keys.authenticate(shop.token)
+    assert actor is not None  # noqa: S101  (the key was made a moment ago)
+    writer = Writer(rows)
+    for start in range(0, rows, CHUNK):
+        news = [
+            NewEntry(
+                entry_type="memory.recorded",
+                summary=f"{writer.sentence(6)} {mail}",
+                payload={"text": f"{writer.sentence(20)} quagmire{rows}x{n}zephyr"},
+            )
+            for n in range(start, min(rows, start + CHUNK))
+        ]
+        journal.write(news, by=actor)
+
+
+@contextmanager
+def _appending(shop: Shop) -> Iterator[dict[str, Any]]:
+    """Let somebody append in another process until the block ends."""
+    told: dict[str, Any] = {}
+    child = subprocess.Popen(  # noqa: S603  (ourselves)
+        [sys.executable, "-m", "crewship_memory.bench.appender", shop.token],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=os.environ | {"DJANGO_SETTINGS_MODULE": "crewship_memory.settings"},
+    )
+    time.sleep(3)
+    try:
+        yield told
+    finally:
+        out, _ = child.communicate(b"")
+        told.update(json.loads(out or b"{}"))
+
+
+def _run(shop: Shop, subject: Subject, by: Actor) -> tuple[Case, dict[str, float]]:
+    reason = "Measured"
+    new = NewCase(subject_id=subject.id, kind=CaseKind.ERASURE, reason=reason)
+    case = cases.open_case(new, by=by)
+    times = {}
+    start = time.perf_counter()
+    plan = planning.make(case, by=by)
+    times["plan"] = time.perf_counter() - start
+    case = Case.objects.get(pk=case.pk)
+    start = time.perf_counter()
+    phrase = cases.phrase(case, plan.plan_hash)
+    cascade.start(case, plan.plan_hash, phrase, by=by)
+    times["plan_again_and_start"] = time.perf_counter() - start
+    start = time.perf_counter()
+    cascade.run(shop.workspace_id, case.pk)
+    times["run"] = time.perf_counter() - start
+    return Case.objects.get(pk=case.pk), times
+
+
+def _steps(case: Case) -> dict[str, float]:
+    found = {}
+    for step in runs.steps(case):
+        if step.started_at and step.finished_at:
+            spent = (step.finished_at - step.started_at).total_seconds()
+            if spent >= 0.02:
+                found[step.name] = round(spent, 2)
+    return found
+
+
+def _in_files(mail: str) -> int:
+    """Return how many bytes of a name lie in the files, counted past the product."""
+    needle, found = mail.encode(), 0
+    for path in Path(settings.DATA_DIR).rglob("*"):
+        kept = b""
+        with path.open("rb") if path.is_file() else io.BytesIO() as file:
+            while data := file.read(PIECE):
+                found += (kept + data).lower().count(needle)
+                kept = data[1 - len(needle) :]
+    return found * len(needle)
+
+
+def measure(rows: int, entries: int) -> dict[str, Any]:
+    """Erase somebody with so many rows out of so many, while another appends."""
+    shop = dataset.open_shop(f"bench-erasure-{rows}")
+    subject, mail = _person(shop, rows)
+    dataset.fill(shop, entries - rows)
+    _mention(shop, mail, rows)
+    dataset.fill(shop, entries)
+    connection.close()
+    by = system(shop.workspace_id, "bench")
+    before = _in_files(mail)
+    with _appending(shop) as appender:
+        case, times = _run(shop, subject, by)
+    residue = case.result.get("residue", {})
+    return {
+        "rows": rows,
+        "entries": entries,
+        "state": case.state,
+        "seconds": {name: round(value, 2) for name, value in times.items()},
+        "steps_seconds": _steps(case),
+        "load_average": round(os.getloadavg()[0], 1),
+        "appender": appender,
+        "bytes_of_the_name": {"before": before, "after": _in_files(mail)},
+        "residue": {
+            name: residue.get(name)
+            for name in (
+                "searches", "sought", "shared", "files", "bytes_searched", "found",
+                "traces", "todo", "checkpoint",
+            )
+        },
+    }  # fmt: skip

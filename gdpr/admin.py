@@ -1,0 +1,197 @@
+"""Personal data in the Django admin: to look at; actions go through the services."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+
+from gdpr import casework, holds
+from gdpr.models import (
+    Case,
+    CasePlan,
+    CaseStep,
+    Certificate,
+    GdprAction,
+    Hold,
+    PrivacySettings,
+    SigningKey,
+    Subject,
+    Suppression,
+)
+from memory.admin import rows
+from memory.rules import errors
+from memory.rules.actors import Actor
+
+REASON = "released in the Django admin"
+
+
+def _each(
+    page: rows.ReadOnly,
+    request: HttpRequest,
+    chosen: QuerySet[Any],
+    act: Callable[[Any, Actor], object],
+) -> int:
+    """Do one thing with each row through its service; tell of each refusal."""
+    done = 0
+    for row in chosen:
+        try:
+            act(row, rows.staff_actor(request, row.workspace_id))
+            done += 1
+        except errors.HouseError as error:
+            text = f"{row.pk}: {error.detail}"
+            page.message_user(request, text, messages.ERROR)
+    return done
+
+
+@admin.register(Case)
+class CaseRows(rows.ReadOnly):
+    """Cases; a request's words are on its page, not in the list."""
+
+    actions = ("take", "leave")
+    list_display = (
+        "id", "kind", "state", "subject_ref", "due_at", "extended_until", "assignee",
+        "run",
+    )  # fmt: skip
+    list_filter = ("state", "kind", "workspace")
+    search_fields = ("=id", "=subject_ref", "=ticket")
+    search_help_text = "The id of a case or a subject, or a ticket, whole."
+    ordering = ("due_at", "id")
+    exclude = ("reason", "requester", "identity_how", "correction", "result")
+
+    @admin.action(description="Assign to me")
+    def take(self, request: HttpRequest, chosen: QuerySet[Case]) -> None:
+        """Take cases."""
+        done = _each(
+            self, request, chosen,
+            lambda row, by: casework.assign(row, by.label, by=by),
+        )  # fmt: skip
+        self.message_user(request, f"{done} assigned to you.")
+
+    @admin.action(description="Take from whom they are assigned to")
+    def leave(self, request: HttpRequest, chosen: QuerySet[Case]) -> None:
+        """Leave cases to anybody."""
+        done = _each(
+            self, request, chosen,
+            lambda row, by: casework.assign(row, "", by=by),
+        )  # fmt: skip
+        self.message_user(request, f"{done} assigned to nobody.")
+
+
+@admin.register(CasePlan)
+class PlanRows(rows.ReadOnly):
+    """Plans; their samples and row ids stay out of sight."""
+
+    list_display = ("case_link", "number", "head", "made_by", "made_at")
+    list_filter = ("workspace",)
+    search_fields = ("=case__id", "=plan_hash")
+    exclude = ("body", "rows")
+
+    @admin.display(description="case", ordering="case_id")
+    def case_link(self, row: CasePlan) -> str | SafeString:
+        """Lead to the case."""
+        return rows.link(row.case, row.case_id)
+
+    @admin.display(description="hash")
+    def head(self, row: CasePlan) -> str:
+        """The beginning of the hash."""
+        return rows.short(row.plan_hash)
+
+
+@admin.register(CaseStep)
+class StepRows(rows.ReadOnly):
+    """Steps of runs."""
+
+    list_display = ("case_id", "run", "position", "name", "state", "done", "total")
+    list_filter = ("state", "workspace")
+    search_fields = ("=case__id", "=name")
+
+
+@admin.register(Hold)
+class HoldRows(rows.ReadOnly):
+    """Legal holds."""
+
+    actions = ("release",)
+    list_display = (
+        "id", "subject_id", "scope", "owner", "review_at", "placed_at", "released_at",
+    )  # fmt: skip
+    list_filter = ("scope", "workspace")
+    search_fields = ("=id", "=subject__id")
+
+    @admin.action(description="Release; what only it kept goes on")
+    def release(self, request: HttpRequest, chosen: QuerySet[Hold]) -> None:
+        """Release holds."""
+        done = _each(
+            self, request, chosen,
+            lambda row, by: holds.release(row, REASON, by=by),
+        )  # fmt: skip
+        self.message_user(request, f"{done} released.")
+
+
+@admin.register(GdprAction)
+class ActionRows(rows.ReadOnly):
+    """The ledger."""
+
+    list_display = (
+        "id", "action", "status", "subject_ref", "case_ref", "actor_label",
+        "initiated_at", "completed_at",
+    )  # fmt: skip
+    list_filter = ("action", "status", "workspace")
+    search_fields = ("=id", "=subject_ref", "=case_ref")
+
+
+@admin.register(Certificate)
+class CertificateRows(rows.ReadOnly):
+    """Certificates, as they were signed."""
+
+    list_display = ("id", "case_id", "run", "result", "key_id", "issued_at")
+    list_filter = ("result", "workspace")
+    search_fields = ("=id", "=case__id", "=key_id")
+
+
+@admin.register(SigningKey)
+class KeyRows(rows.ReadOnly):
+    """Public keys; the command ``gdpr_key`` rotates."""
+
+    list_display = ("key_id", "public_key", "made_at", "retired_at")
+    list_select_related = False
+
+
+@admin.register(Subject)
+class SubjectRows(rows.ReadOnly):
+    """People by id; what they are called is on their page."""
+
+    list_display = (
+        "id", "consent", "restricted_at", "opted_out_at", "erased_at", "created_at",
+    )  # fmt: skip
+    list_filter = ("consent", "workspace")
+    search_fields = ("=id",)
+    exclude = ("display_name", "consent_note")
+
+
+@admin.register(Suppression)
+class SuppressionRows(rows.ReadOnly):
+    """Names that must not come back, as keyed digests."""
+
+    list_display = ("kind", "head", "subject_ref", "case_ref", "since", "lifted_at")
+    list_filter = ("kind", "workspace")
+    search_fields = ("=subject_ref", "=case_ref")
+
+    @admin.display(description="digest")
+    def head(self, row: Suppression) -> str:
+        """The beginning of the digest."""
+        return rows.short(row.digest)
+
+
+@admin.register(PrivacySettings)
+class PrivacyRows(rows.ReadOnly):
+    """How each workspace handles requests; its own page changes it."""
+
+    list_display = (
+        "workspace", "two_person", "require_identity", "allow_break_glass",
+        "time_zone", "digest", "updated_by",
+    )  # fmt: skip

@@ -1,0 +1,148 @@
+"""How a person's data looks on paper: one JSON document and pages to leaf through.
+
+The bundle is a zip: ``index.html`` says what it is and where everything was found,
+``places/`` holds a page per hundred rows, ``data.json`` the same for machines,
+``actions.html`` who did what with the data. No script, no address to fetch from.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO, Final
+
+from django.template.loader import render_to_string
+
+PAGE: Final = 100
+FORMAT: Final = "crewship-access-export"
+VERSION: Final = 1
+_EPOCH: Final = (1980, 1, 1, 0, 0, 0)
+NOT_INCLUDED: Final = (
+    "Vectors, word indexes and caches are made from these rows and hold nothing else.",
+    "Texts about several people are included with the other people's names replaced.",
+    "Keyed digests and hashes that only this installation can recompute are left out.",
+)
+
+
+@dataclass(slots=True)
+class Place:
+    """What one resting place gave: its rows as JSON objects."""
+
+    name: str
+    title: str
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    shared: int = 0
+
+    @property
+    def count(self) -> int:
+        """How many rows there are."""
+        return len(self.rows)
+
+    @property
+    def pages(self) -> list[str]:
+        """The file names of its pages."""
+        many = max(1, -(-len(self.rows) // PAGE))
+        return [f"places/{self.name}-{number:03}.html" for number in range(1, many + 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """Everything that is known about a person, all of it or nothing."""
+
+    subject: dict[str, Any]
+    workspace: dict[str, str]
+    exported_at: str
+    action_id: str
+    places: tuple[Place, ...]
+    actions: tuple[dict[str, Any], ...]
+
+    @property
+    def total(self) -> int:
+        """How many rows there are in all places."""
+        return sum(place.count for place in self.places)
+
+    def scope(self) -> dict[str, Any]:
+        """Return the map of what was searched and what it gave."""
+        return {
+            place.name: {
+                "title": place.title,
+                "rows": place.count,
+                "shared_with_others": place.shared,
+            }
+            for place in self.places
+        }
+
+    def document(self) -> dict[str, Any]:
+        """Return the whole as one JSON document."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "data_subject_id": self.subject["id"],
+            "workspace_id": self.workspace["id"],
+            "exported_at": self.exported_at,
+            "action_id": self.action_id,
+            "subject": self.subject,
+            "scope": self.scope(),
+            "places": {place.name: place.rows for place in self.places},
+            "actions": list(self.actions),
+            "not_included": list(NOT_INCLUDED),
+        }
+
+
+def write(collection: Collection, target: BinaryIO) -> None:
+    """Write the bundle as a zip; the target need not be seekable."""
+    with zipfile.ZipFile(target, "w") as archive:
+        for name, data in _files(collection):
+            info = zipfile.ZipInfo(name, _EPOCH)
+            info.external_attr, info.compress_type = 0o600 << 16, zipfile.ZIP_DEFLATED
+            archive.writestr(info, data)
+
+
+def packed(collection: Collection) -> bytes:
+    """Return the bundle as bytes."""
+    target = io.BytesIO()
+    write(collection, target)
+    return target.getvalue()
+
+
+def _files(collection: Collection) -> Iterator[tuple[str, str]]:
+    told = {"told": collection, "not_included": NOT_INCLUDED}
+    yield "index.html", render_to_string("gdpr/bundle/index.html", told)
+    yield "actions.html", render_to_string("gdpr/bundle/actions.html", told)
+    for place in collection.places:
+        yield from _pages(collection, place)
+    document = collection.document()
+    yield "data.json", json.dumps(document, ensure_ascii=False, indent=1, default=str)
+
+
+def _pages(collection: Collection, place: Place) -> Iterator[tuple[str, str]]:
+    for number, name in enumerate(place.pages):
+        rows = place.rows[number * PAGE : (number + 1) * PAGE]
+        context = {
+            "told": collection,
+            "place": place,
+            "rows": [_fields(row) for row in rows],
+            "first": number * PAGE + 1,
+            "name": name,
+        }
+        yield name, render_to_string("gdpr/bundle/place.html", context)
+
+
+def _fields(row: dict[str, Any]) -> Sequence[tuple[str, str, bool]]:
+    """Return a row as (label, text, is long) for a page, empty values left out."""
+    shown = []
+    for key, value in row.items():
+        if value in (None, "", [], {}):
+            continue
+        text = value if isinstance(value, str) else _plain(value)
+        shown.append((key.replace("_", " "), text, len(text) > 90 or "\n" in text))
+    return shown
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False, indent=1, default=str)
+    return str(value)

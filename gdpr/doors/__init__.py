@@ -1,0 +1,1 @@
+"""The doors of the second floor: pages and the JSON API."""

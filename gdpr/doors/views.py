@@ -1,0 +1,226 @@
+"""The other privacy pages: holds, certificates, the ledger, exports, settings."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Final
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from gdpr import (
+    casebook,
+    certificates,
+    export,
+    holds,
+    ledger,
+    privacy,
+    suppression,
+)
+from gdpr.doors import certificate_views
+from gdpr.doors.exports_api import bundle_response
+from gdpr.doors.forms import LedgerForm, SettingsForm
+from gdpr.ledger import LedgerQuery
+from gdpr.models import Hold
+from gdpr.privacy import Change
+from memory.doors import pages
+from memory.rules import errors
+
+PAGE: Final = 50
+TOLD: Final = (400, 409, 413, 422)
+
+
+def _refused(request: HttpRequest, error: errors.HouseError) -> None:
+    """Say on the next page why something was not done."""
+    if error.status not in TOLD:
+        raise error
+    messages.error(request, error.detail)
+
+
+# ── Holds ────────────────────────────────────────────────────────────────────
+def _is_late(hold: Hold, now: datetime) -> bool:
+    return hold.released_at is None and hold.review_at <= now
+
+
+@never_cache
+@require_GET
+def holds_page(request: HttpRequest) -> HttpResponse:
+    """Show the holds that stand, the one to review next first."""
+    actor = pages.actor(request)
+    state = "released" if request.GET.get("state") == "released" else "standing"
+    found, now = holds.listed(actor, state=state), timezone.now()
+    context = {
+        "lines": [(hold, _is_late(hold, now)) for hold in found],
+        "late": sum(_is_late(hold, now) for hold in found),
+        "state": state,
+    }
+    return render(request, "gdpr/holds.html", context)
+
+
+@require_POST
+def release(request: HttpRequest, hold_id: str) -> HttpResponse:
+    """Release a hold, with a reason; what it kept goes on."""
+    actor = pages.actor(request)
+    row = holds.hold(actor, hold_id)
+    actor.require("gdpr.manage")
+    try:
+        holds.release(row, request.POST.get("reason", ""), by=actor)
+    except errors.HouseError as error:
+        _refused(request, error)
+    else:
+        messages.success(request, "Released. Cases it kept go on where they stood.")
+    return redirect("privacy:holds")
+
+
+# ── Certificates ─────────────────────────────────────────────────────────────
+@never_cache
+@require_GET
+def certificates_page(request: HttpRequest) -> HttpResponse:
+    """Show the certificates, the newest first."""
+    rows = certificates.listed(pages.actor(request))
+    replaced = {row.replaces_id for row in rows}
+    lines = [(row, row.pk in replaced) for row in rows]
+    return render(request, "gdpr/certificates.html", {"lines": lines})
+
+
+@never_cache
+@require_GET
+def certificate(request: HttpRequest, case_id: str) -> HttpResponse:
+    """Show a case's newest certificate as a document, checked at this moment."""
+    actor = pages.actor(request)
+    case = casebook.case(actor, case_id)
+    row = certificates.of_case(actor, case)
+    verdict = certificates.verify(row.document, case_id=case.id)
+    context = certificate_views.told(verdict)
+    context |= {"row": row, "case": case}
+    return render(request, "gdpr/certificate.html", context)
+
+
+@never_cache
+@require_GET
+def certificate_file(request: HttpRequest, case_id: str) -> HttpResponse:
+    """Return a case's newest certificate byte for byte, as a file."""
+    actor = pages.actor(request)
+    row = certificates.of_case(actor, casebook.case(actor, case_id))
+    answer = HttpResponse(row.document, content_type="application/json")
+    answer["Content-Disposition"] = f'attachment; filename="{row.pk}.json"'
+    return answer
+
+
+# ── The ledger ───────────────────────────────────────────────────────────────
+@never_cache
+@require_GET
+def ledger_page(request: HttpRequest) -> HttpResponse:
+    """Show what was done with people's data, and by whom."""
+    actor = pages.actor(request)
+    actor.require("gdpr.read")
+    form = LedgerForm(request.GET, auto_id="f-%s")
+    context: dict[str, Any] = {"form": form, "rows": [], "next_cursor": None}
+    context["is_narrow"] = any(request.GET.get(name) for name in form.fields)
+    if not form.is_valid():
+        return render(request, "gdpr/ledger.html", context, status=422)
+    query = LedgerQuery(**form.cleaned_data)
+    cursor = request.GET.get("cursor") or None
+    found = ledger.listed(actor, query, limit=PAGE, cursor=cursor)
+    context |= {"rows": found.items, "next_cursor": found.next_cursor}
+    return render(request, "gdpr/ledger.html", context)
+
+
+# ── Exports ──────────────────────────────────────────────────────────────────
+@never_cache
+@require_GET
+def exports_page(request: HttpRequest) -> HttpResponse:
+    """Show the bundles that were made."""
+    rows = export.listed(pages.actor(request))[:100]
+    return render(request, "gdpr/exports.html", {"rows": rows})
+
+
+@never_cache
+@require_GET
+def download(request: HttpRequest, export_id: str) -> HttpResponseBase:
+    """Return a bundle; that it was read is written into the ledger."""
+    actor = pages.actor(request)
+    row = export.get(export_id, by=actor)
+    actor.require("gdpr.manage")
+    try:
+        return bundle_response(row, export.read(row, by=actor))
+    except export.NotReady as error:
+        _refused(request, error)
+        return redirect("privacy:exports")
+
+
+@require_POST
+def remove_export(request: HttpRequest, export_id: str) -> HttpResponse:
+    """Take a bundle away before its day."""
+    actor = pages.actor(request)
+    row = export.get(export_id, by=actor)
+    actor.require("gdpr.manage")
+    gone = export.remove(row, by=actor)
+    messages.success(request, "The bundle is gone" if gone else "It was gone before")
+    return redirect("privacy:exports")
+
+
+# ── Names that are kept out ──────────────────────────────────────────────────
+@never_cache
+@require_GET
+def kept_out(request: HttpRequest) -> HttpResponse:
+    """Show which names must not come back; nobody can read them out."""
+    rows = suppression.listed(pages.actor(request), lifted=True)
+    standing = sum(row.lifted_at is None for row in rows)
+    context = {"rows": rows[:500], "standing": standing}
+    return render(request, "gdpr/kept_out.html", context)
+
+
+@require_POST
+def let_back(request: HttpRequest, row_id: int) -> HttpResponse:
+    """Let a name be written again, with a reason."""
+    actor = pages.actor(request)
+    actor.require("gdpr.manage")
+    try:
+        suppression.lift(row_id, request.POST.get("reason", ""), by=actor)
+    except errors.HouseError as error:
+        _refused(request, error)
+    else:
+        messages.success(request, "The name may be written again")
+    return redirect("privacy:kept_out")
+
+
+# ── Settings ─────────────────────────────────────────────────────────────────
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def settings_page(request: HttpRequest) -> HttpResponse:
+    """Show how requests are handled here; an admin changes it."""
+    actor = pages.actor(request)
+    actor.require("gdpr.read")
+    rules = privacy.of(actor.workspace_id)
+    names = SettingsForm.base_fields
+    first = {name: getattr(rules, name) for name in names}
+    if request.method != "POST":
+        return _settings(request, SettingsForm(initial=first))
+    actor.require("gdpr.settings")
+    form = SettingsForm(request.POST)
+    if not form.is_valid():
+        return _settings(request, form, 422)
+    try:
+        privacy.change(Change(**form.cleaned_data), by=actor)
+    except errors.Invalid as error:
+        form.add_error("time_zone", error.detail)
+        return _settings(request, form, 422)
+    messages.success(request, "Kept, and written into the journal")
+    return redirect("privacy:settings")
+
+
+def _settings(
+    request: HttpRequest, form: SettingsForm, status: int = 200
+) -> HttpResponse:
+    actor = pages.actor(request)
+    if not actor.can("gdpr.settings"):
+        for field in form.fields.values():
+            field.disabled = True
+    context = {"form": form, "rules": privacy.of(actor.workspace_id)}
+    return render(request, "gdpr/settings.html", context, status=status)

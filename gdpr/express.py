@@ -1,0 +1,129 @@
+"""A person's data in one call: all of it out, or all of it gone.
+
+The long way is a case that several people may look at; where the workspace asks for no
+second person and no proof of identity, one call opens, plans and runs the same case.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from gdpr import cascade, casebook, cases, export, ledger, planning, privacy, subjects
+from gdpr.cases import NewCase
+from gdpr.models import ActionKind, AliasKind, Case, CaseKind, Subject
+from gdpr.subjects import NewAlias
+from memory.models import Workspace
+from memory.rules import errors
+from memory.rules.actors import Actor
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """An erasure that was set running; ``rows`` is place → rows that will go."""
+
+    case: Case
+    action_id: str
+    rows: dict[str, int]
+    warnings: list[str]
+
+
+def home(text: str, slug: str = "") -> str:
+    """Return the id of the workspace meant: the one named, or the one that knows whom.
+
+    For commands, which no credential binds to a workspace.
+    """
+    rows = Workspace.objects.filter(slug=slug) if slug else Workspace.objects.all()
+    homes = list(rows.order_by("number").values_list("pk", flat=True))
+    if not slug and len(homes) > 1:
+        homes = [one for one in homes if _knows(one, text)]
+    if len(homes) != 1:
+        detail = "Name one workspace: none, or several, know this person."
+        raise errors.Invalid(detail, code="which_workspace")
+    return homes[0]
+
+
+def _knows(workspace_id: str, text: str) -> bool:
+    named = Subject.objects.filter(workspace_id=workspace_id, pk=text).exists()
+    if named or subjects.aliased(workspace_id, text):
+        return True
+    return subjects.is_named(workspace_id, text)
+
+
+def _kind(text: str) -> AliasKind:
+    """Guess what kind of name a program means."""
+    if text.startswith("@"):
+        return AliasKind.HANDLE
+    if "@" in text:
+        return AliasKind.EMAIL
+    return AliasKind.NAME if " " in text.strip() else AliasKind.USER_ID
+
+
+def person(text: str, *, by: Actor, named: bool) -> Subject:
+    """Return the person of an id or alias; one that nobody entered yet is entered.
+
+    With ``named`` only if some writer named them: reading makes up nobody.
+    """
+    try:
+        return subjects.find(text, by=by)
+    except errors.NotFound:
+        if text.startswith("sub_") or (
+            named and not subjects.is_named(by.workspace_id, text)
+        ):
+            raise
+    return subjects.create("", [NewAlias(_kind(text).value, text)], by=by)
+
+
+def everything(alias: str, *, by: Actor) -> dict[str, Any]:
+    """Return everything about a person, named by id or alias, or raise."""
+    by.require("gdpr.manage")
+    return export.whole(person(alias, by=by, named=True), by=by)
+
+
+def erase(alias: str, reason: str, *, by: Actor) -> Begun:
+    """Open a case for a person, plan it and set it running.
+
+    Conflict ``approval_required`` or ``identity_required`` where the workspace wants
+    more than one call; then the case is there and waits.
+    """
+    by.require("gdpr.manage")
+    rules = privacy.of(by.workspace_id)
+    if rules.two_person or rules.require_identity:
+        detail = "This workspace asks for more than one call: open a case."
+        raise errors.Conflict(detail, code="case_required")
+    subject = person(alias, by=by, named=False)
+    new = NewCase(subject_id=subject.id, kind=CaseKind.ERASURE, reason=reason)
+    case = cases.open_case(new, by=by)
+    plan = planning.make(case, by=by)
+    phrase = cases.phrase(case, plan.plan_hash)
+    running = cascade.start(casebook.case(by, case.id), plan.plan_hash, phrase, by=by)
+    # The runner may have been quicker: it is one row per run.
+    action = ledger.begin(
+        subject.id,
+        ActionKind.DELETE,
+        by=by,
+        case_ref=case.id,
+        reason=f"Case {case.id}",
+        scope={"run": running.run, "plan_hash": plan.plan_hash},
+    )
+    return Begun(running, action.id, _rows(plan.rows), _warn(plan.rows))
+
+
+def _rows(rows: dict[str, list[list[str]]]) -> dict[str, int]:
+    counted = {
+        place: sum(fate == "delete" for _, fate in found)
+        for place, found in rows.items()
+    }
+    return {place: count for place, count in counted.items() if count}
+
+
+def _warn(rows: dict[str, list[list[str]]]) -> list[str]:
+    told = []
+    for fate, sentence in (
+        ("redact", "{} rows name other people too: the person is masked in them."),
+        ("keep", "{} rows stay, for the reasons that the case's plan gives."),
+    ):
+        count = sum(one == fate for found in rows.values() for _, one in found)
+        if count:
+            told.append(sentence.format(count))
+    return told

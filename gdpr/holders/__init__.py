@@ -1,0 +1,1 @@
+"""Every resting place of personal data, one class each."""

@@ -1,0 +1,110 @@
+"""Entries that compaction took out of the journal, cut short and still with words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
+
+from gdpr.holders import words
+from gdpr.holders.base import Fate, Found, Person, Trace
+from memory import forgetting, journal
+from memory.models import ArchivedEntry
+
+PLACE: Final = "archive"
+
+
+def _text(row: ArchivedEntry) -> str:
+    named = [alias for alias in row.subjects.split("\n") if alias]
+    beside = [row.mission_id or "", row.trace_id or "", row.span_id or ""]
+    payload = words.from_json(row.payload_text)
+    return words.joined([row.summary, payload, *named, *beside])
+
+
+def _rows(workspace_id: str) -> Iterator[ArchivedEntry]:
+    rows = ArchivedEntry.objects.filter(workspace_id=workspace_id).order_by("seq")
+    rows = rows.exclude(summary="", payload_text="{}", subjects="")
+    last = 0
+    while True:
+        chunk = list(rows.filter(seq__gt=last)[: words.CHUNK])
+        yield from chunk
+        if len(chunk) < words.CHUNK:
+            return
+        last = chunk[-1].seq
+
+
+class Archive:
+    """Archived entries; a link to an entry leads here once compaction moved it."""
+
+    name, title, derived = PLACE, "Archived entries", False
+    tables = ("memory.ArchivedEntry",)
+    files: tuple[str, ...] = ()
+
+    def find(self, person: Person) -> Iterator[Found]:
+        """Return every archived entry that is linked or names the person."""
+        known = person.linked("journal") | person.linked(PLACE)
+        for row in _rows(person.workspace_id):
+            text = _text(row)
+            if row.id not in known and not person.matcher.names(text):
+                continue
+            fate, why = Fate.DELETE, "It names nobody else: its words go."
+            if self._is_shared(person, row, text):
+                fate, why = Fate.REDACT, "It names somebody else too."
+            yield Found(row.id, fate, why, words.sample(person, text), row.ts)
+
+    def _is_shared(self, person: Person, row: ArchivedEntry, text: str) -> bool:
+        named = [alias for alias in row.subjects.split("\n") if alias]
+        if any(not person.matcher.names(alias) for alias in named):
+            return True
+        fates = {person.fate(place, row.id, text) for place in ("journal", PLACE)}
+        return Fate.REDACT in fates
+
+    def export(self, person: Person, rows: Iterable[Found]) -> Iterator[dict[str, Any]]:
+        """Return archived entries; other people are masked."""
+        for part in words.batches([found.row_id for found in rows]):
+            for row in ArchivedEntry.objects.filter(
+                workspace_id=person.workspace_id, pk__in=part
+            ).order_by("seq"):
+                told = {"summary": row.summary, "payload": row.payload}
+                yield {
+                    "place": PLACE,
+                    "id": row.id,
+                    "ts": journal.stamp(row.ts),
+                    "entry_type": row.entry_type,
+                    "archived_at": journal.stamp(row.archived_at),
+                    **words.masked(person.others, told, words.OTHERS),
+                }
+
+    def tokens(self, person: Person, row_ids: Sequence[str]) -> Iterator[bytes]:
+        """Return the long words of archived entries."""
+        for part in words.batches(row_ids):
+            for row in ArchivedEntry.objects.filter(
+                workspace_id=person.workspace_id, pk__in=part
+            ):
+                yield from words.rare(_text(row))
+
+    def erase(self, person: Person, row_ids: Sequence[str]) -> int:
+        """Destroy the words of archived entries."""
+        return forgetting.empty_archived(person.workspace_id, row_ids)
+
+    def redact(self, person: Person, row_ids: Sequence[str]) -> int:
+        """Mask the person in archived entries."""
+
+        def mask(value: Any) -> Any:
+            return words.masked(person.matcher, value)
+
+        return forgetting.mask_archived(person.workspace_id, row_ids, mask)
+
+    def verify(self, person: Person) -> Iterator[Trace]:
+        """Read the archive again."""
+        for row in _rows(person.workspace_id):
+            if person.matcher.names(_text(row)):
+                yield Trace(PLACE, row.id, "archived entry")
+
+    def stays(self, person: Person) -> Iterator[str]:
+        """Return the ids by which the person acted: the audit trail keeps them."""
+        for name in person.matcher.names_known:
+            acted = ArchivedEntry.objects.filter(
+                workspace_id=person.workspace_id, actor_id=name.value
+            )
+            if name.kind == "user_id" and acted.exists():
+                yield name.value

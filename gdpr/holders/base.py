@@ -1,0 +1,153 @@
+"""What every resting place of personal data can do.
+
+A holder knows one place: a table with what hangs on it, a folder of files, a cache, a
+log. It finds what names a person, says what would become of each row and why, and does
+it in small batches, each its own transaction. It never asks for permission, looks for
+holds or writes the ledger: that is the cascade's work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Protocol
+
+from gdpr.rules.matching import Matcher
+
+SAMPLE_CHARS = 160
+
+
+class Fate(StrEnum):
+    """What becomes of a row: it is about one person, about several, or must stay."""
+
+    DELETE = "delete"
+    REDACT = "redact"
+    KEEP = "keep"
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Whom a holder looks for: the person's matcher, and everybody else's.
+
+    ``others`` finds the other people of the workspace, so that a row about several is
+    told from a row about one. ``links`` is place → row ids that are linked already.
+    """
+
+    workspace_id: str
+    subject_id: str
+    matcher: Matcher
+    others: Matcher
+    links: Mapping[str, frozenset[str]]
+    # Rows that are also linked to somebody else: place → row ids.
+    shared: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    # What one holder found and another follows, so that a journal is read once.
+    memo: dict[str, frozenset[str]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+
+    def linked(self, place: str) -> frozenset[str]:
+        """Return the rows of a place that are linked to the person."""
+        return self.links.get(place, frozenset())
+
+    def fate(self, place: str, row_id: str, text: str) -> Fate:
+        """Say what becomes of a row: whoever else it names decides."""
+        if row_id in self.shared.get(place, frozenset()) or self.others.names(text):
+            return Fate.REDACT
+        return Fate.DELETE
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One row that names a person; ``why`` is a short sentence for the plan."""
+
+    row_id: str
+    fate: Fate
+    why: str
+    sample: str = ""
+    at: datetime | None = None
+
+
+@dataclass(slots=True)
+class Tally:
+    """How many rows were deleted, redacted and kept."""
+
+    delete: int = 0
+    redact: int = 0
+    keep: int = 0
+
+    def add(self, other: Tally) -> None:
+        """Count another tally in."""
+        self.delete += other.delete
+        self.redact += other.redact
+        self.keep += other.keep
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Something of a person that is still there: where, and what kind of thing.
+
+    Never the words themselves: a trace ends up in a report that is kept.
+    """
+
+    place: str
+    where: str
+    what: str
+
+
+class Holder(Protocol):
+    """One resting place.
+
+    ``tables`` are ``app.Model`` labels and ``files`` are folders below the data
+    directory: together with ``KNOWN_HARMLESS`` in ``gdpr.holders.registry`` they must
+    cover every table and folder there is. ``derived`` places follow another (an index,
+    a cache): they are counted and verified, and erased by what they follow.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def tables(self) -> tuple[str, ...]: ...
+
+    @property
+    def files(self) -> tuple[str, ...]: ...
+
+    @property
+    def derived(self) -> bool: ...
+
+    def find(self, person: Person) -> Iterator[Found]:
+        """Return every row that names a person: linked rows, and found by content."""
+        ...
+
+    def export(self, person: Person, rows: Iterable[Found]) -> Iterator[dict[str, Any]]:
+        """Return rows as JSON objects, bodies included, other people redacted."""
+        ...
+
+    def erase(self, person: Person, row_ids: Sequence[str]) -> int:
+        """Delete a batch of rows about one person; return how many were there."""
+        ...
+
+    def redact(self, person: Person, row_ids: Sequence[str]) -> int:
+        """Take a person out of a batch of rows about several; return how many."""
+        ...
+
+    def tokens(self, person: Person, row_ids: Sequence[str]) -> Iterator[bytes]:
+        """Return rare byte strings of rows about to go, for the search afterwards.
+
+        Kept in memory only: lower-cased words of eight letters and more, blob names,
+        the first 24 bytes of vectors.
+        """
+        ...
+
+    def verify(self, person: Person) -> Iterator[Trace]:
+        """Look for the person once more, along the paths by which one would read."""
+        ...
+
+    def stays(self, person: Person) -> Iterator[str]:
+        """Return texts that name the person and are kept, with a reason in the plan."""
+        ...

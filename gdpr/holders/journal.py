@@ -1,0 +1,325 @@
+"""The journal: entries and whom their writers named.
+
+An entry keeps its place in the chain; its words go. What is the chain's own witness of
+a priority is never emptied, only masked, or the priority would be unexplained.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+from django.db import connection, transaction
+
+from gdpr import stamps
+from gdpr.holders import words
+from gdpr.holders.base import Fate, Found, Person, Trace
+from memory import erasing, journal
+from memory.erasing import Remains
+from memory.models import JournalEntry, SubjectMention
+from memory.rules import chain
+
+PLACE: Final = "journal"
+# Emptied, the chain would miss them: the walk reads what they say.
+WITNESSES: Final = ("memory.priority_changed",)
+_BESIDE: Final = ("mission_id", "trace_id", "span_id")
+_ACTOR: Final = "actor"
+CHUNK: Final = 5_000
+# Who reads a plan is shown a few samples; finding the place of each name costs.
+SAMPLES: Final = 20
+_READERS: Final = 4
+# Plain SQL: of two hundred thousand rows nearly all are looked at and forgotten.
+_SQL: Final = (
+    "SELECT seq, id, entry_type, summary, payload, refs, mission_id, trace_id, span_id"
+    " FROM journal_entries WHERE erased_at IS NULL"
+)
+_AFTER: Final = f"{_SQL} AND workspace_id = %s AND seq > %s ORDER BY seq LIMIT {CHUNK}"
+# See ``erasing.of`` for the detour.
+_THESE: Final = f"{_SQL} AND coalesce(workspace_id, '') = %s AND id IN"
+
+
+class Row(NamedTuple):
+    """What of an entry is searched; the order is that of the columns."""
+
+    seq: int
+    id: str
+    entry_type: str
+    summary: str
+    payload_text: str
+    refs_text: str
+    mission_id: str | None
+    trace_id: str | None
+    span_id: str | None
+
+    @property
+    def text(self) -> str:
+        """Everything the entry says."""
+        return words.joined(
+            (
+                self.summary,
+                words.from_json(self.payload_text),
+                words.from_json(self.refs_text),
+                self.mission_id or "",
+                self.trace_id or "",
+                self.span_id or "",
+            )
+        )
+
+
+def _chunks(workspace_id: str, after: int = 0) -> Iterator[list[tuple[Any, ...]]]:
+    """Return a workspace's entries that have words, in short queries."""
+    while True:
+        with connection.cursor() as cursor:
+            cursor.execute(_AFTER, [workspace_id, after])
+            chunk = cursor.fetchall()
+        if chunk:
+            yield chunk
+            after = chunk[-1][0]
+        if len(chunk) < CHUNK:
+            return
+
+
+def entries_of(workspace_id: str, ids: Sequence[str]) -> Iterator[Row]:
+    """Return those of some entries that have words, in order within each batch."""
+    for part in words.batches(ids):
+        places = ", ".join(["%s"] * len(part))
+        with connection.cursor() as cursor:
+            cursor.execute(f"{_THESE} ({places})", [workspace_id, *part])
+            chunk = sorted(cursor.fetchall())
+        yield from map(Row._make, chunk)
+
+
+def naming(person: Person, after: int = 0) -> Iterator[tuple[Row, list[Row]]]:
+    """Return, chunk by chunk, the last entry read and those that name a person."""
+    may, names = person.matcher.may, person.matcher.names
+    for chunk in _chunks(person.workspace_id, after):
+        near = [Row._make(row) for row in chunk if may(words.joined(row[3:]))]
+        yield Row._make(chunk[-1]), [row for row in near if names(row.text)]
+
+
+def mentioned(person: Person) -> tuple[frozenset[str], frozenset[str]]:
+    """Return entries whose writer named the person, and those that name others too.
+
+    Each distinct alias is judged once.
+    """
+    rows = SubjectMention.objects.filter(workspace_id=person.workspace_id)
+    aliases = rows.order_by().values_list("alias", flat=True).distinct()
+    mine = [alias for alias in aliases.iterator() if person.matcher.names(alias)]
+    about: set[str] = set()
+    for part in words.batches(mine):
+        about |= set(rows.filter(alias__in=part).values_list("entry_id", flat=True))
+    shared: set[str] = set()
+    own = set(mine)
+    for part in words.batches(sorted(about)):
+        beside = rows.filter(entry_id__in=part).values_list("entry_id", "alias")
+        shared |= {entry_id for entry_id, alias in beside if alias not in own}
+    return frozenset(about), frozenset(shared)
+
+
+# ── What was read already ────────────────────────────────────────────────────
+@dataclass(slots=True)
+class _Read:
+    """How far this process read a journal for somebody, and what it found."""
+
+    upto: int = 0
+    last: str = ""
+    ids: set[str] = field(default_factory=set)
+
+    def holds(self, workspace_id: str) -> bool:
+        """Whether the journal still is the one that was read: not put back, or cut."""
+        rows = JournalEntry.objects.filter(workspace_id=workspace_id, seq=self.upto)
+        return rows.filter(pk=self.last).exists()
+
+
+_read: OrderedDict[str, _Read] = OrderedDict()
+_lock = threading.Lock()
+
+
+def _whom(person: Person) -> str:
+    """Return what must be the same for an earlier reading to count, as a digest."""
+    names = [(one.kind, one.value) for one in person.matcher.names_known]
+    known = stamps.current(person.workspace_id)
+    whose = (connection.settings_dict["NAME"], person.workspace_id, person.subject_id)
+    return chain.keyed_digest(journal.key(), repr((whose, known, names)))
+
+
+def candidates(person: Person) -> list[str]:
+    """Return the entries whose words named the person when they were read.
+
+    An entry never comes to say more than it said: only what was appended since the last
+    reading is read, and the caller judges by what an entry says now.
+    """
+    with _lock:
+        before = _read.pop(_whom(person), None)
+    seen = _Read()
+    if before is not None and before.holds(person.workspace_id):
+        seen = _Read(before.upto, before.last, set(before.ids))
+    for last, rows in naming(person, seen.upto):
+        seen.ids.update(row.id for row in rows)
+        seen.upto, seen.last = last.seq, last.id
+    with _lock:
+        _read[_whom(person)] = seen
+        while len(_read) > _READERS:
+            _read.popitem(last=False)
+    return sorted(seen.ids)
+
+
+class Journal:
+    """Journal entries, with the mentions beside them."""
+
+    name, title, derived = PLACE, "Journal entries", False
+    tables = ("memory.JournalEntry", "memory.SubjectMention")
+    files: tuple[str, ...] = ()
+
+    # ── Finding ──────────────────────────────────────────────────────────────
+    def find(self, person: Person) -> Iterator[Found]:
+        """Return every entry that is linked, mentions the person or names them."""
+        named, beside = mentioned(person)
+        known = person.linked(PLACE) | named
+        ids = known.union(candidates(person))
+        seen: set[str] = set()
+        for part in words.batches(sorted(ids)):
+            times = _times(person.workspace_id, part)
+            for row in entries_of(person.workspace_id, part):
+                text = row.text
+                if row.id not in known and not person.matcher.names(text):
+                    continue
+                seen.add(row.id)
+                sample = words.sample(person, text) if len(seen) <= SAMPLES else ""
+                fate, why = self._fate(person, row, text, shared=row.id in beside)
+                yield Found(row.id, fate, why, sample, times.get(row.id))
+        person.memo[PLACE] = frozenset(seen) | person.linked(PLACE)
+        if next(self.stays(person), None):
+            why = "The audit trail says who acted; it is kept to account for access."
+            yield Found(_ACTOR, Fate.KEEP, why)
+
+    def _fate(
+        self, person: Person, row: Row, text: str, *, shared: bool
+    ) -> tuple[Fate, str]:
+        if row.entry_type in WITNESSES:
+            why = "It is the chain's witness of a priority: the name is masked."
+            return Fate.REDACT, why
+        if shared or person.fate(PLACE, row.id, text) is Fate.REDACT:
+            return Fate.REDACT, "It names somebody else too: the person is masked."
+        why = "It names nobody else: its words go, its place in the chain stays."
+        return Fate.DELETE, why
+
+    def stays(self, person: Person) -> Iterator[str]:
+        """Return the ids by which the person acted here: the audit trail keeps them."""
+        for name in person.matcher.names_known:
+            acted = JournalEntry.objects.filter(
+                workspace_id=person.workspace_id, actor_id=name.value
+            )
+            if name.kind == "user_id" and acted.exists():
+                yield name.value
+
+    # ── Reading ──────────────────────────────────────────────────────────────
+    def export(self, person: Person, rows: Iterable[Found]) -> Iterator[dict[str, Any]]:
+        """Return entries with their payload; other people are masked."""
+        for part in words.batches([found.row_id for found in rows]):
+            live = JournalEntry.objects.filter(
+                workspace_id=person.workspace_id, pk__in=part, erased_at=None
+            )
+            for row in live.order_by("seq"):
+                yield {"place": PLACE, **_told(row, person)}
+
+    def tokens(self, person: Person, row_ids: Sequence[str]) -> Iterator[bytes]:
+        """Return the long words of entries."""
+        for row in entries_of(person.workspace_id, row_ids):
+            yield from words.rare(row.text)
+
+    # ── Destroying ───────────────────────────────────────────────────────────
+    def erase(self, person: Person, row_ids: Sequence[str]) -> int:
+        """Destroy the words of entries; return how many had any."""
+        ids = [row_id for row_id in row_ids if row_id != _ACTOR]
+        return erasing.erase(person.workspace_id, ids)
+
+    def redact(self, person: Person, row_ids: Sequence[str]) -> int:
+        """Take the person out of entries that name others too; return how many."""
+        with transaction.atomic():
+            live = JournalEntry.objects.select_for_update(of=("self",)).filter(
+                pk__in=row_ids, erased_at=None
+            )
+            mine = erasing.of(live, person.workspace_id)
+            remains = {row.id: _remains(row, person) for row in mine}
+            done = erasing.redact(person.workspace_id, remains)
+            named = SubjectMention.objects.filter(
+                workspace_id=person.workspace_id, entry_id__in=list(remains)
+            )
+            theirs = [m.pk for m in named if person.matcher.names(m.alias)]
+            named.filter(pk__in=theirs).delete()
+        return done
+
+    # ── Looking again ────────────────────────────────────────────────────────
+    def verify(self, person: Person) -> Iterator[Trace]:
+        """Read every entry and mention again, and every linked row's state."""
+        for _, rows in naming(person):
+            for row in rows:
+                yield Trace(PLACE, row.id, "entry")
+        for entry_id in sorted(mentioned(person)[0]):
+            yield Trace(PLACE, entry_id, "mention")
+        for part in words.batches(sorted(person.linked(PLACE))):
+            live = JournalEntry.objects.filter(
+                erased_at=None, redacted_at=None, pk__in=part
+            )
+            untouched = erasing.of(live, person.workspace_id)
+            for entry_id in untouched.values_list("pk", flat=True):
+                yield Trace(PLACE, entry_id, "linked entry")
+
+
+def _times(workspace_id: str, ids: Sequence[str]) -> dict[str, datetime]:
+    if not ids:
+        return {}
+    rows = erasing.of(JournalEntry.objects.filter(pk__in=ids), workspace_id)
+    return dict(rows.values_list("pk", "ts"))
+
+
+def _remains(row: JournalEntry, person: Person) -> Remains:
+    matcher = person.matcher
+    columns: Mapping[str, str | None] = {
+        name: words.masked(matcher, getattr(row, name) or "") or None
+        for name in _BESIDE
+    }
+    return Remains(
+        summary=matcher.mask(row.summary, words.ERASED),
+        payload=words.masked(matcher, row.payload),
+        refs=words.masked(matcher, row.refs),
+        columns=columns,
+    )
+
+
+def _told(row: JournalEntry, person: Person) -> dict[str, Any]:
+    texts = {
+        "summary": row.summary,
+        "payload": row.payload,
+        "refs": row.refs,
+        **{name: getattr(row, name) for name in _BESIDE},
+    }
+    return {
+        "id": row.id,
+        "seq": row.seq,
+        "ts": journal.stamp(row.ts),
+        "entry_type": row.entry_type,
+        "severity": row.severity,
+        "priority": row.priority,
+        "actor_type": row.actor_type,
+        "actor_id": row.actor_id,
+        "crew_id": row.crew_id,
+        "agent_id": row.agent_id,
+        **{
+            name: words.masked(person.others, value, words.OTHERS)
+            for name, value in texts.items()
+        },
+    }
+
+
+def followed(person: Person) -> frozenset[str]:
+    """Return the entries that name the person, reading the journal at most once."""
+    if PLACE not in person.memo:
+        for _ in Journal().find(person):
+            pass
+    return person.memo[PLACE]

@@ -1,0 +1,174 @@
+"""All holders, in the order of erasure, and what is known to name nobody.
+
+A test walks every table of every installed app and every folder below the data folder:
+each is some holder's, or is listed here with the reason why it can name nobody.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Final
+
+from gdpr.holders import logins, requests, small
+from gdpr.holders.archive import Archive
+from gdpr.holders.base import Holder, Person
+from gdpr.holders.index import Relations, Vectors, WordIndex
+from gdpr.holders.journal import Journal
+from gdpr.holders.memory_files import NAMED, MemoryFiles, Strays
+from gdpr.holders.process import Caches, Logs
+from gdpr.holders.quarantine import Quarantine
+from gdpr.models import Alias, Subject, SubjectLink, Via
+from gdpr.rules.matching import Matcher, Name
+
+# What was made from an entry goes before the entry, so that a run that is resumed still
+# finds it by the entry; the requests come last, because the run stands on them.
+ALL: Final[tuple[Holder, ...]] = (
+    requests.Exports(),
+    small.IDEMPOTENCY,
+    small.DELIVERIES,
+    small.RECALL_CHECKS,
+    small.PROPOSALS,
+    small.HEALTH,
+    small.JOBS,
+    small.PROVIDERS,
+    small.FILTERS,
+    small.GATEWAY,
+    small.WEBHOOKS,
+    small.KEYS,
+    small.TENANCY,
+    small.ADMIN_LOG,
+    logins.Sessions(),
+    logins.LOGINS,
+    small.RECORDS,
+    Quarantine(),
+    MemoryFiles(),
+    Strays(),
+    small.PRIORITIES,
+    Archive(),
+    Journal(),
+    Vectors(),
+    Relations(),
+    WordIndex(),
+    Caches(),
+    Logs(),
+    requests.CASES,
+    requests.Subjects(),
+)
+
+KNOWN_HARMLESS: Final[dict[str, str]] = {
+    "account.EmailConfirmation": "A key and a date; the address is the account's.",
+    "auth.Group": "Groups are not used here; the table comes with the framework.",
+    "auth.Group_permissions": "Pairs of numbers.",
+    "auth.Permission": "The framework's own names of permissions.",
+    "contenttypes.ContentType": "The names of our tables.",
+    "memory.User_groups": "Pairs of numbers; groups are not used here.",
+    "memory.User_user_permissions": "Pairs of numbers; roles decide here.",
+    "mfa.Authenticator": "Secrets of a second factor, sealed or random.",
+    "memory.ChainHead": "The chain's last number, hash and signature.",
+    "memory.ChainCheckpoint": "Numbers and hashes of entries that left, signed.",
+    "memory.RecordEntry": "Which entry says what of a record: ids and dates.",
+    "memory.GatewayPending": "A keyed digest of a conversation's id.",
+    "episodic.ConsolidationMark": "How far a crew was read: numbers and entry ids.",
+    "episodic.EmbeddingChange": "Ids of entries whose vector changed.",
+    "episodic.IndexState": "How far a journal was read.",
+    "episodic.NudgeSent": "A keyed digest of a session's id, an agent and a date.",
+    "gdpr.ForgetOrder": "Which workspace's memories go, and when that was said.",
+    "gdpr.LiveProcess": "Random names of processes, and when they were seen.",
+    "gdpr.PeopleStamp": "A random word that says that names changed.",
+    "gdpr.UnknownName": "A keyed digest of a name, and the id of a row.",
+    "gdpr.SigningKey": "Public keys.",
+}
+
+# Names directly below the data folder that no holder searches as files.
+HARMLESS_FILES: Final[dict[str, str]] = {
+    "crewship.sqlite3": "The database itself: its tables are the holders' above.",
+    "crewship.sqlite3-wal": "The database's log; the search after a run reads it.",
+    "crewship.sqlite3-shm": "The index of the database's log: page numbers.",
+    "crewship.sqlite3-journal": "The database's old-style log; unused in WAL mode.",
+    "keys": "Secrets of this installation: random bytes.",
+    "static": "Files of the program itself.",
+    "erasures": "What was erased, by ids and keyed digests: it has to outlive it.",
+    "up.lock": "An empty file that keeps a second server away.",
+}
+
+# What an erasure cannot reach, for the certificate and the plan.
+OUT_OF_REACH: Final[dict[str, str]] = {
+    "backups": (
+        "Backups made before the erasure keep what they hold until they expire; after a"
+        " restore the erasures are applied again before the house reports itself ready."
+    ),
+    "bundles": (
+        "Bundles of memory files that somebody downloaded, and bundles made for other"
+        " people, in which names known then are masked."
+    ),
+    "webhooks": "Messages that were delivered: their receivers keep what they keep.",
+    "providers": "What a remote memory provider or gateway was told, and keeps.",
+    "mail": "Messages sent by mail; they hold no names of subjects.",
+    "standard_error": "Log lines that somebody collects; no body is ever in one.",
+}
+
+
+def named(name: str) -> Holder:
+    """Return a holder by its name; KeyError for one that is not there."""
+    return {holder.name: holder for holder in ALL}[name]
+
+
+# ── Whom the holders look for ────────────────────────────────────────────────
+def _names(workspace_id: str, subject_id: str) -> tuple[list[Name], list[Name]]:
+    """Return the person's aliases, and everybody else's in the workspace."""
+    mine: list[Name] = []
+    others: list[Name] = []
+    rows = Alias.objects.filter(workspace_id=workspace_id).order_by("pk")
+    for whose, kind, value in rows.values_list("subject_id", "kind", "value"):
+        (mine if whose == subject_id else others).append(Name(whose, kind, value))
+    return mine, others
+
+
+def _links(
+    workspace_id: str, subject_id: str
+) -> tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]]:
+    """Return place → rows linked to the person, and those also linked to others."""
+    rows = SubjectLink.objects.filter(workspace_id=workspace_id)
+    found: dict[str, set[str]] = defaultdict(set)
+    mine = rows.filter(subject_id=subject_id)
+    for place, row_id, via in mine.values_list("place", "row_id", "via").iterator():
+        found[place].add(row_id)
+        if place == "versions" and via == Via.NAMED:
+            found[NAMED].add(row_id)
+    shared: dict[str, set[str]] = defaultdict(set)
+    theirs = rows.exclude(subject_id=subject_id)
+    for place, row_id in theirs.values_list("place", "row_id").iterator():
+        if row_id in found[place]:
+            shared[place].add(row_id)
+    return _frozen(found), _frozen(shared)
+
+
+def _frozen(sets: dict[str, set[str]]) -> dict[str, frozenset[str]]:
+    return {place: frozenset(ids) for place, ids in sets.items() if ids}
+
+
+def person(subject: Subject) -> Person:
+    """Return whom the holders look for when a subject is meant."""
+    mine, others = _names(subject.workspace_id, subject.id)
+    links, shared = _links(subject.workspace_id, subject.id)
+    return Person(
+        workspace_id=subject.workspace_id,
+        subject_id=subject.id,
+        matcher=Matcher(mine),
+        others=Matcher(others),
+        links=links,
+        shared=shared,
+    )
+
+
+def staying(who: Person) -> Iterator[Name]:
+    """Return the aliases that legitimately remain somewhere, because a row is kept.
+
+    The search of the bytes cannot ask for these to be gone.
+    """
+    kept = [text for holder in ALL for text in holder.stays(who)]
+    for name in who.matcher.names_known:
+        alone = Matcher([name])
+        if any(alone.names(text) for text in kept):
+            yield name

@@ -1,0 +1,94 @@
+"""``manage.py gdpr_erase``: forget a person, from the command line."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from gdpr import cascade, casebook, cases, certificates, express, planning
+from gdpr.cases import NewCase
+from gdpr.models import Case, CaseKind, CasePlan, CaseState
+from memory.rules import errors
+from memory.rules.actors import Actor, system
+
+
+class Command(BaseCommand):
+    """Open a case, show its plan, and carry it out when told to."""
+
+    help = "Erase SUBJECT (an id or an alias). Without --apply only the plan is shown."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare whom, where and why."""
+        parser.add_argument("subject", metavar="SUBJECT")
+        parser.add_argument("--workspace", default="", metavar="SLUG")
+        parser.add_argument("--reason", required=True)
+        parser.add_argument("--apply", action="store_true", help="Erase now.")
+        parser.add_argument("--case", default="", help="Go on with a case.")
+        parser.add_argument("--phrase", default="", help="The phrase the plan shows.")
+        parser.add_argument("--json", action="store_true")
+
+    def handle(self, *, subject: str, workspace: str, **options: Any) -> None:
+        """Plan, and erase when asked to."""
+        try:
+            by = system(express.home(subject, workspace), "gdpr_erase")
+            case = self._case(subject, options["reason"], options["case"], by)
+            if options["apply"] or options["phrase"]:
+                told = self._run(case, options["phrase"], by)
+            else:
+                told = self._plan(case, planning.make(case, by=by))
+        except errors.HouseError as error:
+            raise CommandError(error.detail) from None
+        if options["json"]:
+            self.stdout.write(json.dumps(told, indent=2))
+        else:
+            self._say(told)
+        if told["state"] not in (CaseState.PLANNED, CaseState.COMPLETE):
+            raise CommandError("It is not complete; the case says why.")
+
+    def _case(self, alias: str, reason: str, known: str, by: Actor) -> Case:
+        if known:
+            return casebook.case(by, known)
+        who = express.person(alias, by=by, named=True)
+        new = NewCase(subject_id=who.id, kind=CaseKind.ERASURE, reason=reason)
+        return cases.open_case(new, by=by)
+
+    def _run(self, case: Case, phrase: str, by: Actor) -> dict[str, Any]:
+        """Erase by the plan that was shown, or by one made now."""
+        plan = cases.latest_plan(case)
+        if plan is None:
+            if phrase:
+                raise CommandError("Make a plan first: leave out --phrase.")
+            plan = planning.make(case, by=by)
+        typed = phrase or cases.phrase(case, plan.plan_hash)
+        case = casebook.case(by, case.id)
+        case = cascade.start(case, plan.plan_hash, typed, by=by)
+        cascade.run(case.workspace_id, case.id)
+        case = casebook.case(by, case.id)
+        return {
+            "case_id": case.id,
+            "state": case.state,
+            "plan_hash": plan.plan_hash,
+            "result": case.result,
+            "certificate": json.loads(certificates.of_case(by, case).document),
+        }
+
+    def _plan(self, case: Case, plan: CasePlan) -> dict[str, Any]:
+        told: dict[str, Any] = plan.body
+        phrase = cases.phrase(case, plan.plan_hash)
+        planned = CaseState.PLANNED.value
+        return {**told, "case_id": case.id, "state": planned, "phrase": phrase}
+
+    def _say(self, told: dict[str, Any]) -> None:
+        if "holders" not in told:
+            label = CaseState(told["state"]).label.lower()
+            self.stdout.write(f"Case {told['case_id']}: {label}")
+            return
+        for one in told["holders"]:
+            counts = f"{one['delete']:>7} {one['redact']:>7} {one['keep']:>7}"
+            self.stdout.write(f"{counts}  {one['title']}")
+        self.stdout.write(f"{'delete':>7} {'mask':>7} {'keep':>7}")
+        again = f'--case {told["case_id"]} --phrase "{told["phrase"]}"'
+        self.stdout.write(f"To carry it out: --apply, or {again}")

@@ -1,0 +1,54 @@
+"""``manage.py gdpr_export``: everything about a person, as JSON or as a bundle."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from gdpr import export, express
+from gdpr.models import ExportState
+from memory.rules import errors
+from memory.rules.actors import Actor, system
+
+
+class Command(BaseCommand):
+    """Collect everything now; a bundle goes where the caller says."""
+
+    help = "Export what is known about SUBJECT: JSON, or a zip of pages with --out."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare whose data, from where, and where to."""
+        parser.add_argument("subject", metavar="SUBJECT")
+        parser.add_argument("--workspace", default="", metavar="SLUG")
+        parser.add_argument("--out", type=Path, metavar="FILE")
+        parser.add_argument("--reason", default="")
+
+    def handle(self, *, subject: str, workspace: str, **options: Any) -> None:
+        """Export, or say why not; never a part of it."""
+        out: Path | None = options["out"]
+        try:
+            by = system(express.home(subject, workspace), "gdpr_export")
+            if out is None:
+                told = express.everything(subject, by=by)
+                self.stdout.write(json.dumps(told, ensure_ascii=False, indent=2))
+            else:
+                self._bundle(subject, options["reason"], out, by)
+        except errors.HouseError as error:
+            raise CommandError(error.detail) from None
+        except OSError as error:
+            raise CommandError(f"Cannot write {out}: {error.strerror}.") from None
+
+    def _bundle(self, alias: str, reason: str, out: Path, by: Actor) -> None:
+        person = express.person(alias, by=by, named=True)
+        made = export.make(export.request(person, reason=reason, by=by))
+        if made.state != ExportState.READY:
+            raise CommandError(f"The export failed: {made.error}.")
+        with out.open("xb") as file:
+            out.chmod(0o600)
+            file.writelines(export.read(made, by=by))
+        export.remove(made, by=by)
+        self.stdout.write(f"{made.counts['total']} rows about {person.id} in {out}")

@@ -1,0 +1,50 @@
+"""``manage.py gdpr_key``: the keys that sign certificates."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from gdpr import signing_keys
+from gdpr.models import SigningKey
+
+
+def _line(row: SigningKey) -> str:
+    state = "retired" if row.retired_at else "signs"
+    return f"{row.key_id}  {row.public_key}  {state}"
+
+
+class Command(BaseCommand):
+    """List the keys, or make a new one and retire those before it."""
+
+    help = "The keys that sign certificates: list them, or rotate."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare what to do."""
+        parser.add_argument("act", choices=("list", "rotate"))
+        parser.add_argument("--json", action="store_true", dest="as_json")
+
+    def handle(self, *, act: str, as_json: bool, **_options: Any) -> None:
+        """List or rotate."""
+        if act == "list":
+            rows = signing_keys.published()
+            if as_json:
+                told = [{"key_id": r.key_id, "public_key": r.public_key} for r in rows]
+                self.stdout.write(json.dumps({"keys": told}))
+            else:
+                self.stdout.write("\n".join(map(_line, rows)) or "No key was made yet.")
+            return
+        made, retired = signing_keys.rotate()
+        if as_json:
+            told_one = {
+                "key_id": made.key_id,
+                "public_key": made.public_key,
+                "retired": [row.key_id for row in retired],
+            }
+            self.stdout.write(json.dumps(told_one))
+            return
+        self.stdout.write(f"New key: {_line(made)}")
+        self.stdout.write(f"Retired: {len(retired)}; what they signed stays valid.")

@@ -1,0 +1,121 @@
+"""``manage.py gdpr_verify``: check a certificate, with or without a database."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError
+
+from gdpr import certificates
+from gdpr.rules import signing
+from gdpr.rules.signing import Verdict
+
+
+def _read(name: str) -> bytes:
+    try:
+        if name == "-":
+            return sys.stdin.buffer.read(signing.MOST_BYTES + 1)
+        with Path(name).open("rb") as file:
+            return file.read(signing.MOST_BYTES + 1)
+    except OSError as error:
+        raise CommandError(f"{name} cannot be read: {error.strerror}.") from None
+
+
+def _named_keys(told: Any) -> list[str]:
+    """Return the public keys of a document like GET /gdpr/keys gives."""
+    rows = told.get("keys", []) if isinstance(told, dict) else []
+    return [str(row.get("public_key", "")) for row in rows if isinstance(row, dict)]
+
+
+def trusted(given: list[str]) -> dict[str, str]:
+    """Return the keys of ``--public-key``: base64, or a file of ``GET /gdpr/keys``."""
+    found: dict[str, str] = {}
+    for one in given:
+        texts = [one]
+        if not _is_key(one) and Path(one).is_file():
+            text = Path(one).read_text(encoding="utf-8").strip()
+            texts = [text] if _is_key(text) else _named_keys(json.loads(text))
+        for text in texts:
+            if not _is_key(text):
+                raise CommandError("--public-key is base64 of 32 bytes, or a file.")
+            found[signing.key_id(text)] = text
+    return found
+
+
+def _is_key(text: str) -> bool:
+    try:
+        signing.decode(text, signing.PUBLIC_BYTES)
+    except signing.Malformed:
+        return False
+    return True
+
+
+def _judge(raw: bytes, given: list[str], case_id: str) -> tuple[Verdict, str]:
+    """Return the verdict, and what it stands on."""
+    if given:
+        verdict = signing.verify(raw, trusted(given), case_id=case_id)
+        return verdict, "the public key that was given"
+    try:
+        verdict = certificates.verify(raw, case_id=case_id)
+    except DatabaseError:
+        verdict = signing.verify(raw, {}, case_id=case_id)
+        return verdict, "the key inside, which proves no more than that it is intact"
+    return verdict, "the keys and the records of this installation"
+
+
+class Command(BaseCommand):
+    """Check a certificate; exit 1 when anything speaks against it."""
+
+    help = "Check a certificate of erasure. Exit 1 when anything speaks against it."
+    # A stranger's machine has a checkout and nothing else.
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the file, and whom to trust."""
+        parser.add_argument("file", help="a certificate, - for standard input")
+        parser.add_argument(
+            "--public-key", action="append", default=[], metavar="KEY|FILE",
+            help="trust this key, and ask no database",
+        )  # fmt: skip
+        parser.add_argument("--case", default="", help="the case it should be about")
+        parser.add_argument("--json", action="store_true", dest="as_json")
+
+    def handle(self, *, file: str, as_json: bool, **options: Any) -> None:
+        """Check and tell."""
+        raw = _read(file)
+        try:
+            verdict, by = _judge(raw, options["public_key"], options["case"])
+        except (OSError, ValueError) as error:
+            raise CommandError(f"--public-key: {type(error).__name__}.") from None
+        if as_json:
+            told = {
+                "valid": verdict.valid,
+                "key_id": verdict.key_id,
+                "reasons": verdict.reasons,
+                "explanations": verdict.sentences,
+                "intact": verdict.intact,
+                "checked_with": by,
+            }
+            self.stdout.write(json.dumps(told))
+        else:
+            self._tell(verdict, by)
+        if not verdict.valid:
+            raise CommandError("Something speaks against this certificate.")
+
+    def _tell(self, verdict: Verdict, by: str) -> None:
+        self.stdout.write(f"Checked with {by}.")
+        for sentence in verdict.sentences:
+            self.stdout.write(f"  ✗ {sentence}")
+        content = verdict.content or {}
+        if not verdict.valid:
+            return
+        self.stdout.write(f"  ✓ Valid. {content.get('statement', '')}")
+        self.stdout.write(f"    Case {content['case_id']}, {content['result']}.")
+        self.stdout.write("What it does not prove:")
+        for line in content.get("does_not_prove", []):
+            self.stdout.write(f"  - {line}")

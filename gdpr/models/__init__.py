@@ -1,0 +1,68 @@
+"""The tables of the second floor."""
+
+from __future__ import annotations
+
+from gdpr.models.cases import (
+    OPEN,
+    Case,
+    CaseEvent,
+    CaseKind,
+    CasePlan,
+    CaseState,
+    CaseStep,
+    Hold,
+    PrivacySettings,
+    StepState,
+)
+from gdpr.models.processes import ForgetOrder, LiveProcess
+from gdpr.models.proofs import (
+    ActionKind,
+    ActionStatus,
+    Certificate,
+    Export,
+    ExportState,
+    GdprAction,
+    SigningKey,
+)
+from gdpr.models.subjects import (
+    Alias,
+    AliasKind,
+    Consent,
+    PeopleStamp,
+    Subject,
+    SubjectLink,
+    Suppression,
+    UnknownName,
+    Via,
+)
+
+__all__ = [
+    "OPEN",
+    "ActionKind",
+    "ActionStatus",
+    "Alias",
+    "AliasKind",
+    "Case",
+    "CaseEvent",
+    "CaseKind",
+    "CasePlan",
+    "CaseState",
+    "CaseStep",
+    "Certificate",
+    "Consent",
+    "Export",
+    "ExportState",
+    "ForgetOrder",
+    "GdprAction",
+    "Hold",
+    "LiveProcess",
+    "PeopleStamp",
+    "PrivacySettings",
+    "SigningKey",
+    "StepState",
+    "Subject",
+    "SubjectLink",
+    "Suppression",
+    "UnknownName",
+    "Via",
+]

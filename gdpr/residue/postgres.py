@@ -1,0 +1,190 @@
+"""Making deleted text vanish from PostgreSQL's files, and saying what cannot.
+
+Dead rows, the word index, long values and the planner's statistics all keep words after
+DELETE and plain VACUUM. VACUUM FULL writes a table anew; it keeps everybody else out of
+that table while it does, so it is asked for with a short patience, again and again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Final
+
+from django.db import DatabaseError, OperationalError, ProgrammingError, connection
+
+TRIES: Final = 30
+WAIT: Final = 0.5
+# Times WAIT: how long a transaction that began before us is waited for.
+LONGEST: Final = 60
+SWITCHES: Final = 4
+# Where the server keeps its write-ahead log.
+WAL: Final = "pg_wal"
+PATIENCE: Final = "500ms"
+SEEN: Final = (
+    "A transaction that began before the erasure is still open, so that rewritten"
+    " tables keep rows it may see. End it and run the case again."
+)
+
+
+def _silent() -> None:
+    return None
+
+
+def _run(sql: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+
+
+def _may(sql: str, params: list[str] | None = None) -> bool:
+    """Do what only some roles may; return whether this one did."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(sql, params)
+    except (ProgrammingError, OperationalError):
+        return False
+    return True
+
+
+# The planner samples the expressions of an index under the index's own number.
+_UNSAMPLE: Final = (
+    "DELETE FROM pg_statistic WHERE starelid = %s::regclass OR starelid IN"
+    " (SELECT indexrelid FROM pg_index WHERE indrelid = %s::regclass)"
+)
+
+
+def rewrite(table: str) -> bool:
+    """Write a table anew without its dead rows; False when nobody let go of it."""
+    name = connection.ops.quote_name(table)
+    for attempt in range(TRIES):
+        _run(f"SET lock_timeout = '{PATIENCE}'")
+        try:
+            _run(f"VACUUM FULL {name}")
+        except OperationalError:
+            if attempt + 1 < TRIES:
+                time.sleep(WAIT)
+        else:
+            # An empty table keeps the samples of its last rows through ANALYZE.
+            _may(_UNSAMPLE, [name, name])
+            _run(f"ANALYZE {name}")
+            return True
+        finally:
+            _run("SET lock_timeout = DEFAULT")
+    return False
+
+
+# A rewrite copies dead rows that a transaction begun earlier may still see, whatever
+# that one reads. A lazy vacuum sees none; the planner's sampling, by the same worker,
+# does.
+_EARLIER: Final = """
+    SELECT count(*) FROM (
+        SELECT unnest(ARRAY[backend_xid, backend_xmin]) AS xid
+        FROM pg_stat_activity
+        WHERE pid <> pg_backend_pid()
+          AND (datname = current_database() OR datname IS NULL)
+          AND (query NOT LIKE 'autovacuum: VACUUM %%'
+               OR query LIKE 'autovacuum: VACUUM ANALYZE %%')
+        UNION ALL
+        SELECT unnest(ARRAY[xmin, catalog_xmin]) FROM pg_replication_slots
+        UNION ALL
+        SELECT transaction FROM pg_prepared_xacts
+        WHERE database = current_database()
+    ) others
+    WHERE xid IS NOT NULL AND age(xid) >= age(%s::xid)
+"""
+
+
+def _number() -> str:
+    """Return the number of a transaction that begins and ends now."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT (pg_current_xact_id()::xid)::text")
+        return str(cursor.fetchone()[0])
+
+
+def seen_by_nobody(beat: Callable[[], None] = _silent) -> bool:
+    """Wait until no transaction is left that began before this call; False when one is.
+
+    What was deleted before is then dead for everybody, and a rewrite leaves it out.
+    """
+    last = _number()
+    for attempt in range(LONGEST):
+        with connection.cursor() as cursor:
+            cursor.execute(_EARLIER, [last])
+            if not cursor.fetchone()[0]:
+                return True
+        beat()
+        if attempt + 1 < LONGEST:
+            time.sleep(WAIT)
+    return False
+
+
+def _statistics() -> str:
+    """Rewrite the planner's samples, which a superuser alone may."""
+    if _may("VACUUM FULL pg_statistic"):
+        return ""
+    return (
+        "Values the planner had sampled (pg_statistic) leave its file with the next"
+        " vacuum of the system catalogue, which only a superuser may force."
+    )
+
+
+def _log() -> str:
+    """Move the write-ahead log on, as far as this role may."""
+    moved = _may("CHECKPOINT")
+    for _ in range(SWITCHES):
+        moved = _may("SELECT pg_switch_wal()") and moved
+    moved = _may("CHECKPOINT") and moved
+    if moved and not keeps_log():
+        return ""
+    return (
+        "Segments of the write-ahead log hold earlier states of rows until the server"
+        " overwrites or removes them."
+    )
+
+
+def keeps_log() -> bool:
+    """Whether the server keeps old segments of its log for later use."""
+    return _setting("wal_recycle") != "off"
+
+
+def _setting(name: str) -> str:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT current_setting(%s, true)", [name])
+            return str(cursor.fetchone()[0] or "")
+    except DatabaseError:
+        return ""
+
+
+def clean(
+    tables: Iterable[str], beat: Callable[[], None] = _silent
+) -> tuple[list[str], list[str], list[str]]:
+    """Rewrite what was touched; return what was done, what remains, what is to do."""
+    done: list[str] = []
+    todo = [] if seen_by_nobody(beat) else [SEEN]
+    for table in sorted(set(tables)):
+        if rewrite(table):
+            done.append(f"VACUUM FULL and ANALYZE of {table}")
+        else:
+            todo.append(f"{table} could not be rewritten: somebody holds it.")
+        beat()
+    if not todo and not seen_by_nobody(beat):
+        todo.append(SEEN)
+    remains = [told for told in (_statistics(), _log()) if told]
+    done.append("CHECKPOINT and pg_switch_wal")
+    remains.append(
+        "Replicas, archived segments and base backups of this server are out of reach;"
+        " they end with their own retention."
+    )
+    return done, remains, todo
+
+
+def folder() -> Path | None:
+    """Return the server's data folder when its files can be read from here."""
+    name = _setting("data_directory")
+    path = Path(name) if name else None
+    try:
+        return path if path and any(path.iterdir()) else None
+    except OSError:
+        return None

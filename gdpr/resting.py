@@ -1,0 +1,72 @@
+"""Bundles at rest: each in a file of its own that only this installation can read."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from django.conf import settings
+
+from gdpr import bundle
+from gdpr.bundle import Collection
+from gdpr.models import Export
+from gdpr.rules import sealed
+
+
+def folder() -> Path:
+    """Return where bundles rest."""
+    return Path(settings.DATA_DIR) / "exports"
+
+
+def path(export: Export) -> Path:
+    """Return where one bundle rests, there or not."""
+    return folder() / export.workspace_id / f"{export.id}.sealed"
+
+
+def _key(export: Export) -> bytes:
+    return sealed.key_for(settings.EXPORT_KEY.encode(), export.id)
+
+
+class _Summing:
+    """A file that counts and sums what is written through it."""
+
+    def __init__(self, target: BinaryIO) -> None:
+        self._target, self.sha256, self.size = target, hashlib.sha256(), 0
+
+    def write(self, data: bytes) -> int:
+        self.sha256.update(data)
+        self.size += len(data)
+        return self._target.write(data)
+
+    def flush(self) -> None:
+        self._target.flush()
+
+
+def store(export: Export, collection: Collection) -> None:
+    """Seal a bundle into its file: whole or not at all, durable when this returns."""
+    there = path(export)
+    there.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    fresh = there.with_suffix(f".{secrets.token_hex(4)}.part")
+    try:
+        with fresh.open("xb") as file:
+            fresh.chmod(0o600)
+            sealer = sealed.Sealer(file, _key(export))
+            plain = _Summing(cast("BinaryIO", sealer))
+            bundle.write(collection, cast("BinaryIO", plain))
+            sealer.close()
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(there)
+    finally:
+        fresh.unlink(missing_ok=True)
+    export.sha256, export.bytes = plain.sha256.hexdigest(), plain.size
+
+
+def pieces(export: Export) -> Iterator[bytes]:
+    """Open the file only when somebody reads: a stream may be dropped unread."""
+    with path(export).open("rb") as file:
+        yield from sealed.opened(file, _key(export))

@@ -1,0 +1,96 @@
+"""A person's data is kept and not used: out of recall, search, lists and prompts.
+
+Entries are marked, so that every query leaves them out; files are masked when they are
+read. What is written about the person afterwards is marked as it comes in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from django.db import transaction
+from django.utils import timezone
+
+from gdpr import sweeping
+from gdpr.models import Subject, SubjectLink
+from gdpr.subjects import NOTE_CHARS
+from memory import erasing, journal, withholding
+from memory.rules import entries, errors
+from memory.rules.actors import Actor
+from memory.rules.entries import NewEntry, Severity
+
+
+def _record(verb: str, subject: Subject, moved: int, by: Actor) -> None:
+    new = NewEntry(
+        entry_type=f"gdpr.{verb}",
+        severity=Severity.NOTICE,
+        summary=f"Subject {subject.pk}: {verb}, {moved:,} entries",
+        payload={"subject_id": subject.pk, "entries": moved},
+    )
+    journal.write([new], by=by)
+
+
+def _linked(subject: Subject) -> list[str]:
+    rows = SubjectLink.objects.filter(
+        workspace_id=subject.workspace_id, subject_id=subject.pk, place="journal"
+    )
+    return list(rows.order_by("pk").values_list("row_id", flat=True))
+
+
+def _batches(ids: list[str]) -> Iterator[list[str]]:
+    yield from (list(batch) for batch in erasing.batches(ids))
+
+
+def restrict(subject: Subject, *, by: Actor) -> int:
+    """Keep everything about a person out of use; return how many entries it is now.
+
+    The flag comes first: what is written meanwhile is marked by its writer. Safe to
+    repeat, also after a crash half-way.
+    """
+    by.require("gdpr.manage", subject.workspace_id)
+    with transaction.atomic():
+        live = Subject.objects.select_for_update().get(pk=subject.pk)
+        live.restricted_at = live.restricted_at or timezone.now()
+        live.save(update_fields=["restricted_at"])
+    for alias in live.aliases.select_related("subject").order_by("pk"):
+        sweeping.sweep_alias(alias)
+    about = _linked(live)
+    for batch in _batches(about):
+        withholding.restrict(live.workspace_id, batch)
+    subject.restricted_at = live.restricted_at
+    _record("restricted", live, len(about), by)
+    return len(about)
+
+
+def _also_barred(subject: Subject, ids: list[str]) -> set[str]:
+    """Return which entries another restricted person keeps out of use."""
+    rows = SubjectLink.objects.filter(
+        workspace_id=subject.workspace_id,
+        place="journal",
+        row_id__in=ids,
+        subject__restricted_at__isnull=False,
+    )
+    others = rows.exclude(subject_id=subject.pk)
+    return set(others.values_list("row_id", flat=True))
+
+
+def lift(subject: Subject, reason: str, *, by: Actor) -> int:
+    """End a restriction; return how many entries came back into use.
+
+    The reason is asked for and kept with the subject, not in the journal: it may name
+    somebody.
+    """
+    by.require("gdpr.manage", subject.workspace_id)
+    if not reason.strip() or not entries.is_storable(reason):
+        raise errors.Invalid("Say why the restriction ends.", code="reason_required")
+    with transaction.atomic():
+        live = Subject.objects.select_for_update().get(pk=subject.pk)
+        live.restricted_at, live.consent_note = None, reason.strip()[:NOTE_CHARS]
+        live.save(update_fields=["restricted_at", "consent_note"])
+    moved = 0
+    for batch in _batches(_linked(live)):
+        free = sorted(set(batch) - _also_barred(live, batch))
+        moved += withholding.lift(live.workspace_id, free)
+    subject.restricted_at = None
+    _record("restriction_lifted", live, moved, by)
+    return moved

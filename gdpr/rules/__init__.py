@@ -1,0 +1,1 @@
+"""The rules of personal data: pure functions, no framework."""

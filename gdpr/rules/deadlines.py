@@ -1,0 +1,86 @@
+"""When a request is due: calendar months where the controller lives.
+
+One month after receipt, until the end of that day; where the month has no such day,
+its last one (31 January → 28 or 29 February). Days left are counted by the calendar,
+not in hours: what is due at midnight is *due today* all day long.
+"""
+
+from __future__ import annotations
+
+from calendar import monthrange
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+MONTHS: Final = 1
+MOST_EXTRA: Final = 2
+SOON_DAYS: Final = 7
+# The last moment a column of milliseconds can tell before midnight.
+_BEFORE: Final = timedelta(milliseconds=1)
+
+
+def zone(name: str) -> ZoneInfo | None:
+    """Return a time zone by its name, None when there is none."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        # Unknown, a path out of the folder, or a folder of zones.
+        return None
+
+
+def add_months(day: date, months: int) -> date:
+    """Return the same day some months later, or the last day of a shorter month."""
+    index = day.year * 12 + day.month - 1 + months
+    year, month = divmod(index, 12)
+    last = monthrange(year, month + 1)[1]
+    return date(year, month + 1, min(day.day, last))
+
+
+def plus_days(day: date, days: int) -> date:
+    """Return a day some days later, or earlier."""
+    return day + timedelta(days=days)
+
+
+def end_of(day: date, where: ZoneInfo) -> datetime:
+    """Return the last moment of a day in a zone, in UTC.
+
+    Counted back from the next midnight, so a day of 23 or 25 hours ends where it ends.
+    """
+    midnight = datetime.combine(day + timedelta(days=1), time(), where)
+    return midnight.astimezone(UTC) - _BEFORE
+
+
+def due(received_at: datetime, where: ZoneInfo, extra: int = 0) -> datetime:
+    """Return when a request is due; ``extra`` months are counted from receipt too."""
+    day = received_at.astimezone(where).date()
+    return end_of(add_months(day, MONTHS + extra), where)
+
+
+def moved(moment: datetime, before: ZoneInfo, after: ZoneInfo) -> datetime:
+    """Return the end of the same calendar day in another zone."""
+    return end_of(moment.astimezone(before).date(), after)
+
+
+def days_left(due_at: datetime, now: datetime, where: ZoneInfo) -> int:
+    """Return calendar days until the due day: 0 is today, negative is overdue."""
+    return (due_at.astimezone(where).date() - now.astimezone(where).date()).days
+
+
+def _days(number: int) -> str:
+    return "1 day" if number == 1 else f"{number} days"
+
+
+def words(days: int) -> str:
+    """Return days left as people say it."""
+    if days == 0:
+        return "due today"
+    return f"{_days(days)} left" if days > 0 else f"{_days(-days)} overdue"
+
+
+def urgency(days: int) -> str:
+    """Return overdue, today, soon (within a week) or later."""
+    if days < 0:
+        return "overdue"
+    if days == 0:
+        return "today"
+    return "soon" if days <= SOON_DAYS else "later"

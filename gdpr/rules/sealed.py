@@ -1,0 +1,94 @@
+"""Files that only this installation can read: AES-256-GCM in pieces (STREAM).
+
+A file is a magic word, a random seven-byte prefix, then pieces of 64 KiB, each sealed
+with the nonce ``prefix ‖ piece number (4 bytes) ‖ last (1 byte)``: a piece that is
+changed, moved, missing or cut off at the end does not open. After Hoang, Reyhanitabar,
+Rogaway and Vizár, "Online Authenticated-Encryption and its Nonce-Reuse
+Misuse-Resistance" (2015).
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from typing import BinaryIO, Final
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+MAGIC: Final = b"CMX1"
+PIECE: Final = 64 * 1024
+PREFIX: Final = 7
+TAG: Final = 16
+KEY_BYTES: Final = 32
+
+
+class Broken(Exception):
+    """The file is not what was written, or it was sealed with another key."""
+
+
+def key_for(master: bytes, name: str) -> bytes:
+    """Return the key of one file, derived from the installation's key and its name."""
+    made = HKDF(SHA256(), KEY_BYTES, None, b"crewship export v1 " + name.encode())
+    return made.derive(master)
+
+
+def _nonce(prefix: bytes, number: int, *, last: bool) -> bytes:
+    return prefix + number.to_bytes(4, "big") + bytes([last])
+
+
+class Sealer:
+    """A write-only file object that seals what passes through; ``close`` ends it."""
+
+    def __init__(self, target: BinaryIO, key: bytes) -> None:
+        self._target, self._cipher = target, AESGCM(key)
+        self._prefix = secrets.token_bytes(PREFIX)
+        self._waiting = bytearray()
+        self._number = 0
+        self._closed = False
+        target.write(MAGIC + self._prefix)
+
+    def write(self, data: bytes) -> int:
+        """Seal what fills whole pieces, keep the rest until more comes."""
+        self._waiting += data
+        # The last piece is marked, so one full piece always waits for what follows.
+        while len(self._waiting) > PIECE:
+            self._seal(bytes(self._waiting[:PIECE]), last=False)
+            del self._waiting[:PIECE]
+        return len(data)
+
+    def _seal(self, data: bytes, *, last: bool) -> None:
+        nonce = _nonce(self._prefix, self._number, last=last)
+        self._target.write(self._cipher.encrypt(nonce, data, None))
+        self._number += 1
+
+    def flush(self) -> None:
+        """Nothing: a piece is sealed when it is full or when the file ends."""
+
+    def close(self) -> None:
+        """Seal the last piece; a file without one does not open."""
+        if not self._closed:
+            self._closed = True
+            self._seal(bytes(self._waiting), last=True)
+            self._waiting.clear()
+
+
+def opened(source: BinaryIO, key: bytes) -> Iterator[bytes]:
+    """Return the plain pieces of a sealed file; raise Broken when it does not open."""
+    head = source.read(len(MAGIC) + PREFIX)
+    if len(head) != len(MAGIC) + PREFIX or not head.startswith(MAGIC):
+        raise Broken("This is no sealed file.")
+    cipher, prefix, number = AESGCM(key), head[len(MAGIC) :], 0
+    piece = source.read(PIECE + TAG)
+    while piece:
+        following = source.read(PIECE + TAG)
+        nonce = _nonce(prefix, number, last=not following)
+        try:
+            yield cipher.decrypt(nonce, piece, None)
+        except InvalidTag:
+            raise Broken("The file was changed, cut off or sealed elsewhere.") from None
+        piece, number = following, number + 1
+    if number == 0:
+        raise Broken("The file ends before it begins.")

@@ -1,0 +1,268 @@
+"""Certificates as documents: one canonical form, a signature, and what is wrong.
+
+A certificate is ``{"content": …, "signature": …}``. The signature is Ed25519 (RFC 8032)
+over the content in the canonical form of RFC 8785, so anybody can check it with any
+two libraries that know these two standards. Nothing here needs a database.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import rfc8785
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+    Ed25519PrivateKey,
+    Ed25519PublicKey,
+)
+
+VERSION: Final = 1
+ALGORITHM: Final = "Ed25519"
+CANONICAL: Final = "RFC 8785"
+MOST_BYTES: Final = 256 * 1024
+PUBLIC_BYTES: Final = 32
+SIGNATURE_BYTES: Final = 64
+CONTENT_NEEDS: Final = {
+    "id": str,
+    "version": int,
+    "case_id": str,
+    "kind": str,
+    "result": str,
+    "run": int,
+    "issued_at": str,
+    "key_id": str,
+}
+SIGNATURE_NEEDS: Final = ("algorithm", "canonical", "key_id", "public_key", "value")
+
+# Every way a certificate can be wrong, in words for somebody who has never seen one.
+SENTENCES: Final = {
+    "malformed": "This is not a certificate, or a part of it is missing.",
+    "future_version": "It was made by a newer version; this one cannot judge it.",
+    "unknown_key": "It was signed with a key that nobody here vouches for.",
+    "wrong_key": "It was signed with another key than the one it names.",
+    "tampered": "It was changed after it was signed, by a byte or more.",
+    "wrong_case": "It is about another case than the one it was shown for.",
+    "wrong_workspace": "It is about another workspace than the one asked about.",
+    "not_recorded": "Its signature holds, but no such certificate is recorded here.",
+    "not_as_recorded": "A certificate of this id is recorded here with other words.",
+    "replaced": "It holds, but a newer certificate of the same case replaced it.",
+}
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What a check found. ``intact`` is the signature alone; ``valid`` is everything.
+
+    ``reasons`` are keys of ``SENTENCES``.
+    """
+
+    key_id: str | None = None
+    intact: bool = False
+    reasons: list[str] = field(default_factory=list)
+    content: dict[str, Any] | None = None
+
+    @property
+    def valid(self) -> bool:
+        """Nothing speaks against it."""
+        return self.intact and not self.reasons
+
+    def add(self, reason: str) -> None:
+        """Note something that speaks against the certificate, once."""
+        if reason not in self.reasons:
+            self.reasons.append(reason)
+
+    @property
+    def sentences(self) -> list[str]:
+        """The reasons in plain words."""
+        return [SENTENCES[reason] for reason in self.reasons]
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The reasons with their words."""
+        return [(reason, SENTENCES[reason]) for reason in self.reasons]
+
+
+class Malformed(Exception):
+    """The document cannot be read as a certificate."""
+
+
+# ── Keys ─────────────────────────────────────────────────────────────────────
+def encode(data: bytes) -> str:
+    """Return bytes as base64."""
+    return base64.b64encode(data).decode("ascii")
+
+
+def decode(text: str, size: int) -> bytes:
+    """Return the bytes of base64; one spelling only, or a flipped bit went unseen."""
+    try:
+        data = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raise Malformed from None
+    if len(data) != size or encode(data) != text:
+        raise Malformed
+    return data
+
+
+def public_of(private: Ed25519PrivateKey) -> str:
+    """Return the public half of a key, as base64 of its 32 bytes."""
+    return encode(private.public_key().public_bytes_raw())
+
+
+def key_id(public_key: str) -> str:
+    """Return the name of a key: it follows from the key itself."""
+    raw = decode(public_key, PUBLIC_BYTES)
+    return f"ed25519-{hashlib.sha256(raw).hexdigest()[:16]}"
+
+
+def digest_name(secret: str) -> str:
+    """Return a name that follows from a secret and tells nothing about it."""
+    digest = hashlib.sha256(b"crewship installation v1\x00" + secret.encode())
+    return f"in-{digest.hexdigest()[:16]}"
+
+
+# ── Making ───────────────────────────────────────────────────────────────────
+def canonical(value: Any) -> bytes:
+    """Return the one form of a JSON value that is signed."""
+    try:
+        return rfc8785.dumps(value)
+    except (rfc8785.CanonicalizationError, UnicodeEncodeError, RecursionError):
+        raise Malformed from None
+
+
+def sign(content: Mapping[str, Any], private: Ed25519PrivateKey) -> str:
+    """Return a signed certificate as text; its key's id is put into the content."""
+    public = public_of(private)
+    name = key_id(public)
+    whole = {**content, "key_id": name}
+    signature = {
+        "algorithm": ALGORITHM,
+        "canonical": CANONICAL,
+        "key_id": name,
+        "public_key": public,
+        "value": encode(private.sign(canonical(whole))),
+    }
+    return canonical({"content": whole, "signature": signature}).decode()
+
+
+# ── Reading ──────────────────────────────────────────────────────────────────
+def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a name that appears twice: two readers would see two documents."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise Malformed
+    return found
+
+
+def _no_constant(_: str) -> Any:
+    raise Malformed
+
+
+def parse(document: str | bytes) -> dict[str, Any]:
+    """Return a certificate's JSON; raise Malformed for anything else."""
+    try:
+        raw = document if isinstance(document, bytes) else document.encode()
+        if len(raw) > MOST_BYTES:
+            raise Malformed
+        found = json.loads(
+            raw.decode("utf-8-sig"),
+            object_pairs_hook=_no_twins,
+            parse_constant=_no_constant,
+        )
+    except (ValueError, RecursionError):
+        raise Malformed from None
+    if not isinstance(found, dict):
+        raise Malformed
+    return found
+
+
+def _parts(document: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return content and signature; whatever stands beside them would be unsigned."""
+    content, signature = document.get("content"), document.get("signature")
+    if set(document) != {"content", "signature"}:
+        raise Malformed
+    if not isinstance(content, dict) or not isinstance(signature, dict):
+        raise Malformed
+    if set(signature) != set(SIGNATURE_NEEDS):
+        raise Malformed
+    if not all(isinstance(value, str) for value in signature.values()):
+        raise Malformed
+    if signature["algorithm"] != ALGORITHM or signature["canonical"] != CANONICAL:
+        raise Malformed
+    return content, signature
+
+
+def _is_whole(content: Mapping[str, Any]) -> bool:
+    return all(
+        isinstance(content.get(name), kind) and not isinstance(content[name], bool)
+        for name, kind in CONTENT_NEEDS.items()
+    )
+
+
+def _holds(public_key: str, content: Any, value: str) -> bool:
+    """Whether a signature over a content was made with a key."""
+    try:
+        key = Ed25519PublicKey.from_public_bytes(decode(public_key, PUBLIC_BYTES))
+        key.verify(decode(value, SIGNATURE_BYTES), canonical(content))
+    except (InvalidSignature, Malformed, ValueError):
+        return False
+    return True
+
+
+def _judge_key(
+    verdict: Verdict, signature: Mapping[str, str], keys: Mapping[str, str]
+) -> None:
+    """Say whether the signature holds, and whose it is."""
+    content, value = verdict.content, signature["value"]
+    named = keys.get(signature["key_id"])
+    carried = _holds(signature["public_key"], content, value)
+    if named is None:
+        verdict.intact = carried
+        verdict.add("unknown_key")
+        if not carried:
+            verdict.add("tampered")
+        return
+    verdict.intact = _holds(named, content, value)
+    if named != signature["public_key"]:
+        verdict.add("wrong_key")
+    if verdict.intact:
+        return
+    others = any(_holds(one, content, value) for one in keys.values())
+    verdict.add("wrong_key" if carried or others else "tampered")
+
+
+def verify(
+    document: str | bytes | Mapping[str, Any],
+    keys: Mapping[str, str],
+    *,
+    case_id: str = "",
+) -> Verdict:
+    """Check a certificate against the keys one trusts (id → public key, base64).
+
+    ``case_id`` is the case it should be about, when the caller knows.
+    """
+    verdict = Verdict()
+    try:
+        read = parse(document) if isinstance(document, (str, bytes)) else document
+        content, signature = _parts(read)
+        canonical(content)
+    except Malformed:
+        verdict.add("malformed")
+        return verdict
+    verdict.key_id, verdict.content = signature["key_id"], content
+    _judge_key(verdict, signature, keys)
+    if content.get("key_id") != signature["key_id"]:
+        verdict.add("wrong_key")
+    version = content.get("version")
+    if isinstance(version, int) and version > VERSION:
+        verdict.add("future_version")
+    elif not _is_whole(content):
+        verdict.add("malformed")
+    if case_id and content.get("case_id") != case_id:
+        verdict.add("wrong_case")
+    return verdict

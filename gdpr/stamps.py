@@ -1,0 +1,41 @@
+"""Telling every process that the people of a workspace changed."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from django.db import connection
+
+from gdpr.models import PeopleStamp
+from gdpr.models.subjects import make_stamp
+
+_LOOK: Final = "SELECT stamp FROM gdpr_people_stamps WHERE workspace_id = %s"
+
+
+def changed(workspace_id: str) -> None:
+    """Change the stamp of a workspace; call it in the transaction of the change."""
+    PeopleStamp.objects.update_or_create(
+        workspace_id=workspace_id, defaults={"stamp": make_stamp()}
+    )
+
+
+def current(workspace_id: str) -> str | None:
+    """Return the stamp; None where there never was anybody.
+
+    Plain SQL: every write asks, and building a query costs more than running it.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_LOOK, [workspace_id])
+        found = cursor.fetchone()
+    return None if found is None else str(found[0])
+
+
+def on_save(instance: Any, **_: Any) -> None:
+    """Hear of a changed alias, subject or suppression, whoever changed it."""
+    changed(instance.workspace_id)
+
+
+def on_delete(instance: Any, **_: Any) -> None:
+    """Hear of one that is gone; its workspace may be on its way out too."""
+    rows = PeopleStamp.objects.filter(pk=instance.workspace_id)
+    rows.update(stamp=make_stamp())

@@ -1,0 +1,242 @@
+"""Names that must not come back, kept as keyed hashes that nobody can read out.
+
+A text is cut into every piece that could be such a name, and the pieces are hashed the
+same way. A pattern has no one text and is not kept; a name of a single word is looked
+for only where a writer names a person, because half the world is called Anna.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Final
+
+from django.db import transaction
+from django.utils import timezone
+
+from gdpr import stamps
+from gdpr.models import Alias, Subject, Suppression
+from gdpr.rules import folding, phones, shapes
+from gdpr.rules.matching import Name
+from memory import journal
+from memory.rules import entries, errors
+from memory.rules.actors import Actor
+from memory.rules.entries import NewEntry, Severity
+
+# What one name leaves: its keyed hash, its kind, and how many words it has.
+Digest = tuple[str, str, int]
+
+_DOMAIN: Final = b"crewship suppression v1\x00"
+_PHONE_TAIL: Final = 8
+_GAP: Final = 16
+_KINDS: Final = ("user_id", "email", "phone", "handle", "name")
+_PIECES: Final = frozenset({"user_id", "handle"})
+_TOKEN: Final = re.compile(
+    rf"[{folding.UNSPACED}]|(?:(?![{folding.UNSPACED}]){folding.LETTER})+"
+)
+_MAIL: Final = re.compile(r"[\w.+\-]{1,64}@[\w\-]+(?:\.[\w\-]+){0,8}")
+
+
+def _key(workspace_id: str) -> bytes:
+    return hmac.digest(journal.key(), _DOMAIN + workspace_id.encode(), "sha256")
+
+
+def _hash(key: bytes, kind: str, text: str) -> str:
+    data = f"{kind}\x00{text}".encode()
+    return hashlib.blake2b(data, digest_size=32, key=key).hexdigest()
+
+
+def _form(kind: str, value: str) -> tuple[str, int] | None:
+    """Return what of an alias is hashed, and its number of words; None for nothing."""
+    text = shapes.folded(kind, value)
+    if kind == "phone":
+        return (text[-_PHONE_TAIL:], 1) if len(text) >= phones.LEAST else None
+    found = list(_TOKEN.finditer(text))
+    if not found or kind not in _KINDS:
+        return None
+    if kind == "name":
+        return " ".join(token[0] for token in found), len(found)
+    if kind == "email":
+        local, at, domain = text.rpartition("@")
+        return (f"{local.partition('+')[0]}{at}{domain}", 1) if at else None
+    return text[found[0].start() : found[-1].end()], len(found)
+
+
+def digests_of(workspace_id: str, names: Iterable[Name]) -> list[Digest]:
+    """Return what is kept of names, each once."""
+    key = _key(workspace_id)
+    found: dict[str, Digest] = {}
+    for name in names:
+        form = _form(name.kind, name.value)
+        if form is not None:
+            digest = _hash(key, name.kind, form[0])
+            found[digest] = (digest, name.kind, form[1])
+    return list(found.values())
+
+
+def unknown(workspace_id: str, text: str) -> str:
+    """Return the keyed hash of a name as a writer gave it, of whatever kind."""
+    plain = shapes.folded("handle", text)
+    return _hash(_key(workspace_id), "unknown", plain)
+
+
+# ── Looking for them ─────────────────────────────────────────────────────────
+def _runs(text: str, sizes: Collection[int]) -> Iterator[tuple[str, str]]:
+    """Return each run of so many words, as it stands and as plain words."""
+    tokens = list(_TOKEN.finditer(text))
+    for size in sizes:
+        for first in range(len(tokens) - size + 1):
+            run = tokens[first : first + size]
+            start, end = run[0].start(), run[-1].end()
+            if end - start > sum(len(t[0]) for t in run) + _GAP * size:
+                continue
+            words = [token[0] for token in run]
+            yield text[start:end], " ".join(words)
+            if size > 1 and "," in text[run[0].end() : run[1].start()]:
+                yield text[start:end], " ".join([*words[1:], words[0]])
+
+
+def _pieces(
+    text: str, sizes: Mapping[str, Collection[int]]
+) -> Iterator[tuple[str, str, str]]:
+    """Return (kind, form, piece) of everything in a text that could be a name."""
+    views = [folding.fold(text), *(view.text for view in folding.escaped_views(text))]
+    for view in views:
+        if "email" in sizes and "@" in view:
+            for found in _MAIL.finditer(view):
+                form = _form("email", found[0].rstrip(".-_"))
+                if form:
+                    yield "email", form[0], found[0]
+        if "phone" in sizes:
+            for start, end, number in phones.candidates(view):
+                yield "phone", number.digits[-_PHONE_TAIL:], view[start:end]
+        yield from _worded(view, sizes)
+
+
+def _worded(
+    view: str, sizes: Mapping[str, Collection[int]]
+) -> Iterator[tuple[str, str, str]]:
+    for kind, lengths in sizes.items():
+        if kind in _PIECES:
+            for run, _words in _runs(view, lengths):
+                yield kind, run, run
+        elif kind == "name":
+            for run, words in _runs(view, [n for n in lengths if n > 1]):
+                yield kind, words, run
+
+
+def sizes_of(digests: Iterable[Digest]) -> dict[str, set[int]]:
+    """Return kind → the numbers of words that occur."""
+    found: dict[str, set[int]] = {}
+    for _digest, kind, words in digests:
+        found.setdefault(kind, set()).add(words)
+    return found
+
+
+def spotted(workspace_id: str, text: str, digests: Iterable[Digest]) -> list[str]:
+    """Return the pieces of a text, folded, whose keyed hash is among digests."""
+    digests = list(digests)
+    known, key = {digest for digest, _, _ in digests}, _key(workspace_id)
+    found = _pieces(text, sizes_of(digests))
+    hits = (piece for kind, form, piece in found if _hash(key, kind, form) in known)
+    return list(dict.fromkeys(hits))
+
+
+def is_named(workspace_id: str, subject: str, known: Collection[str]) -> bool:
+    """Whether a writer's name for a person is, as any kind of alias, among digests."""
+    names = [Name("", kind, subject) for kind in _KINDS]
+    return any(one[0] in known for one in digests_of(workspace_id, names))
+
+
+def refuse(
+    workspace_id: str,
+    digests: Collection[Digest],
+    texts: Iterable[str],
+    subjects: Iterable[str],
+) -> None:
+    """Raise Conflict for a text about somebody who must not come back."""
+    known = {digest for digest, _, _ in digests}
+    named = any(is_named(workspace_id, one, known) for one in subjects)
+    if named or any(spotted(workspace_id, text, digests) for text in texts if text):
+        detail = (
+            "The text is about a person who was erased or opted out; nothing was kept."
+        )
+        raise errors.Conflict(detail, code="subject_suppressed")
+
+
+# ── Keeping the list ─────────────────────────────────────────────────────────
+def active(workspace_id: str) -> list[Digest]:
+    """Return the digests in force."""
+    rows = Suppression.objects.filter(workspace_id=workspace_id, lifted_at=None)
+    return list(rows.values_list("digest", "kind", "words"))
+
+
+def restore(
+    workspace_id: str, digests: Iterable[Digest], *, subject_ref: str, case_ref: str
+) -> int:
+    """Put digests in force that are not; return how many were missing."""
+    with transaction.atomic():
+        there = {digest for digest, _, _ in active(workspace_id)}
+        made = [
+            Suppression(
+                workspace_id=workspace_id,
+                digest=digest,
+                kind=kind,
+                words=words,
+                subject_ref=subject_ref,
+                case_ref=case_ref,
+            )
+            for digest, kind, words in digests
+            if digest not in there
+        ]
+        Suppression.objects.bulk_create(made, ignore_conflicts=True)
+        if made:
+            stamps.changed(workspace_id)
+    return len(made)
+
+
+def suppress(subject: Subject, *, case_ref: str = "") -> int:
+    """Keep a person's names from coming back; safe to repeat. Return how many."""
+    rows = Alias.objects.filter(
+        workspace_id=subject.workspace_id, subject_id=subject.pk
+    )
+    names = [Name(subject.pk, one.kind, one.value) for one in rows]
+    digests = digests_of(subject.workspace_id, names)
+    return restore(
+        subject.workspace_id, digests, subject_ref=subject.pk, case_ref=case_ref
+    )
+
+
+def listed(actor: Actor, *, lifted: bool = False) -> list[Suppression]:
+    """Return the list, newest first; what was lifted only when asked for."""
+    actor.require("gdpr.read")
+    rows = Suppression.objects.filter(workspace_id=actor.workspace_id)
+    rows = rows if lifted else rows.filter(lifted_at=None)
+    return list(rows.order_by("-since", "-pk"))
+
+
+def lift(suppression_id: int, reason: str, *, by: Actor) -> Suppression:
+    """Let a name come back; the reason is kept, the row too."""
+    by.require("gdpr.manage")
+    if not reason.strip() or not entries.is_storable(reason):
+        raise errors.Invalid("Say why the name may come back.", code="reason_required")
+    with transaction.atomic():
+        rows = Suppression.objects.select_for_update()
+        row = rows.filter(pk=suppression_id, workspace_id=by.workspace_id).first()
+        if row is None:
+            raise errors.NotFound
+        if row.lifted_at is not None:
+            raise errors.Conflict("It was lifted before.", code="already_lifted")
+        row.lifted_at, row.lifted_by = timezone.now(), by.label
+        row.lift_reason = reason.strip()
+        row.save(update_fields=["lifted_at", "lifted_by", "lift_reason"])
+        new = NewEntry(
+            entry_type="gdpr.suppression_lifted",
+            severity=Severity.WARN,
+            summary=f"A suppressed name of {row.subject_ref} may come back",
+            payload={"subject_id": row.subject_ref, "kind": row.kind},
+        )
+        journal.write([new], by=by)
+    return row

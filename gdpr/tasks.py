@@ -1,0 +1,75 @@
+"""Shells for the worker: cases that wait for a runner, bundles to make or take away."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, Final
+
+from celery import shared_task
+from celery.signals import worker_init, worker_process_init
+
+from gdpr import cascade, export, remembering, sweeping
+from memory import jobs
+from memory.jobs import HOUSE, Job, Outcome
+
+EVERY: Final = timedelta(minutes=1)
+
+
+def _cases(_home: str) -> Outcome:
+    done = cascade.sweep()
+    fault = f"{done['failed']} runs stopped at a fault" if done["failed"] else ""
+    return Outcome({"cases_run": done["run"]}, fault)
+
+
+def _exports(_home: str) -> Outcome:
+    return Outcome(export.sweep())
+
+
+def _aliases(_home: str) -> Outcome:
+    return Outcome(sweeping.sweep())
+
+
+def install() -> None:
+    """Put the second floor's jobs on the timetable."""
+    jobs.register(
+        Job(
+            name="gdpr_aliases",
+            title="Personal data: new names",
+            schedule="every minute",
+            act=_aliases,
+            every=EVERY,
+            house_wide=True,
+        )
+    )
+    jobs.register(
+        Job(
+            name="gdpr_cases",
+            title="Personal data: cases",
+            schedule="every 5 s",
+            act=_cases,
+            house_wide=True,
+        )
+    )
+    jobs.register(
+        Job(
+            name="gdpr_exports",
+            title="Personal data: bundles",
+            schedule="every minute",
+            act=_exports,
+            every=EVERY,
+            house_wide=True,
+        )
+    )
+
+
+@shared_task(name="gdpr.sweep", ignore_result=True)
+def sweep() -> None:
+    """Carry out the cases that wait, and note it when there were any."""
+    jobs.note("gdpr_cases", lambda: _cases(HOUSE))
+
+
+@worker_init.connect
+@worker_process_init.connect
+def listen(**_: Any) -> None:
+    """Let a worker, and each child it forks, forget when it is told to."""
+    remembering.listen()

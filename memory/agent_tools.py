@@ -1,0 +1,126 @@
+"""The ground floor's tools for models: files, records, and the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from memory import journal, toolbox, tools
+from memory.pipeline import executor
+from memory.pipeline.executor import Executor
+from memory.pipeline.protocols import Descriptor
+from memory.pipeline.store import RecordStore
+from memory.rules.actors import Actor
+from memory.rules.entries import NewEntry, Severity
+from memory.toolbox import Run, Tool, schema
+
+
+def _append(given: Mapping[str, Any], by: Actor) -> dict[str, Any]:
+    """Append an entry in the caller's name."""
+    new = NewEntry(
+        entry_type=given["entry_type"],
+        summary=given["summary"],
+        severity=Severity(given.get("severity") or Severity.INFO),
+        payload=given.get("payload") or {},
+        refs=given.get("refs") or {},
+        subjects=tuple(given.get("subjects") or ()),
+    )
+    row = journal.append(new, by=by)
+    return {
+        "id": row.id,
+        "seq": row.seq,
+        "ts": journal.stamp(row.ts),
+        "entry_hash": row.entry_hash,
+    }
+
+
+JOURNAL_APPEND: Final = Tool(
+    name="journal.append",
+    title="Append to the journal",
+    description="Write down what happened, as one entry of the journal. It cannot be "
+    "changed afterwards. summary is one sentence; details go into payload.",
+    schema=schema(
+        ["entry_type", "summary"],
+        entry_type={
+            "type": "string",
+            "description": "Words joined by full stops, like peer.escalation. "
+            "memory.recorded is recalled by meaning later.",
+        },
+        summary={"type": "string", "minLength": 1},
+        severity={"type": "string", "enum": [one.value for one in Severity]},
+        payload={"type": "object"},
+        refs={"type": "object"},
+        subjects={
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "Aliases of people the entry is about.",
+        },
+    ),
+    answers=schema(
+        ["id", "seq", "ts", "entry_hash"],
+        id={"type": "string"},
+        seq={"type": "integer"},
+        ts={"type": "string"},
+        entry_hash={"type": "string"},
+    ),
+    needs=("journal.append",),
+    run=_append,
+)
+
+
+# ── Records ──────────────────────────────────────────────────────────────────
+def remembering(by: Actor) -> Executor:
+    """Return the executor of the four tools, bound to the scope of a credential."""
+    scope = {"workspace_id": by.workspace_id, "agent_id": by.id}
+    return Executor(RecordStore(by), scope)
+
+
+def call_by_name(name: str, given: Mapping[str, Any], *, by: Actor) -> dict[str, Any]:
+    """Call one of the four by its name; every refusal is an error that names it."""
+    by.require("tools.call")
+    found = next((tool for tool in RECORDS if tool.name == name), None)
+    if found is None:
+        return remembering(by).execute(None, given)
+    return toolbox.call(found, given, by=by)
+
+
+def _of_records(one: Descriptor) -> Run:
+    def run(given: Mapping[str, Any], by: Actor) -> dict[str, Any]:
+        return remembering(by).execute(one, given)
+
+    return run
+
+
+_TITLES: Final = {
+    "memory__recall": "Recall memories",
+    "memory__remember": "Remember something",
+    "memory__list": "List memories",
+    "memory__forget": "Forget a memory",
+}
+_CHANGING: Final = ("memory__remember", "memory__forget")
+
+
+def _tool(one: Descriptor) -> Tool:
+    changes = one.name in _CHANGING
+    forgets = one.name == "memory__forget"
+    return Tool(
+        name=one.name,
+        title=_TITLES[one.name],
+        description=one.description,
+        schema=one.input_schema,
+        answers=one.output_schema,
+        needs=("tools.call", "records.write" if changes else "records.read"),
+        run=_of_records(one),
+        reads_only=not changes,
+        destructive=forgets,
+        idempotent=forgets,
+        checked=False,
+    )
+
+
+RECORDS: Final = tuple(_tool(one) for one in executor.DESCRIPTORS)
+
+
+def install() -> None:
+    """Register them; called at start-up."""
+    toolbox.register([*tools.CATALOGUE, *RECORDS, JOURNAL_APPEND])

@@ -1,0 +1,261 @@
+"""The ``memory`` section of a ``.beaver/config.json``: camelCase in, typed values out.
+
+A missing section means curated. Bad configuration is one ConfigError that names the
+setting at fault and never what was written there: a key may have been put anywhere.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+import httpx
+
+from memory.rules import entries, errors
+
+# A shorter key may stand in a longer word by chance.
+TELLING: Final = 8
+DEFAULT_TOP_K: Final = 8
+MOST: Final = 100
+DEFAULT_SECONDS: Final = 10.0
+DEFAULT_NAME: Final = "default"
+NAME_CHARS: Final = 128
+URL_CHARS: Final = 500
+FILE_BYTES: Final = 1024 * 1024
+SECTION: Final = "memory"
+GATEWAY: Final = "memory.gateway"
+KEYS: Final = (
+    "baseUrl", "userId", "userKey", "appId", "projectId", "scope", "topK",
+    "timeoutSeconds",
+)  # fmt: skip
+_HOST: Final = re.compile(r"[A-Za-z0-9._-]+")
+
+
+class Mode(StrEnum):
+    """Where a turn's memory comes from; hybrid is both."""
+
+    CURATED = "curated"
+    MEMORY_GATEWAY = "memory_gateway"
+    HYBRID = "hybrid"
+
+
+class Scope(StrEnum):
+    """What a search reaches, the most particular first."""
+
+    CURRENT_CHAT = "current_chat"
+    RESOURCES = "resources"
+    ALL_USER_MEMORY = "all_user_memory"
+
+
+# What a first set-up offers.
+FIRST_SCOPES: Final = (Scope.CURRENT_CHAT, Scope.RESOURCES)
+
+
+class ConfigError(errors.Invalid):
+    """A configuration that cannot be used; nothing of it is repeated."""
+
+    code, title = "bad_gateway_config", "Bad memory configuration"
+
+
+class Secret:
+    """A text that shows itself to nobody who does not ask for it by name."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def reveal(self) -> str:
+        """Return the text itself; only the wire and the seal ask for it."""
+        return self._text
+
+    def __repr__(self) -> str:
+        return "Secret(…)"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Secret):
+            return NotImplemented
+        return hmac.compare_digest(self._text.encode(), other._text.encode())
+
+    def __hash__(self) -> int:
+        return hash(Secret)
+
+    def __deepcopy__(self, memo: object) -> Secret:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        message = "A secret is not pickled."
+        raise TypeError(message)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatewayConfig:
+    """How to reach a gateway, as whom, and how much to ask of it."""
+
+    base_url: str
+    user_id: str
+    user_key: Secret = field(repr=False)
+    scope: tuple[Scope, ...]
+    app_id: str = DEFAULT_NAME
+    project_id: str = DEFAULT_NAME
+    top_k: int = DEFAULT_TOP_K
+    timeout_seconds: float = DEFAULT_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryConfig:
+    """The whole section; ``gateway`` is there exactly when the mode needs it."""
+
+    mode: Mode = Mode.CURATED
+    gateway: GatewayConfig | None = None
+
+
+# ── One setting at a time ────────────────────────────────────────────────────
+def _bad(name: str, rule: str) -> ConfigError:
+    fault = {"field": name, "code": "bad_setting", "message": rule}
+    return ConfigError(f"{name} {rule}.", errors=[fault])
+
+
+def _section(value: object, name: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise _bad(name, "must be an object")
+    return value
+
+
+def _text(section: Mapping[str, Any], key: str, default: str | None = None) -> str:
+    """Return a text that is not blank; what is missing is the default, if any."""
+    value, name = section.get(key, default), f"{GATEWAY}.{key}"
+    if not isinstance(value, str) or not value.strip():
+        raise _bad(name, "must be a text that is not empty")
+    if not entries.is_storable(value) or len(value) > URL_CHARS:
+        raise _bad(name, f"must be plain text of at most {URL_CHARS} characters")
+    return value
+
+
+def _name(section: Mapping[str, Any], key: str, default: str | None = None) -> str:
+    value = _text(section, key, default)
+    if len(value) > NAME_CHARS:
+        name = f"{GATEWAY}.{key}"
+        raise _bad(name, f"must be at most {NAME_CHARS} characters")
+    return value
+
+
+def _is_host(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return _HOST.fullmatch(text) is not None
+    return True
+
+
+def address(text: str, name: str = f"{GATEWAY}.baseUrl") -> str:
+    """Return a base address without its trailing slash, or raise ConfigError."""
+    rule = "must be an http or https address without user, query and fragment"
+    try:
+        url = httpx.URL(text.strip())
+        host = url.raw_host.decode("ascii")
+        bad_port = not 0 < (url.port or 443) < 2**16
+    except (httpx.InvalidURL, UnicodeError, ValueError):
+        raise _bad(name, rule) from None
+    if url.scheme not in ("http", "https") or not _is_host(host) or bad_port:
+        raise _bad(name, rule)
+    if url.userinfo or url.query or url.fragment:
+        raise _bad(name, rule)
+    return str(url).rstrip("/")
+
+
+def scopes(value: object, name: str = f"{GATEWAY}.scope") -> tuple[Scope, ...]:
+    """Return the scopes named, each once, in the order given; or raise ConfigError."""
+    known = {scope.value: scope for scope in Scope}
+    rule = f"must be a list of at least one of {', '.join(known)}"
+    if not isinstance(value, Sequence) or isinstance(value, (str, bytes)) or not value:
+        raise _bad(name, rule)
+    if not all(isinstance(item, str) and item in known for item in value):
+        raise _bad(name, rule)
+    return tuple(dict.fromkeys(known[item] for item in value))
+
+
+def _top_k(value: object) -> int:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if not whole or not 1 <= value <= MOST:  # type: ignore[operator]
+        raise _bad(f"{GATEWAY}.topK", f"must be a whole number from 1 to {MOST}")
+    return int(value)  # type: ignore[call-overload,no-any-return]
+
+
+def _seconds(value: object) -> float:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not (math.isfinite(value) and value > 0):  # type: ignore[arg-type,operator]
+        raise _bad(f"{GATEWAY}.timeoutSeconds", "must be a number above 0")
+    return float(value)  # type: ignore[arg-type]
+
+
+# ── The whole ────────────────────────────────────────────────────────────────
+def gateway(section: object) -> GatewayConfig:
+    """Return the gateway's settings from their section, or raise ConfigError."""
+    told = _section(section, GATEWAY)
+    if not set(told) <= set(KEYS):
+        raise _bad(GATEWAY, f"knows only {', '.join(KEYS)}")
+    made = GatewayConfig(
+        base_url=address(_text(told, "baseUrl")),
+        user_id=_name(told, "userId"),
+        user_key=Secret(_text(told, "userKey")),
+        scope=scopes(told.get("scope")),
+        app_id=_name(told, "appId", DEFAULT_NAME),
+        project_id=_name(told, "projectId", DEFAULT_NAME),
+        top_k=_top_k(told.get("topK", DEFAULT_TOP_K)),
+        timeout_seconds=_seconds(told.get("timeoutSeconds", DEFAULT_SECONDS)),
+    )
+    _check_key_is_alone(told)
+    return made
+
+
+def _check_key_is_alone(told: Mapping[str, Any]) -> None:
+    """Refuse a key that stands in another field too: people and logs see those."""
+    key = _text(told, "userKey")
+    beside = [str(value) for name, value in told.items() if name != "userKey"]
+    if key in beside or (len(key) >= TELLING and any(key in text for text in beside)):
+        raise _bad(f"{GATEWAY}.userKey", "must not be repeated in another field")
+
+
+def parse(document: object) -> MemoryConfig:
+    """Return the memory settings of a configuration document, or raise ConfigError.
+
+    What stands beside the section is somebody else's. In curated mode a gateway's
+    section may stay where it is: it is not read.
+    """
+    section = _section(document, "The configuration").get(SECTION)
+    if section is None:
+        return MemoryConfig()
+    told = _section(section, SECTION)
+    mode = told.get("mode", Mode.CURATED.value)
+    known = {one.value: one for one in Mode}
+    if not isinstance(mode, str) or mode not in known:
+        raise _bad(f"{SECTION}.mode", f"must be one of {', '.join(known)}")
+    if known[mode] is Mode.CURATED:
+        return MemoryConfig()
+    return MemoryConfig(known[mode], gateway(told.get("gateway")))
+
+
+def load(path: Path) -> MemoryConfig:
+    """Return the memory settings of a file; without the file memory is curated."""
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        return MemoryConfig()
+    except OSError:
+        raise _bad("The configuration", "cannot be read") from None
+    if len(raw) > FILE_BYTES:
+        raise _bad("The configuration", "is too large")
+    try:
+        document = json.loads(raw)
+    except (ValueError, RecursionError):
+        raise _bad("The configuration", "is not JSON") from None
+    return parse(document)

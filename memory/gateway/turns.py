@@ -1,0 +1,89 @@
+"""Running the chosen strategy for an agent that is not written in Python.
+
+Recall before the model is asked, persist after the answer. Whatever a gateway does, the
+agent gets an answer: trouble is a hidden event for operators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from asgiref.sync import async_to_sync
+
+from memory.gateway import sealing, setups, snapshots, strategies
+from memory.gateway.client import Category, GatewayClient, GatewayFailure, Operation
+from memory.gateway.config import GatewayConfig, Mode, Secret
+from memory.gateway.events import Journal
+from memory.gateway.strategies import (
+    Gateway,
+    MemoryStrategy,
+    Outcome,
+    Recall,
+    Snapshot,
+    Turn,
+)
+from memory.models import Agent, GatewaySetup
+from memory.rules.actors import Actor
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """What memory has for a turn, and which strategy said so."""
+
+    strategy: MemoryStrategy
+    recall: Recall
+
+
+class _Unusable(GatewayClient):
+    """Stands in when the key of a set-up cannot be opened: every call fails."""
+
+    async def _post(self, operation: Operation, more: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        raise GatewayFailure(operation, Category.SETUP)
+
+
+def _client(row: GatewaySetup) -> tuple[GatewayConfig, GatewayClient]:
+    """Return a set-up's client."""
+    try:
+        config = setups.settings_of(row).gateway
+    except sealing.Broken:
+        config = None
+    if config is None:
+        lost = setups.gateway_of(row, Secret(""))
+        return lost, _Unusable(lost)
+    return config, GatewayClient(config)
+
+
+def strategy(agent: Agent, look: Callable[[], Snapshot] = Snapshot) -> MemoryStrategy:
+    """Return the one strategy of an agent's turn; ``look`` is for its files."""
+    row = setups.of_agent(agent)
+    mode = Mode(row.mode) if row else Mode.CURATED
+    gateway = None
+    if row is not None and mode is not Mode.CURATED:
+        config, client = _client(row)
+        gateway = Gateway(config, Journal(agent), client)
+    # Looked at here: a strategy runs where the database may not be asked.
+    files = Snapshot() if mode is Mode.MEMORY_GATEWAY else look()
+    return strategies.build(mode, gateway, lambda: files)
+
+
+def _agent(by: Actor) -> Agent:
+    rows = Agent.objects.select_related("crew__workspace")
+    return rows.get(pk=by.id, workspace_id=by.workspace_id)
+
+
+def recall(turn: Turn, *, by: Actor) -> Recalled:
+    """Run an agent's strategy before its run."""
+    by.require("turns.recall")
+    agent = _agent(by)
+    chosen = strategy(agent, lambda: snapshots.take(agent, turn, by=by))
+    return Recalled(chosen, async_to_sync(chosen.recall_before_run)(turn))
+
+
+def persist(turn: Turn, outcome: Outcome, *, by: Actor) -> MemoryStrategy:
+    """Run it after the run; return which one it was."""
+    by.require("turns.persist")
+    chosen = strategy(_agent(by))
+    async_to_sync(chosen.persist_after_run)(turn, outcome)
+    return chosen

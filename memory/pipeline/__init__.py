@@ -1,0 +1,7 @@
+"""PromptKit's memory as Python: a store, a retriever, an extractor, an executor.
+
+``memories`` is what they hand around, ``protocols`` what each must do, ``testing`` the
+store that lives in a list, ``store`` ours over records, ``retrieving`` and
+``extracting`` our two readers of a conversation, ``executor`` the four tools and
+``stages`` what runs before and after a model.
+"""

@@ -1,0 +1,206 @@
+"""Every way a provider of the capability contract says no.
+
+    AtomicMemoryError
+    ├── ConfigError                  what it was given cannot work
+    ├── ValidationError         422  the request makes no sense
+    │   └── InvalidScopeError        a scope field is missing; nothing was done
+    ├── NotInitializedError     503  used before initialize
+    ├── ProviderError                what stands behind the provider failed
+    │   ├── PendingIngestError       accepted, not stored yet
+    │   ├── UnsupportedOperationError  501  declared as not offered
+    │   └── RateLimitError      429  slower, please
+    ├── NetworkError            503  nobody answered
+    ├── StorageClientError           artifacts, and its five kinds
+    └── EntitiesClientError          people, agents and sessions
+    MemoryToolError             502  a model's tool failed; says nothing more
+
+They are errors of the house, so a door answers them like any other.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memory.rules import errors
+
+
+class AtomicMemoryError(errors.HouseError):
+    """The base; ``message`` is for people, ``context`` for programs."""
+
+    code, status, title = "memory_error", 500, "The memory could not do this"
+    sentence = "The memory could not do this."
+
+    def __init__(
+        self, message: str | None = None, /, *, context: dict[str, Any] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.message = self.detail
+        self.context = dict(context or {})
+
+
+class ConfigError(AtomicMemoryError):
+    """A provider was set up in a way that cannot work."""
+
+    code, title = "memory_config", "Not set up"
+
+
+ConfigurationError = ConfigError
+
+
+class ValidationError(AtomicMemoryError):
+    """The request makes no sense; nothing was touched."""
+
+    code, status, title = "invalid", 422, "Invalid request"
+
+
+class InvalidScopeError(ValidationError):
+    """The scope lacks fields that the operation needs."""
+
+    code = "invalid_scope"
+
+    def __init__(self, operation: str, missing: list[str]) -> None:
+        names = ", ".join(f"scope.{name}" for name in missing)
+        super().__init__(
+            f"{operation}: {names} is missing or empty.",
+            context={"operation": operation, "missing": missing},
+        )
+        self.operation, self.missing = operation, missing
+
+
+class NotInitializedError(AtomicMemoryError):
+    """Used before initialize, or after close."""
+
+    code, status, title = "not_initialized", 503, "Not initialized"
+    sentence = "The provider is not initialized."
+
+
+class ProviderError(AtomicMemoryError):
+    """What stands behind a provider failed or refused; the cause is attached."""
+
+    code, status, title = "provider_error", 502, "The provider failed"
+
+    def __init__(
+        self,
+        message: str | None = None,
+        /,
+        *,
+        provider: str = "",
+        operation: str = "",
+        status_code: int | None = None,
+        response_body: str | None = None,
+    ) -> None:
+        told = {"provider": provider, "operation": operation}
+        super().__init__(message, context={k: v for k, v in told.items() if v})
+        self.provider, self.operation = provider, operation
+        self.status_code, self.response_body = status_code, response_body
+
+
+MemoryProviderError = ProviderError
+
+
+class PendingIngestError(ProviderError):
+    """The text was accepted and is not stored yet."""
+
+    code = "pending_ingest"
+
+
+class UnsupportedOperationError(ProviderError):
+    """The provider declares that it does not do this."""
+
+    code, status, title = "unsupported_operation", 501, "Not offered"
+
+
+class RateLimitError(ProviderError):
+    """Slower, please; the wait is in seconds."""
+
+    code, status, title = "too_many", 429, "Too many requests"
+
+    def __init__(
+        self,
+        message: str | None = None,
+        /,
+        *,
+        retry_after_seconds: float | None = None,
+        provider: str = "",
+        operation: str = "",
+    ) -> None:
+        super().__init__(message, provider=provider, operation=operation)
+        self.retry_after_seconds = retry_after_seconds
+        self.fields["retry_after"] = max(1, round(retry_after_seconds or 1))
+
+    @property
+    def retry_after_ms(self) -> float | None:
+        """The wait in milliseconds, as the other language's clients name it."""
+        seconds = self.retry_after_seconds
+        return None if seconds is None else seconds * 1_000
+
+
+class NetworkError(AtomicMemoryError):
+    """Nobody answered."""
+
+    code, status, title = "network", 503, "Nobody answered"
+
+
+class MemoryToolError(errors.HouseError):
+    """A model's tool failed; a model is told nothing more."""
+
+    code, status, title = "memory_tool", 502, "The tool failed"
+    sentence = "The memory tool could not do this."
+
+
+class StorageClientError(AtomicMemoryError):
+    """An artifact could not be kept or read."""
+
+    code = "storage"
+
+
+class UnsupportedCapabilityError(StorageClientError):
+    """The store does not offer this."""
+
+    code, status = "unsupported_capability", 501
+
+
+class ArtifactNotFoundError(StorageClientError):
+    """There is no such artifact, or it is not yours."""
+
+    code, status = "artifact_not_found", 404
+
+
+class ArtifactInUseError(StorageClientError):
+    """Something still stands on the artifact."""
+
+    code, status = "artifact_in_use", 409
+
+
+class PointerContentNotManagedError(StorageClientError):
+    """The artifact is only a pointer; its content lies elsewhere."""
+
+    code, status = "pointer_content", 409
+
+
+class FilecoinDirectStorageNotSupportedError(StorageClientError):
+    """Nobody here writes to that network."""
+
+    code, status = "filecoin_direct", 501
+
+
+class EntitiesClientError(AtomicMemoryError):
+    """A person, agent or session could not be read or changed."""
+
+    code = "entities"
+
+
+def of_cause(cause: Exception, *, provider: str, operation: str) -> ProviderError:
+    """Return any other exception as a ProviderError; a bug's words stay inside.
+
+    A refusal of the house keeps its sentence, code and status.
+    """
+    if not isinstance(cause, errors.HouseError):
+        said = f"{operation}: the provider failed ({type(cause).__name__})."
+        return ProviderError(said, provider=provider, operation=operation)
+    found = ProviderError(cause.detail, provider=provider, operation=operation)
+    found.problem_code, found.status_code = cause.problem_code, cause.status
+    found.fields.update(cause.fields)
+    # The class names a default; this one answers as what stands behind it did.
+    vars(found)["status"], vars(found)["title"] = cause.status, cause.title
+    return found

@@ -1,0 +1,1 @@
+"""Our own memory behind the capability contract: records, with all ten extensions."""

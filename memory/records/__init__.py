@@ -1,0 +1,120 @@
+"""Records: remembered statements, each a chain of journal entries with one current.
+
+One service under every contract and dialect. ``writing`` saves, revises, supersedes;
+``forgetting`` takes words away; ``reading`` lists, ``finding`` ranks, ``past`` tells
+what was said before; ``access`` decides who reaches what.
+"""
+
+from __future__ import annotations
+
+from memory.records.access import (
+    is_expired,
+    is_safe,
+    mine,
+    owner_for,
+    owner_of,
+    permit,
+    reach,
+    scope_of,
+)
+from memory.records.chain import TYPES, named
+from memory.records.finding import find, search
+from memory.records.forgetting import (
+    forget,
+    forget_scope,
+    forget_subject,
+    retire_expired,
+)
+from memory.records.past import authors, history, versions
+from memory.records.reading import (
+    by_external,
+    count,
+    facts,
+    get,
+    kinds,
+    page,
+    probe,
+    scopes,
+    sources,
+    told_again,
+)
+from memory.records.types import (
+    KEEP,
+    Action,
+    Alike,
+    Amendment,
+    Found,
+    Hit,
+    Match,
+    Order,
+    Page,
+    Provenance,
+    Saved,
+    Version,
+    Wanted,
+)
+from memory.records.writing import (
+    amend,
+    draft_of,
+    insert,
+    keep,
+    prepare,
+    replace_content,
+    revise,
+    save,
+    supersede,
+)
+
+__all__ = [
+    "KEEP",
+    "TYPES",
+    "Action",
+    "Alike",
+    "Amendment",
+    "Found",
+    "Hit",
+    "Match",
+    "Order",
+    "Page",
+    "Provenance",
+    "Saved",
+    "Version",
+    "Wanted",
+    "amend",
+    "authors",
+    "by_external",
+    "count",
+    "draft_of",
+    "facts",
+    "find",
+    "forget",
+    "forget_scope",
+    "forget_subject",
+    "get",
+    "history",
+    "insert",
+    "is_expired",
+    "is_safe",
+    "keep",
+    "kinds",
+    "mine",
+    "named",
+    "owner_for",
+    "owner_of",
+    "page",
+    "permit",
+    "prepare",
+    "probe",
+    "reach",
+    "replace_content",
+    "retire_expired",
+    "revise",
+    "save",
+    "scope_of",
+    "scopes",
+    "search",
+    "sources",
+    "supersede",
+    "told_again",
+    "versions",
+]

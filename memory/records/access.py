@@ -1,0 +1,263 @@
+"""Whose records: who may write them, who reaches them, and which are wanted."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from django.db.models import Q, QuerySet, TextField, Value
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Cast, Left
+from django.db.models.lookups import Exact
+from django.utils import timezone
+
+from memory import queries
+from memory.files import quarantine
+from memory.files.places import Owner
+from memory.files.vault import digest
+from memory.models import Agent, Crew, HeldRecord, HeldState, Record, RecordStatus
+from memory.records.types import Match, Wanted
+from memory.rules import entries, errors, scanner, scopes
+from memory.rules.actors import Actor, AgentRole
+from memory.rules.scopes import Scope
+
+
+# ── Permission ───────────────────────────────────────────────────────────────
+def permit(owner: Owner | None, workspace_id: str, by: Actor) -> None:
+    """Refuse to write for somebody else: an agent its own, a lead its crew's too."""
+    by.require("records.write", workspace_id)
+    if owner is not None and owner.workspace_id != workspace_id:
+        raise errors.NotFound
+    if not by.is_agent:
+        return
+    if owner is None or owner.crew.id != by.crew_id:
+        raise errors.NotFound
+    if owner.agent_id is None and by.agent_role is not AgentRole.LEAD:
+        detail = "The crew's records are written by its lead only."
+        raise errors.Forbidden(detail, code="lead_only")
+    if owner.agent_id not in (None, by.id):
+        raise errors.NotFound
+
+
+def owner_of(record: Record) -> Owner | None:
+    """Return whose record it is; None is the workspace's."""
+    return Owner(record.crew, record.agent) if record.crew else None
+
+
+def scope_of(record: Record) -> Scope:
+    """Return a record's scope map as it was given."""
+    named = {name: getattr(record, f"scope_{name}") for name in scopes.NAMES}
+    return Scope(**named, extra=dict(record.scope_extra or {}))
+
+
+def owner_for(
+    by: Actor,
+    *,
+    crew_id: str | None = None,
+    agent_id: str | None = None,
+    shared: bool = False,
+) -> Owner | None:
+    """Return whose records a caller means; NotFound for what is not its own.
+
+    An agent means itself, with ``shared`` its crew. A person names an agent, or a crew,
+    or nobody: then it is the workspace.
+    """
+    if by.is_agent:
+        if agent_id not in (None, by.id) or crew_id not in (None, by.crew_id):
+            raise errors.NotFound
+        agent_id = by.id
+    if agent_id is not None:
+        rows = Agent.objects.select_related("crew__workspace")
+        agent = rows.filter(pk=agent_id, workspace_id=by.workspace_id).first()
+        if agent is None or crew_id not in (None, agent.crew_id):
+            raise errors.NotFound
+        return Owner(agent.crew, None if shared else agent)
+    if crew_id is None:
+        return None
+    crews = Crew.objects.select_related("workspace")
+    crew = crews.filter(pk=crew_id, workspace_id=by.workspace_id).first()
+    if crew is None:
+        raise errors.NotFound
+    return Owner(crew)
+
+
+# ── Reach ────────────────────────────────────────────────────────────────────
+def _equal(column: str, value: str, *, named: bool) -> Q:
+    """Return a condition; of rows that are named by id no other index may find them.
+
+    A database without statistics would rather read a whole workspace than ten rows.
+    """
+    plain = Cast(column, TextField())
+    return Q(Exact(plain, Value(value))) if named else Q(**{column: value})
+
+
+def reach(
+    owner: Owner | None, *, by: Actor, among: Sequence[str] | None = None
+) -> QuerySet[Record]:
+    """Return every record an owner reaches: its own, and its crew's shared ones.
+
+    Without an owner a person reaches the workspace; an agent always is one. What is
+    restricted by law is out of use for everybody but the case that restricted it.
+    ``among`` are ids: of these only.
+    """
+    by.require("records.read")
+    named = among is not None
+    rows = Record.objects.select_related("crew__workspace", "agent")
+    rows = rows.filter(_equal("workspace_id", by.workspace_id, named=named))
+    if among is not None:
+        rows = rows.filter(pk__in=among)
+    rows = rows.filter(Q(current_entry=None) | Q(current_entry__restricted_at=None))
+    if owner is None:
+        if by.is_agent:
+            raise errors.NotFound
+        return rows
+    if owner.workspace_id != by.workspace_id:
+        raise errors.NotFound
+    if by.is_agent and (
+        owner.crew.id != by.crew_id or owner.agent_id not in (None, by.id)
+    ):
+        raise errors.NotFound
+    own = Q(agent=None)
+    if owner.agent_id is not None:
+        own |= _equal("agent_id", owner.agent_id, named=named)
+    return rows.filter(own, _equal("crew_id", owner.crew.id, named=named))
+
+
+def alive() -> Q:
+    """Return the condition of not having expired."""
+    return Q(expires_at=None) | Q(expires_at__gt=timezone.now())
+
+
+def is_expired(record: Record) -> bool:
+    """Whether a record has expired."""
+    return record.expires_at is not None and record.expires_at <= timezone.now()
+
+
+def mine(owner: Owner | None, *, by: Actor) -> QuerySet[Record]:
+    """Return the current records an owner reaches, without what has expired."""
+    return reach(owner, by=by).filter(alive(), status=RecordStatus.CURRENT)
+
+
+# ── What is wanted ───────────────────────────────────────────────────────────
+def _check(wanted: Wanted) -> None:
+    """Refuse what no database can be asked for."""
+    scopes.check(wanted.scope)
+    texts = (wanted.under, wanted.text, wanted.session_id, wanted.external_id)
+    if not all(entries.is_storable(t) for t in (*texts, *wanted.kinds)):
+        detail = "A text holds a NUL or half a surrogate pair."
+        raise errors.Invalid(detail, code="bad_text")
+
+
+def _scoped(rows: QuerySet[Record], wanted: Wanted) -> QuerySet[Record]:
+    scope = wanted.scope
+    if wanted.match is Match.EXACT:
+        return rows.filter(scope_key=scope.key)
+    for name in scopes.NAMES:
+        if value := getattr(scope, name):
+            rows = rows.filter(**{f"scope_{name}": value})
+    for number, (key, value) in enumerate(sorted(scope.extra.items())):
+        told = Cast(KeyTextTransform(key, "scope_extra"), TextField())
+        named = {f"scope_at_{number}": told}
+        rows = rows.alias(**named).filter(**{f"scope_at_{number}": value})
+    if wanted.under:
+        begins = wanted.under + "."
+        # LIKE knows no case on SQLite; a cut text compares as it is.
+        rows = rows.alias(begins=Left("scope_namespace", len(begins)))
+        rows = rows.filter(Q(scope_namespace=wanted.under) | Q(begins=begins))
+    return rows
+
+
+def _picked(rows: QuerySet[Record], wanted: Wanted, by: Actor) -> QuerySet[Record]:
+    if wanted.crew_id is not None:
+        rows = rows.filter(crew_id=queries.crew(by, wanted.crew_id).id)
+    if wanted.agent_id is not None:
+        rows = rows.filter(agent_id=queries.agent(by, wanted.agent_id).id)
+    for name in ("session_id", "external_id"):
+        if value := getattr(wanted, name):
+            rows = rows.filter(**{name: value})
+    return rows
+
+
+def _owner(wanted: Wanted, by: Actor) -> Owner | None:
+    if wanted.owner is None and by.is_agent:
+        return owner_for(by)
+    return wanted.owner
+
+
+def standing(
+    wanted: Wanted, *, by: Actor, among: Sequence[str] | None = None
+) -> QuerySet[Record]:
+    """Return the rows whose place is wanted, in whatever state they are."""
+    _check(wanted)
+    rows = reach(_owner(wanted, by), by=by, among=among)
+    return _picked(_scoped(rows, wanted), wanted, by)
+
+
+def select(
+    wanted: Wanted, *, by: Actor, among: Sequence[str] | None = None
+) -> QuerySet[Record]:
+    """Return the rows wanted of what is there now; the filter is not yet asked."""
+    rows = standing(wanted, by=by, among=among)
+    expired = False if by.is_agent else wanted.expired
+    if expired is not None:
+        gone = Q(expires_at__lte=timezone.now())
+        rows = rows.filter(gone if expired else alive())
+    statuses = wanted.statuses if not by.is_agent else ("current",)
+    return narrowed(rows.filter(status__in=statuses), wanted)
+
+
+def narrowed(rows: QuerySet[Record], wanted: Wanted) -> QuerySet[Record]:
+    """Return the rows whose own words and facts are wanted."""
+    if wanted.kinds:
+        rows = rows.filter(kind__in=wanted.kinds)
+    if wanted.provenances:
+        rows = rows.filter(provenance__in=wanted.provenances)
+    if wanted.min_confidence > 0:
+        rows = rows.filter(confidence__gte=wanted.min_confidence)
+    if wanted.text:
+        rows = rows.filter(content__icontains=wanted.text)
+    return rows
+
+
+# ── For a model's eyes ───────────────────────────────────────────────────────
+class _Verdicts:
+    """What the scanner said of texts, by their digest: it says the same again."""
+
+    def __init__(self, size: int = 8_192) -> None:
+        self._known: OrderedDict[str, bool] = OrderedDict()
+        self._size = size
+        self._lock = threading.Lock()
+
+    def is_held(self, text: str) -> bool:
+        key = f"{scanner.VERSION}:{digest(text.encode())}"
+        with self._lock:
+            if key in self._known:
+                self._known.move_to_end(key)
+                return self._known[key]
+        held = scanner.scan(text, source="prompt").is_held
+        with self._lock:
+            self._known[key] = held
+            while len(self._known) > self._size:
+                self._known.popitem(last=False)
+        return held
+
+
+_verdicts = _Verdicts()
+
+
+def is_safe(record: Record) -> bool:
+    """Whether a model may see a record: the scanner says so now, or a person did."""
+    return may_show(record, record.content)
+
+
+def may_show(record: Record, text: str) -> bool:
+    """Whether a model may see a text that a record holds, or held before."""
+    if not _verdicts.is_held(text):
+        return True
+    if quarantine.is_cleared(record.workspace_id, text):
+        return True
+    rows = HeldRecord.objects.filter(record=record, workspace_id=record.workspace_id)
+    return rows.filter(
+        held__state=HeldState.RELEASED, held__sha256=digest(text.encode())
+    ).exists()

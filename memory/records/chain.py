@@ -1,0 +1,137 @@
+"""The chain behind a record: one journal entry for whatever happened to it.
+
+The words of a version are its entry's, and so are the facts beside them, in the refs:
+what erases or redacts an entry erases or redacts the version. The link says from when
+until when the version held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from memory import journal, withholding
+from memory.models import JournalEntry, Record, RecordEntry, RecordEvent, SubjectMention
+from memory.rules.actors import Actor
+from memory.rules.entries import SUBJECTS, NewEntry
+from memory.shelf import Draft
+
+SUMMARY_CHARS: Final = 600
+VERBS: Final = {
+    RecordEvent.CREATED: "recorded",
+    RecordEvent.UPDATED: "revised",
+    RecordEvent.SUPERSEDED: "superseded",
+    RecordEvent.INVALIDATED: "forgotten",
+}
+# The entries that hold words of a record, for whoever searches them.
+TYPES: Final = ("memory.recorded", "memory.revised")
+SPEAKS: Final = (RecordEvent.CREATED, RecordEvent.UPDATED)
+
+
+def _refs(record: Record, **told: Any) -> dict[str, Any]:
+    return {
+        "record_id": record.id,
+        "version": record.version,
+        "kind": record.kind,
+        "provenance": record.provenance,
+        **{key: value for key, value in told.items() if value},
+    }
+
+
+def _spoken(
+    record: Record, verb: str, subjects: tuple[str, ...] = (), **told: Any
+) -> NewEntry:
+    """Return the entry of a version: the words, and the facts beside them."""
+    short = record.content.strip()[:SUMMARY_CHARS]
+    due = journal.stamp(record.expires_at) if record.expires_at else None
+    facts = {"metadata": record.metadata, "expires_at": due, **told}
+    return NewEntry(
+        entry_type=f"memory.{verb}",
+        summary=short,
+        payload={} if record.content == short else {"content": record.content},
+        refs={
+            **_refs(record, **facts),
+            "confidence": record.confidence,
+            "episodic": True,
+        },
+        crew_id=record.crew_id,
+        agent_id=record.agent_id,
+        subjects=subjects,
+    )
+
+
+def _silent(record: Record, verb: str, **told: Any) -> NewEntry:
+    """Return the entry of an end: it says that, and nothing of what was said."""
+    return NewEntry(
+        entry_type=f"memory.{verb}",
+        summary=f"A record was {verb} ({record.id})",
+        refs=_refs(record, **told),
+        crew_id=record.crew_id,
+        agent_id=record.agent_id,
+    )
+
+
+def named(record: Record) -> list[str]:
+    """Return who a record is about, as its current entry names them."""
+    rows = SubjectMention.objects.filter(
+        workspace_id=record.workspace_id, entry_id=record.current_entry_id
+    )
+    return list(rows.order_by("id").values_list("alias", flat=True))
+
+
+def people_in(record: Record, draft: Draft) -> tuple[str, ...]:
+    """Return who a version is about: named now, named before, and the scope's user."""
+    known = named(record) if record.current_entry_id else []
+    user = [record.scope_user] if record.scope_user.strip() else []
+    return tuple(dict.fromkeys([*draft.subjects, *user, *known]))[:SUBJECTS]
+
+
+def extend(
+    record: Record,
+    event: RecordEvent,
+    subjects: tuple[str, ...] = (),
+    *,
+    by: Actor,
+    **told: Any,
+) -> JournalEntry:
+    """Write what happened to a record, and end the version before it.
+
+    Runs inside the caller's transaction, with the record already as it is now.
+    """
+    if event in SPEAKS:
+        new = _spoken(record, VERBS[event], subjects, **told)
+    else:
+        new = _silent(record, VERBS[event], **told)
+    entry = journal.write([new], by=by)[0]
+    links = RecordEntry.objects.filter(
+        workspace_id=record.workspace_id, record=record, valid_to=None
+    )
+    links.update(valid_to=entry.ts)
+    ended = event in (RecordEvent.SUPERSEDED, RecordEvent.INVALIDATED)
+    RecordEntry.objects.create(
+        workspace_id=record.workspace_id,
+        record=record,
+        entry=entry,
+        version=record.version,
+        event=event,
+        valid_from=entry.ts,
+        valid_to=entry.ts if ended else None,
+    )
+    return entry
+
+
+def spoken_ids(workspace_id: str, records: Sequence[str]) -> list[str]:
+    """Return the entries that hold words of some records."""
+    rows = RecordEntry.objects.filter(
+        workspace_id=workspace_id, record_id__in=records, entry__erased_at=None
+    )
+    rows = rows.filter(entry__entry_type__in=TYPES)
+    return list(rows.values_list("entry_id", flat=True))
+
+
+def retire_old(record: Record) -> None:
+    """Take every version but the current one out of recall and search."""
+    ids = spoken_ids(record.workspace_id, [record.id])
+    if record.status == "current":
+        ids = [entry_id for entry_id in ids if entry_id != record.current_entry_id]
+    withholding.retire(record.workspace_id, ids)

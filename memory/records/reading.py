@@ -1,0 +1,282 @@
+"""Reading records: one, a page, a count, the names a scope is divided by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from itertools import islice
+from typing import Any, Final, TypeVar
+
+from django.db.models import Count, Model, Q, QuerySet
+from django.utils.dateparse import parse_datetime
+
+from memory import cursors
+from memory.files.places import Owner
+from memory.models import Record, RecordEntry, RecordStatus
+from memory.records import past
+from memory.records.access import is_safe, mine, owner_for, reach, select
+from memory.records.likeness import alike
+from memory.records.types import Action, Order, Page, Saved, Wanted
+from memory.rules import errors, filters
+from memory.rules.actors import Actor
+from memory.rules.scopes import NAMES, Scope
+
+LIMIT: Final = 500
+CHUNK: Final = 250
+# Rows one page may look at: a sparse filter costs the caller pages, not the house.
+SCAN: Final = 5_000
+COUNTED: Final = 50_000
+# No database counts further than this when it passes over rows.
+FURTHEST: Final = 2**62
+ROWS: Final = {Order.NEWEST: ("updated_at", "id"), Order.OLDEST: ("created_at", "id")}
+LINKS: Final = {
+    Order.NEWEST: ("valid_from", "record_id"),
+    Order.OLDEST: ("record__created_at", "record_id"),
+}
+Place = tuple[datetime, str]
+Row = TypeVar("Row", bound=Model)
+
+
+# ── One ──────────────────────────────────────────────────────────────────────
+def get(
+    record_id: str,
+    *,
+    owner: Owner | None,
+    by: Actor,
+    statuses: tuple[str, ...] = (RecordStatus.CURRENT.value,),
+) -> Record:
+    """Return one record that an owner reaches; people may ask for an expired one too.
+
+    NotFound for what is missing, not the caller's, forgotten, expired, or not for a
+    model to see.
+    """
+    if by.is_agent:
+        found = mine(owner or owner_for(by), by=by).filter(pk=record_id).first()
+        if found is None or not is_safe(found):
+            raise errors.NotFound
+        return found
+    current = statuses == (RecordStatus.CURRENT.value,)
+    rows = mine(owner, by=by) if current else reach(owner, by=by)
+    found = rows.filter(pk=record_id, status__in=statuses).first()
+    if found is None:
+        raise errors.NotFound
+    return found
+
+
+def told_again(record_id: str, action: Action, *, by: Actor) -> Saved:
+    """Return what a repeated request is told: the record as it is now."""
+    rows = Record.objects.filter(workspace_id=by.workspace_id)
+    row = rows.select_related("crew__workspace", "agent").get(pk=record_id)
+    return Saved(row, action, alike(row) if row.content else [])
+
+
+def by_external(
+    external_id: str, *, owner: Owner | None, scope: Scope, by: Actor
+) -> Record | None:
+    """Return the current record of an external id in exactly this scope."""
+    if not external_id:
+        return None
+    rows = mine(owner, by=by).filter(scope_key=scope.key, external_id=external_id)
+    if owner is not None:
+        rows = rows.filter(agent_id=owner.agent_id)
+    return rows.first()
+
+
+# ── Lists ────────────────────────────────────────────────────────────────────
+def facts(record: Record) -> dict[str, Any]:
+    """Return what a filter expression may ask of a record."""
+    names = filters.COLUMNS
+    return told_of(names, [getattr(record, name, None) for name in names])
+
+
+def told_of(names: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
+    """Return columns and their values as facts; a filter knows no empty text."""
+    pairs = zip(names, values, strict=True)
+    return {key: None if value == "" else value for key, value in pairs}
+
+
+def _walk(
+    rows: QuerySet[Row],
+    order: Order,
+    names: tuple[str, str],
+    after: Place | None,
+    skip: int = 0,
+) -> Iterator[tuple[Row, Place]]:
+    """Yield rows in order, each with its place, a chunk of them at a time.
+
+    ``skip`` is how many the database passes over first.
+    """
+    when, key = names
+    down = order is Order.NEWEST
+    sign = "lt" if down else "gt"
+    while True:
+        part = rows
+        if after is not None:
+            same = Q(**{when: after[0], f"{key}__gt": after[1]})
+            part = part.filter(Q(**{f"{when}__{sign}": after[0]}) | same)
+        part = part.order_by(f"-{when}" if down else when, key)
+        chunk, skip = list(part[skip : skip + CHUNK]), 0
+        for row in chunk:
+            after = _place(row, names)
+            yield row, after
+        if len(chunk) < CHUNK:
+            return
+
+
+def _place(row: Model, names: tuple[str, str]) -> Place:
+    moment: Any = row
+    for step in names[0].split("__"):
+        moment = getattr(moment, step)
+    return moment, str(getattr(row, names[1]))
+
+
+def _of_now(
+    wanted: Wanted, order: Order, after: Place | None, skip: int, by: Actor
+) -> Iterator[tuple[Record, Place]]:
+    yield from _walk(select(wanted, by=by), order, ROWS[order], after, skip)
+
+
+def _of_then(
+    wanted: Wanted, moment: datetime, order: Order, after: Place | None, by: Actor
+) -> Iterator[tuple[Record | None, Place]]:
+    links: QuerySet[RecordEntry] = past.links_at(wanted, moment, by=by)
+    for link, place in _walk(links, order, LINKS[order], after):
+        then = past.at(link)
+        yield then if past.held(then, wanted, moment) else None, place
+
+
+def walk(
+    wanted: Wanted,
+    *,
+    order: Order = Order.NEWEST,
+    after: Place | None = None,
+    skip: int = 0,
+    by: Actor,
+) -> Iterator[tuple[Record | None, Place]]:
+    """Yield every record looked at with its place; None for one that is not wanted.
+
+    ``skip`` rows are passed over unread, where every row is wanted (``_is_plain``).
+    """
+    by.require("records.read")
+    holds = filters.read(wanted.filter)
+    rows: Iterator[tuple[Record | None, Place]]
+    if wanted.as_of is None:
+        rows = _of_now(wanted, order, after, skip, by)
+    else:
+        rows = _of_then(wanted, wanted.as_of, order, after, by)
+    for row, place in rows:
+        kept = row is not None and (holds is None or holds(facts(row)))
+        yield row if kept else None, place
+
+
+def _is_plain(wanted: Wanted) -> bool:
+    """Whether the database alone knows which rows are wanted."""
+    return wanted.filter is None and wanted.as_of is None
+
+
+def page(
+    wanted: Wanted,
+    *,
+    limit: int = 50,
+    cursor: str | None = None,
+    offset: int = 0,
+    order: Order = Order.NEWEST,
+    by: Actor,
+) -> Page:
+    """Return a page of records. An agent does not get what no model may see."""
+    limit = max(1, min(limit, LIMIT))
+    question = cursors.digest([asdict(_bare(wanted)), _whose(wanted), order.value])
+    after = _after(cursor, by, question) if cursor else None
+    rows: list[Record] = []
+    last: Place | None = None
+    skip = max(0, min(offset, FURTHEST)) if _is_plain(wanted) else 0
+    offset = max(0, offset - skip)
+    skipped = 0
+    walked = walk(wanted, order=order, after=after, skip=skip, by=by)
+    for number, (row, place) in enumerate(walked):
+        if len(rows) == limit or (number >= SCAN and not offset):
+            assert last is not None  # noqa: S101  (limit and SCAN are positive)
+            made = cursors.make(
+                by.workspace_id, question, [last[0].isoformat(), last[1]]
+            )
+            return Page(_seen(rows, by), made)
+        last = place
+        if row is None:
+            continue
+        if skipped < offset:
+            skipped += 1
+            continue
+        rows.append(row)
+    return Page(_seen(rows, by), None)
+
+
+def _bare(wanted: Wanted) -> Wanted:
+    """Return what is wanted without rows of tables, for a digest."""
+    return Wanted(
+        **{
+            name: getattr(wanted, name)
+            for name in wanted.__dataclass_fields__
+            if name != "owner"
+        }
+    )
+
+
+def _whose(wanted: Wanted) -> list[str | None]:
+    owner = wanted.owner
+    return [owner.crew.id, owner.agent_id] if owner else []
+
+
+def _after(cursor: str, by: Actor, question: str) -> Place:
+    moment, key = cursors.read(cursor, by.workspace_id, question)
+    parsed = parse_datetime(str(moment))
+    if parsed is None:
+        raise errors.Invalid("The cursor is damaged.", code="bad_cursor")
+    return parsed, str(key)
+
+
+def _seen(rows: list[Record], by: Actor) -> list[Record]:
+    return [row for row in rows if is_safe(row)] if by.is_agent else rows
+
+
+def count(wanted: Wanted, *, by: Actor) -> int:
+    """Return how many records are wanted; with a filter, of the first 50,000."""
+    by.require("records.read")
+    if _is_plain(wanted):
+        return select(wanted, by=by).count()
+    looked = islice(walk(wanted, by=by), COUNTED)
+    return sum(row is not None for row, _ in looked)
+
+
+def scopes(
+    name: str, *, owner: Owner | None, by: Actor, limit: int = 1_000
+) -> list[tuple[str, int]]:
+    """Return the values of user, agent, namespace or thread, each with its count."""
+    if name not in NAMES:
+        raise errors.Invalid("A scope's name is not known.", code="bad_scope")
+    column = f"scope_{name}"
+    if owner is None and by.is_agent:
+        owner = owner_for(by)
+    rows = mine(owner, by=by).exclude(**{column: ""}).order_by(column)
+    counted = rows.values(column).annotate(many=Count("pk"))
+    return [(row[column], row["many"]) for row in counted[:limit]]
+
+
+def kinds(*, by: Actor, limit: int = 100) -> list[str]:
+    """Return the kinds of record in a workspace, for a filter's choices."""
+    by.require("records.read")
+    rows = Record.objects.filter(workspace_id=by.workspace_id).order_by("kind")
+    return list(rows.values_list("kind", flat=True).distinct()[:limit])
+
+
+def sources(record: Record) -> list[Record]:
+    """Return the records whose place a record took."""
+    rows = Record.objects.filter(
+        workspace_id=record.workspace_id, superseded_by_id=record.id
+    )
+    return list(rows.exclude(status=RecordStatus.FORGOTTEN).order_by("created_at"))
+
+
+def probe(workspace_id: str) -> None:
+    """Ask the store for a row, for a health check; raises when it does not answer."""
+    Record.objects.filter(workspace_id=workspace_id).order_by("id").first()

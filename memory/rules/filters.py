@@ -1,0 +1,237 @@
+"""Filter expressions over records: and, or, not, and leaves of field, operator, value.
+
+Read once, then asked about one record after the other, in this process and not in the
+database: so both databases give the same answer, and a number is never equal to a text
+or to true. What is not understood is refused, never ignored.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from memory.rules import errors
+
+DEPTH: Final = 8
+LEAVES: Final = 64
+VALUES: Final = 200
+CHARS: Final = 2_000
+OPERATORS: Final = ("eq", "neq", "gt", "gte", "lt", "lte", "in", "contains", "exists")
+TEXTS: Final = ("content", "kind", "type", "session_id", "external_id", "provenance")
+TIMES: Final = ("created_at", "updated_at", "expires_at")
+METADATA: Final = "metadata."
+# What of a record an expression may ask for.
+COLUMNS: Final = (
+    *(name for name in TEXTS if name != "type"), *TIMES, "confidence", "metadata",
+)  # fmt: skip
+
+Facts = Mapping[str, Any]
+Holds = Callable[[Facts], bool]
+ABSENT: Final = object()
+
+
+def _bad(message: str) -> errors.Invalid:
+    fault = {"field": "filter", "code": "bad_filter", "message": message}
+    return errors.Invalid(message, code="bad_filter", errors=[fault])
+
+
+# ── Values ───────────────────────────────────────────────────────────────────
+def _moment(value: object) -> datetime:
+    if isinstance(value, datetime):
+        made = value
+    else:
+        try:
+            made = datetime.fromisoformat(str(value))
+        except ValueError:
+            raise _bad("A time in a filter is written as in RFC 3339.") from None
+    if made.tzinfo is None:
+        raise _bad("A time in a filter needs a time zone, such as a final Z.")
+    try:
+        return made.astimezone(UTC)
+    except OverflowError:
+        raise _bad("A time in a filter lies in the years 1 to 9999.") from None
+
+
+def _sort(value: object) -> str:
+    """Return what kind of value it is: values of two kinds are never equal."""
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, (int, float)):
+        return "number"
+    if isinstance(value, str):
+        return "text"
+    return "time" if isinstance(value, datetime) else "other"
+
+
+def _scalar(field: str, value: object) -> object:
+    """Return a leaf's value as its field compares it; refuse what it cannot be."""
+    if field in TIMES:
+        return _moment(value)
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat(timespec="milliseconds")
+    sort = _sort(value)
+    if sort == "other":
+        raise _bad("A value in a filter is a text, a number, true or false.")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise _bad("A number in a filter is finite.")
+    if isinstance(value, str) and len(value) > CHARS:
+        raise _bad(f"A text in a filter is {CHARS} characters at most.")
+    if (field in TEXTS and sort != "text") or (
+        field == "confidence" and sort != "number"
+    ):
+        raise _bad(f"{field} is not compared with a {sort}.")
+    return value
+
+
+def _many(field: str, value: object) -> list[object]:
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        raise _bad("The operator in takes a list of texts or numbers.")
+    if not 0 < len(value) <= VALUES:
+        raise _bad(f"The operator in takes 1 to {VALUES} values.")
+    made = [_scalar(field, item) for item in value]
+    if len({_sort(item) for item in made}) != 1 or _sort(made[0]) == "boolean":
+        raise _bad("The operator in takes a list of texts or a list of numbers.")
+    return made
+
+
+# ── Comparing ────────────────────────────────────────────────────────────────
+def _same(found: object, value: object) -> bool:
+    return _sort(found) == _sort(value) != "other" and found == value
+
+
+def _ordered(sign: Callable[[Any, Any], bool]) -> Callable[[object, object], bool]:
+    def compare(found: object, value: object) -> bool:
+        return _sort(found) == _sort(value) != "boolean" and sign(found, value)
+
+    return compare
+
+
+def _contains(found: object, value: object) -> bool:
+    """Whether a text holds a text, in any case; or a list holds a value."""
+    if isinstance(found, list):
+        return any(_same(item, value) for item in found)
+    if isinstance(found, str) and isinstance(value, str):
+        return value.casefold() in found.casefold()
+    return False
+
+
+_COMPARE: Final[dict[str, Callable[[object, Any], bool]]] = {
+    "eq": _same,
+    "neq": lambda found, value: not _same(found, value),
+    "gt": _ordered(lambda a, b: a > b),
+    "gte": _ordered(lambda a, b: a >= b),
+    "lt": _ordered(lambda a, b: a < b),
+    "lte": _ordered(lambda a, b: a <= b),
+    "in": lambda found, value: any(_same(found, item) for item in value),
+    "contains": _contains,
+    "exists": lambda found, value: (found is not ABSENT) is value,
+}
+
+
+# ── Reading an expression ────────────────────────────────────────────────────
+def _pick(field: str) -> Callable[[Facts], object]:
+    """Return how to look up a field; dots walk into the metadata."""
+    if not field.startswith(METADATA):
+        name = "kind" if field == "type" else field
+        return lambda facts: ABSENT if facts.get(name) is None else facts[name]
+    path = field.removeprefix(METADATA).split(".")
+
+    def walk(facts: Facts) -> object:
+        found: object = facts.get("metadata")
+        for step in path:
+            if not isinstance(found, Mapping) or found.get(step) is None:
+                return ABSENT
+            found = found[step]
+        return found
+
+    return walk
+
+
+def _field(raw: object) -> str:
+    known = (*TEXTS, *TIMES, "confidence")
+    if isinstance(raw, str):
+        path = raw.removeprefix(METADATA)
+        if raw in known or (path != raw and all(path.split(".")) and len(raw) <= 200):
+            return raw
+    raise _bad(f"A filter asks for {', '.join(known)} or metadata.<name>.")
+
+
+def _value(field: str, op: str, leaf: Mapping[str, Any]) -> object:
+    if op == "exists":
+        wanted = leaf.get("value", True)
+        if not isinstance(wanted, bool):
+            raise _bad("The operator exists takes true, false or nothing.")
+        return wanted
+    if "value" not in leaf:
+        raise _bad(f"The operator {op} needs a value.")
+    if op == "in":
+        return _many(field, leaf["value"])
+    value = _scalar(field, leaf["value"])
+    ordered = op in ("gt", "gte", "lt", "lte")
+    if ordered and _sort(value) == "boolean":
+        raise _bad(f"The operator {op} does not compare true and false.")
+    if op == "contains" and (field in TIMES or field == "confidence"):
+        raise _bad(f"{field} does not contain anything.")
+    return value
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.leaves = 0
+
+    def read(self, raw: object, depth: int = 1) -> Holds:
+        if depth > DEPTH:
+            raise _bad(f"A filter nests {DEPTH} levels at most.")
+        if not isinstance(raw, Mapping):
+            raise _bad("A filter is an object: and, or, not, or field, op and value.")
+        keys = set(raw)
+        if keys == {"not"}:
+            inner = self.read(raw["not"], depth + 1)
+            return lambda facts: not inner(facts)
+        if keys in ({"and"}, {"or"}):
+            return self._joined(*next(iter(raw.items())), depth)
+        if not {"field", "op"} <= keys <= {"field", "op", "value"}:
+            raise _bad("A filter is an object: and, or, not, or field, op and value.")
+        return self._leaf(raw)
+
+    def _joined(self, how: str, raw: object, depth: int) -> Holds:
+        if not isinstance(raw, Sequence) or isinstance(raw, str) or not raw:
+            raise _bad(f"{how} takes a list of filters.")
+        if len(raw) > LEAVES:
+            raise _bad(f"A filter has {LEAVES} conditions at most.")
+        parts = [self.read(part, depth + 1) for part in raw]
+        if how == "and":
+            return lambda facts: all(part(facts) for part in parts)
+        return lambda facts: any(part(facts) for part in parts)
+
+    def _leaf(self, raw: Mapping[str, Any]) -> Holds:
+        self.leaves += 1
+        if self.leaves > LEAVES:
+            raise _bad(f"A filter has {LEAVES} conditions at most.")
+        field, op = _field(raw["field"]), raw["op"]
+        if op not in OPERATORS:
+            raise _bad(f"A filter's operator is one of {', '.join(OPERATORS)}.")
+        value, pick, compare = _value(field, op, raw), _pick(field), _COMPARE[op]
+        return lambda facts: compare(pick(facts), value)
+
+
+def read(raw: Mapping[str, Any] | None) -> Holds | None:
+    """Return a filter ready to be asked, None for none; Invalid ``bad_filter``.
+
+    ``neq`` is exactly what ``eq`` is not: it holds for a field that is absent, too.
+    """
+    return None if raw is None else _Reader().read(raw)
+
+
+def columns(raw: object) -> set[str]:
+    """Return which of a record's columns an expression asks for; one that was read."""
+    if isinstance(raw, Mapping):
+        if "field" in raw:
+            name = str(raw["field"]).split(".")[0]
+            return {"kind" if name == "type" else name}
+        return set().union(*(columns(part) for part in raw.values()))
+    if isinstance(raw, Sequence) and not isinstance(raw, str):
+        return set().union(*(columns(part) for part in raw))
+    return set()

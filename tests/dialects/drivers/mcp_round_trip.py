@@ -1,0 +1,129 @@
+"""The official MCP client, in the mode that HOUSE_MODE names: auto or legacy."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import httpx2
+from mcp.client.client import Client
+from mcp.client.streamable_http import streamable_http_client
+from steps import Steps
+
+URL = os.environ["HOUSE_URL"] + "/mcp"
+MODE = os.environ.get("HOUSE_MODE", "auto")
+steps = Steps("mcp")
+
+
+async def step(name: str, ask: Callable[[], Awaitable[Any]]) -> Any:
+    """Await a call; what it raises is the step's failure."""
+    try:
+        found = await ask()
+    except BaseException as error:  # noqa: BLE001
+        told = error
+
+        def fail() -> None:
+            raise told
+
+        return steps.run(name, fail)
+    return steps.run(name, lambda: found)
+
+
+def plain(result: Any) -> dict[str, Any]:
+    """Return a tool's result as JSON."""
+    return {
+        "error": bool(result.is_error),
+        "data": result.structured_content,
+        "text": "".join(getattr(part, "text", "") for part in result.content),
+    }
+
+
+def opened(key: str) -> Client:
+    """Return a client that shows a key."""
+    http = httpx2.AsyncClient(
+        headers={"Authorization": f"Bearer {key}"}, timeout=30, trust_env=False
+    )
+    return Client(streamable_http_client(URL, http_client=http), mode=MODE)
+
+
+async def listed(key: str) -> dict[str, Any]:
+    """Return the tools that a key is offered, by name."""
+    async with opened(key) as client:
+        found = await client.list_tools()
+    return {tool.name: tool.model_dump(mode="json") for tool in found.tools}
+
+
+CALLS: list[tuple[str, str, dict[str, Any]]] = [
+    ("write", "memory.write", {"tier": "AGENT", "content": "MCP", "mode": "replace"}),
+    ("read", "memory.read", {"tier": "AGENT"}),
+    ("search", "memory.search", {"q": "MCP"}),
+    ("append daily", "memory.append_daily", {"entry": "Spoke MCP"}),
+    ("remember", "memory__remember", {"content": "Harriet likes tea", "mood": "calm"}),
+    ("recall memories", "memory__recall", {"query": "tea"}),
+    ("list memories", "memory__list", {}),
+    ("forget nothing", "memory__forget", {"memory_id": "mem_gone"}),
+    (
+        "append",
+        "journal.append",
+        {"entry_type": "memory.recorded", "summary": "The kiln needs a new fuse"},
+    ),
+    ("recall", "recall", {"query": "kiln fuse"}),
+    ("context", "context", {"query": "kiln fuse", "max_chars": 1000}),
+]
+FAULTS: list[tuple[str, str, dict[str, Any]]] = [
+    ("no tier", "memory.read", {}),
+    ("unknown argument", "recall", {"query": "x", "q": "x"}),
+    ("wrong kind", "recall", {"query": "x", "k": "many"}),
+    ("k too large", "recall", {"query": "x", "k": 51}),
+    ("empty content", "memory__remember", {"content": ""}),
+    ("bad type", "journal.append", {"entry_type": "nonsense", "summary": "x"}),
+    (
+        "over the cap",
+        "memory.write",
+        {"tier": "AGENT", "content": "x" * 9000, "mode": "replace"},
+    ),
+]
+
+
+async def refused() -> Any:
+    """Come with a key that nobody has."""
+    try:
+        await listed("cmk_wrong")
+    except BaseException as error:  # noqa: BLE001
+        return {"refused": True, "key": "cmk_wrong" in repr(error)}
+    return {"refused": False}
+
+
+async def main() -> None:
+    """List, call each tool, make each mistake."""
+    async with opened(os.environ["HOUSE_KEY"]) as client:
+        steps.run("protocol", lambda: str(client.protocol_version))
+        for name, tool, arguments in (*CALLS, *FAULTS):
+
+            async def ask(tool: str = tool, given: dict[str, Any] = arguments) -> Any:
+                return plain(await client.call_tool(tool, given))
+
+            found = await step(name, ask)
+            wrong = (name, tool, arguments) in FAULTS
+            fits = found is not None and found["error"] is wrong
+            steps.expect(f"{name}: {'an error' if wrong else 'done'}", fits, found)
+
+        async def gone() -> Any:
+            """A tool that is not there is the protocol's own error."""
+            try:
+                return plain(await client.call_tool("memory.dream", {}))
+            except Exception as error:  # noqa: BLE001
+                return {"raised": type(error).__name__, "text": str(error)}
+
+        await step("unknown tool", gone)
+    for who, name in (("KEY", "tools"), ("OPERATOR_KEY", "operator's tools")):
+        key = os.environ[f"HOUSE_{who}"]
+        await step(name, lambda key=key: listed(key))
+
+    await step("wrong key", refused)
+
+
+asyncio.run(main())
+steps.done()

@@ -1,0 +1,66 @@
+"""Notes what a client did, call by call; prints all of it as JSON at the end.
+
+A driver runs in the client's environment: the standard library only.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any
+
+
+def _plain(value: Any) -> Any:
+    """Return a result as JSON; a client's own objects tell of themselves."""
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json")
+    if isinstance(value, dict):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple, set)):
+        return [_plain(one) for one in value]
+    if value is None or isinstance(value, (str, int, float, bool)):
+        return value
+    return repr(value)
+
+
+class Steps:
+    """The calls so far."""
+
+    def __init__(self, package: str) -> None:
+        self.client = f"{package} {version(package)}"
+        self.calls: list[dict[str, Any]] = []
+
+    def note(self, call: str, ok: bool, result: Any) -> None:
+        """Note one step."""
+        self.calls.append({"call": call, "ok": ok, "result": _plain(result)})
+
+    def run(self, call: str, act: Callable[[], Any]) -> Any:
+        """Call, note the result and return it; an exception is noted, None returned."""
+        try:
+            found = act()
+        except Exception as error:  # noqa: BLE001  (a step tells)
+            self.note(call, False, f"{type(error).__name__}: {error}")
+            return None
+        self.note(call, True, found)
+        return found
+
+    def refused(self, call: str, kind: str, act: Callable[[], Any]) -> Any:
+        """Call what must raise an exception of a class named ``kind``; return it."""
+        try:
+            found = act()
+        except Exception as error:  # noqa: BLE001  (a step tells)
+            kinds = [one.__name__ for one in type(error).__mro__]
+            self.note(call, kind in kinds, f"{type(error).__name__}: {error}")
+            return error
+        self.note(call, False, found)
+        return None
+
+    def expect(self, what: str, ok: bool, detail: Any = None) -> None:
+        """Note whether something holds."""
+        self.note(what, bool(ok), detail)
+
+    def done(self) -> None:
+        """Print all of it."""
+        json.dump({"client": self.client, "calls": self.calls}, sys.stdout)

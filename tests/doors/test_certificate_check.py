@@ -1,0 +1,188 @@
+"""The public check: for everybody, without a login, whatever is sent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+
+from gdpr import certificates, runs
+from gdpr.models import Certificate
+from gdpr.rules import signing
+from memory.models import JournalEntry
+from tests.gdpr import requests as make
+from tests.gdpr.requests import ME
+from tests.world import World
+
+PAGE = "/certificates/check/"
+VERIFY = "/gdpr/certificates/verify"
+
+
+@pytest.fixture(autouse=True)
+def _folder(settings: Any, tmp_path: Path) -> None:
+    settings.DATA_DIR = tmp_path
+
+
+@pytest.fixture
+def made(world: World) -> Certificate:
+    """Return the certificate of an erasure."""
+    case = make.running(world)
+    make.searched(case, make.house(world))
+    found = certificates.issue(case, make.facts())
+    runs.close(case, ME, "complete", {}, by=make.house(world))
+    return found
+
+
+def forged(made: Certificate, statement: str) -> str:
+    """Return a certificate with other words under a stranger's key."""
+    content = json.loads(made.document)["content"] | {"statement": statement}
+    return signing.sign(content, Ed25519PrivateKey.generate())
+
+
+def text(response: Any) -> str:
+    """Return a page's text."""
+    return str(response.content.decode())
+
+
+# ── The API ──────────────────────────────────────────────────────────────────
+def test_anybody_may_check(world: World, made: Certificate) -> None:
+    for api in (world.api("nobody"), world.api("ada"), world.session("viewer")):
+        told = api.post(VERIFY, made.document).data
+        assert told == {
+            "valid": True, "intact": True, "key_id": made.key_id,
+            "reasons": [], "explanations": [],
+        }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("?case_id=c_0000000000000000", "wrong_case"),
+        ("?workspace_id=ws_0000000000000000", "wrong_workspace"),
+    ],
+)
+def test_a_replayed_certificate(
+    world: World, made: Certificate, query: str, reason: str
+) -> None:
+    told = world.api("nobody").post(VERIFY + query, made.document).data
+    assert (told["valid"], told["reasons"]) == (False, [reason])
+    assert told["explanations"] == [signing.SENTENCES[reason]]
+
+
+def test_each_fault_has_its_name(world: World, made: Certificate) -> None:
+    document = json.loads(made.document)
+    document["content"]["residue"]["found"] = 1
+    nobody = world.api("nobody")
+    for sent, reasons in (
+        (json.dumps(document), ["tampered"]),
+        (forged(made, "all clean"), ["unknown_key"]),
+        ("{}", ["malformed"]),
+        (b"\xff\x00", ["malformed"]),
+        (b"", ["malformed"]),
+    ):
+        reply = nobody.post(VERIFY, sent)
+        assert (reply.status, reply.data["reasons"]) == (200, reasons)
+        assert reply.data["valid"] is False
+
+
+def test_a_body_of_any_kind_is_answered(world: World, made: Certificate) -> None:
+    reply = world.api("nobody").post(VERIFY, made.document, kind="text/plain")
+    assert (reply.status, reply.data["valid"]) == (200, True)
+
+
+def test_checking_leaves_no_trace(world: World, made: Certificate) -> None:
+    before = JournalEntry.objects.count()
+    world.api("nobody").post(VERIFY, made.document)
+    Client().post(PAGE, {"text": made.document})
+    assert JournalEntry.objects.count() == before
+
+
+def test_the_keys_are_published(world: World, made: Certificate) -> None:
+    [key] = world.api("nobody").get("/gdpr/keys").data["keys"]
+    assert signing.verify(made.document, {key["key_id"]: key["public_key"]}).valid
+
+
+def test_a_case_gives_its_certificate_byte_for_byte(
+    world: World, made: Certificate
+) -> None:
+    reply = world.api("compliance").get(f"/gdpr/cases/{made.case_id}/certificate")
+    assert reply.body.decode() == made.document
+    assert made.pk in reply.headers["Content-Disposition"]
+    other = make.opened(world)
+    reply = world.api("owner").get(f"/gdpr/cases/{other.id}/certificate")
+    assert (reply.status, reply.code) == (404, "no_certificate")
+
+
+# ── The page ─────────────────────────────────────────────────────────────────
+def test_the_page_is_open_and_explains(client: Client, db: None) -> None:
+    page = client.get(PAGE)
+    assert page.status_code == 200
+    assert "No login is needed" in text(page)
+    assert "no-store" in page["Cache-Control"]
+    assert reverse("certificate_check") == PAGE
+
+
+@pytest.mark.parametrize("way", ["text", "file"])
+def test_a_valid_one_says_what_it_proves_and_what_not(
+    client: Client, made: Certificate, way: str
+) -> None:
+    file = SimpleUploadedFile("c.json", made.document.encode())
+    sent = {"text": made.document} if way == "text" else {"file": file}
+    told = text(client.post(PAGE, {**sent, "case_id": made.case_id}))
+    for words in (
+        "This certificate is valid",
+        "What it proves",
+        "What it does not prove",
+        "blocks of the disk",
+        made.case_id,
+        "2418 searches",
+    ):
+        assert words in told, words
+
+
+def test_one_that_does_not_hold_says_why(client: Client, made: Certificate) -> None:
+    told = text(client.post(PAGE, {"text": made.document, "case_id": "c_1"}))
+    assert "This certificate does not hold" in told
+    assert signing.SENTENCES["wrong_case"] in told
+
+
+def test_a_strangers_words_are_not_shown_as_ours(
+    client: Client, made: Certificate
+) -> None:
+    lie = "<b>Everything of Maria is gone</b>"
+    told = text(client.post(PAGE, {"text": forged(made, lie)}))
+    shown = told.split('id="h-keys"')[0]
+    assert "Maria" not in shown
+    assert signing.SENTENCES["unknown_key"] in told
+
+
+@pytest.mark.parametrize(
+    "sent", ["<script>alert(1)</script>", '{"content": {}}', "\x00", "[" * 5_000]
+)
+def test_what_is_no_certificate(client: Client, db: None, sent: str) -> None:
+    page = client.post(PAGE, {"text": sent})
+    assert page.status_code in (200, 422)
+    assert "<script>alert" not in text(page)
+    assert "is valid" not in text(page)
+
+
+def test_nothing_sent_is_asked_for(client: Client, db: None) -> None:
+    page = client.post(PAGE, {})
+    assert page.status_code == 422
+    assert "Choose a file" in text(page)
+
+
+def test_a_form_of_another_site_is_refused(made: Certificate) -> None:
+    strict = Client(enforce_csrf_checks=True)
+    assert strict.post(PAGE, {"text": made.document}).status_code == 403
+
+
+def test_signed_in_it_stands_in_the_frame(world: World, made: Certificate) -> None:
+    page = world.page("compliance").post(PAGE, {"text": made.document})
+    assert "This certificate is valid" in text(page)

@@ -1,0 +1,157 @@
+"""The memory gateway's page: issuing, revoking, choosing, and what it never says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from memory.gateway import setups, users
+from memory.gateway.config import Secret
+from memory.models import GatewayKey, GatewaySetup
+from tests.world import World
+
+PAGE = "/workspace/gateway/"
+TURNS = f"{PAGE}turns/"
+KEY = "uk_very-secret-0123456789"
+CHOSEN = {
+    "agent": "",
+    "mode": "hybrid",
+    "base_url": "https://memory.example/base/",
+    "user_id": "mia",
+    "user_key": KEY,
+    "app_id": "default",
+    "project_id": "default",
+    "scope": ["current_chat", "resources"],
+    "top_k": "8",
+    "timeout_seconds": "10",
+}
+
+
+def _text(response: Any) -> str:
+    return str(response.content.decode())
+
+
+def _told(world: World, **more: Any) -> dict[str, Any]:
+    ada = world.agents["ada"].id
+    return {"agent": ada, "user_id": "mia", "scopes": ["read", "write"], **more}
+
+
+@pytest.fixture
+def owner(world: World) -> Client:
+    """Return the admin's browser."""
+    return world.page("owner")
+
+
+@pytest.mark.parametrize(
+    ("who", "status"),
+    [("owner", 200), ("operator", 403), ("compliance", 403), ("viewer", 403),
+     ("nobody", 302)],
+)  # fmt: skip
+def test_who_may(world: World, who: str, status: int) -> None:
+    admin = world.actor("owner")
+    key = users.issue(world.agents["ada"], "tom", by=admin).key
+    row = setups.choose({"mode": "curated"}, by=admin)
+    client = world.page(who)
+    assert client.get(PAGE).status_code == status
+    home = _text(client.get("/", follow=True))
+    assert ('href="/workspace/gateway/"' in home) == (status == 200)
+    if status == 200:
+        return
+    posts = {
+        PAGE: _told(world),
+        f"{PAGE}{key.id}/revoke/": {},
+        TURNS: CHOSEN,
+        f"{TURNS}{row.id}/remove/": {},
+    }
+    for path, data in posts.items():
+        assert client.post(path, data).status_code == status, path
+    assert GatewayKey.objects.get().state == "active"
+    assert GatewaySetup.objects.get().mode == "curated"
+
+
+def test_another_workspace_finds_nothing(world: World) -> None:
+    admin = world.actor("owner")
+    key = users.issue(world.agents["ada"], "tom", by=admin).key
+    row = setups.choose({"mode": "curated"}, by=admin)
+    client = world.page("stranger")
+    for path in (f"{PAGE}{key.id}/revoke/", f"{TURNS}{row.id}/remove/"):
+        assert client.post(path).status_code == 404
+    assert client.post(PAGE, _told(world)).status_code == 422
+    ada = world.agents["ada"].id
+    assert client.post(TURNS, {**CHOSEN, "agent": ada}).status_code == 422
+    assert "tom" not in _text(client.get(PAGE))
+
+
+def test_a_key_is_shown_once(world: World, owner: Client) -> None:
+    shown = owner.post(PAGE, _told(world, app_id="shop", name="Beaver"))
+    assert shown.status_code == 201
+    assert "no-store" in shown.headers["Cache-Control"]
+    key = GatewayKey.objects.get()
+    assert (key.app_id, key.project_id, key.name) == ("shop", "", "Beaver")
+    page = _text(shown)
+    token = page.partition('id="token">')[2].partition("<")[0]
+    assert users.authenticate("mia", token)
+    assert token not in _text(owner.get(PAGE))
+    assert key.prefix in _text(owner.get(PAGE))
+    assert owner.post(f"{PAGE}{key.id}/revoke/").status_code == 302
+    assert users.authenticate("mia", token) is None
+    assert "revoked" in _text(owner.get(PAGE))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"user_id": ""}, {"user_id": "a/b"}, {"app_id": "a b"}, {"agent": "x"},
+     {"expires_on": "2020-01-01"}],
+)  # fmt: skip
+def test_a_bad_key_is_refused_with_the_form(
+    world: World, owner: Client, changed: dict[str, str]
+) -> None:
+    shown = owner.post(PAGE, _told(world, **changed))
+    assert shown.status_code == 422
+    assert 'class="fault"' in _text(shown) or 'role="alert"' in _text(shown)
+    assert GatewayKey.objects.count() == 0
+
+
+def test_choosing_where_turns_go(world: World, owner: Client) -> None:
+    assert "Turns use curated memory." in _text(owner.get(PAGE))
+    assert owner.post(TURNS, CHOSEN).status_code == 302
+    page = _text(owner.get(PAGE))
+    assert "https://memory.example/base" in page
+    assert KEY not in page
+    again = {**CHOSEN, "user_key": "", "top_k": "5"}
+    assert owner.post(TURNS, again).status_code == 302
+    row = GatewaySetup.objects.get()
+    config = setups.settings_of(row).gateway
+    assert config is not None
+    assert (config.top_k, config.user_key) == (5, Secret(KEY))
+    assert owner.post(f"{TURNS}{row.id}/remove/").status_code == 302
+    assert GatewaySetup.objects.count() == 0
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"base_url": ""},
+        {"base_url": f"https://x:{KEY}@y.example"},
+        {"base_url": "http://127.0.0.1:8010"},
+        {"user_id": ""},
+        {"user_key": ""},
+        {"scope": []},
+        {"top_k": "0"},
+        {"timeout_seconds": "0"},
+        {"mode": "other"},
+    ],
+)
+def test_a_bad_choice_is_refused_with_the_form(
+    owner: Client, changed: dict[str, Any]
+) -> None:
+    shown = owner.post(TURNS, {**CHOSEN, **changed})
+    assert shown.status_code == 422
+    page = _text(shown)
+    assert 'class="fault"' in page or 'role="alert"' in page
+    if "base_url" not in changed:
+        assert KEY not in page
+    assert GatewaySetup.objects.count() == 0
+    assert owner.get(TURNS).status_code == 302

@@ -1,0 +1,81 @@
+"""Requests in the Django admin: words stay out, and actions are the services'."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from gdpr import holds
+from gdpr.holds import NewHold
+from memory.models import User
+from tests.gdpr import requests as make
+from tests.world import World
+
+
+@pytest.fixture
+def staff(world: World) -> Client:
+    """Return a browser of the owner, who may see raw rows."""
+    User.objects.filter(pk=world.people["owner"].pk).update(
+        is_staff=True, is_superuser=True
+    )
+    return world.page("owner")
+
+
+def text(response: Any) -> str:
+    """Return a page's text."""
+    return str(response.content.decode())
+
+
+def test_a_cases_words_stay_on_its_own_page(world: World, staff: Client) -> None:
+    case = make.planned(
+        make.opened(world, reason="Maria left", requester="Maria Keller"),
+        world.actor("compliance"),
+    )
+    plan = case.plans.get()
+    for path in (
+        "case/", f"case/{case.pk}/change/", "caseplan/",
+        f"caseplan/{plan.pk}/change/", f"subject/{case.subject_ref}/change/",
+    ):  # fmt: skip
+        page = staff.get(f"/admin/gdpr/{path}")
+        assert page.status_code == 200
+        assert "Maria" not in text(page)
+
+
+def test_cases_are_taken_and_left_through_the_service(
+    world: World, staff: Client
+) -> None:
+    mine, theirs = make.opened(world), make.opened(world, "stranger")
+    told = {"action": "take", "_selected_action": [mine.pk, theirs.pk]}
+    page = text(staff.post("/admin/gdpr/case/", told, follow=True))
+    assert "You are no member of this workspace" in page
+    assert make.fresh(mine).assignee == "owner@acme.example"
+    assert make.fresh(theirs).assignee == ""
+    assert len(make.entries(world, "gdpr.case_assigned")) == 1
+    staff.post("/admin/gdpr/case/", {**told, "action": "leave"})
+    assert make.fresh(mine).assignee == ""
+
+
+def test_a_hold_is_released_through_the_service(world: World, staff: Client) -> None:
+    person = make.subject(world)
+    new = NewHold(reason="Audit", review_at=timezone.now() + timedelta(days=3))
+    by = world.actor("compliance")
+    row = holds.place(person, new, by=by, places=frozenset())
+    case = make.opened(world, subject=person)
+    assert case.state == "on_hold"
+    told = {"action": "release", "_selected_action": [row.pk]}
+    staff.post("/admin/gdpr/hold/", told)
+    row.refresh_from_db()
+    assert row.released_by == "owner@acme.example"
+    assert make.fresh(case).state == "received"
+
+
+def test_rows_are_not_changed_by_hand(world: World, staff: Client) -> None:
+    case = make.opened(world)
+    path = f"/admin/gdpr/case/{case.pk}"
+    assert staff.post(f"{path}/change/", {"state": "complete"}).status_code == 403
+    assert staff.post(f"{path}/delete/", {"post": "yes"}).status_code == 403
+    assert make.fresh(case).state == "received"

@@ -1,0 +1,41 @@
+"""A process that carries out a case and is killed at a moment; run by the kill tests.
+
+``python -m tests.gdpr.crasher DATA_DIR WORKSPACE CASE MOMENT TIMES`` dies when the
+moment comes for the TIMES-th time; with no moment it runs to the end.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections import Counter
+from pathlib import Path
+
+import django
+
+
+def main() -> None:
+    """Run the case, and die as told."""
+    django.setup()
+    from django.conf import settings
+
+    from gdpr import cascade
+    from gdpr.cascade import moments
+
+    folder, workspace_id, case_id, moment, times = sys.argv[1:]
+    settings.DATA_DIR = Path(folder)
+    seen: Counter[str] = Counter()
+
+    def die(name: str) -> None:
+        seen[name] += 1
+        if name == moment and seen[name] == int(times):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    moments.step = die
+    cascade.run(workspace_id, case_id)
+    print("ended", flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()

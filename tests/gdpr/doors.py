@@ -1,0 +1,459 @@
+"""Every way by which words come into the house, each with one word of its own.
+
+``DOORS`` is name → what writes the word through a production door; a door names the
+operations of the API that it goes through, so that a new operation cannot be forgotten.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+from django.test import Client
+
+from episodic import consolidation, index
+from episodic.summarisers.base import Rule
+from gdpr import cases, casework, holds
+from gdpr.cases import NewCase
+from gdpr.holders import registry
+from gdpr.holds import NewHold
+from gdpr.models import CaseKind
+from memory import archive, importing, journal
+from memory.files import reconcile
+from memory.gateway import users
+from memory.models import HeldFile, Record
+from memory.rules.entries import Priority
+from tests import factories
+from tests.gdpr import kit
+from tests.memory.files import kit as files
+from tests.world import ATTACK, World
+
+Write = Callable[[World, str], None]
+
+
+@dataclass(frozen=True)
+class Door:
+    """One way in, and the operations of the API that it is."""
+
+    write: Write
+    operations: tuple[str, ...]
+
+
+DOORS: Final[dict[str, Door]] = {}
+
+
+def door(*operations: str) -> Callable[[Write], Write]:
+    """Add a function to the doors under its own name."""
+
+    def add(write: Write) -> Write:
+        DOORS[write.__name__.replace("_", "")] = Door(write, operations)
+        return write
+
+    return add
+
+
+def _ok(reply: Any, *wanted: int) -> Any:
+    status = getattr(reply, "status", None) or reply.status_code
+    said = getattr(reply, "body", None) or reply.content
+    assert status in (wanted or (200, 201)), (status, said[:600])
+    return reply
+
+
+def _sent(world: World, method: str, path: str, body: Any, who: str = "ada") -> Any:
+    return Client(enforce_csrf_checks=True).generic(
+        method,
+        path,
+        json.dumps(body),
+        content_type="application/json",
+        headers={"Authorization": f"Bearer {world.tokens[who]}"},
+    )
+
+
+# ── The journal ──────────────────────────────────────────────────────────────
+def _entry(word: str) -> dict[str, Any]:
+    return {
+        "entry_type": "peer.escalation",
+        "summary": f"About {word}",
+        "payload": {"question": f"Who is {word}?", word: [word, {"deep": word}]},
+        "refs": {"who": word},
+        "mission_id": word,
+        "trace_id": word,
+        "span_id": word,
+        "subjects": [word],
+    }
+
+
+@door("append_entry")
+def append(world: World, word: str) -> None:
+    """One entry, with an Idempotency-Key."""
+    headers = {"Idempotency-Key": word}
+    _ok(world.api("ada").post("/journal", _entry(word), headers=headers))
+    index.sweep()
+
+
+@door("append_batch")
+def batch(world: World, word: str) -> None:
+    """Many at once; one of them refused."""
+    body = {"entries": [_entry(word), {"entry_type": "Bad Type", "summary": word}]}
+    _ok(world.api("ada").post("/journal/batch", body))
+
+
+@door()
+def journal_import(world: World, word: str) -> None:
+    """A file of lines, as the command reads it."""
+    line = json.dumps(_entry(word)).encode()
+    report = importing.append(
+        importing.read_lines(io.BytesIO(line)),
+        by=world.system(),
+        tell=lambda _number, _reason: None,
+    )
+    assert report.appended == 1, report
+
+
+@door()
+def compaction(world: World, word: str) -> None:
+    """Old noise that moved to the archive."""
+    day = factories.ago(50).replace(hour=1)
+    for minute in range(archive.LEAST):
+        factories.append(
+            world.actor("ada"),
+            entry_type="container.metrics",
+            summary=f"cpu of {word}",
+            payload={"of": word},
+            mission_id=word,
+            subjects=(word,),
+            ts=day + timedelta(minutes=minute),
+        )
+    assert archive.run(world.acme.id).archived == archive.LEAST
+
+
+@door("set_entry_priority")
+def priority(world: World, word: str) -> None:
+    """The reason of a priority: in the ledger and in the journal."""
+    body = {"priority": "pin", "reason": f"{word} asked"}
+    path = f"/journal/{world.entry().id}/priority"
+    _ok(world.api("operator").post(path, body))
+
+
+@door()
+def priority_twice(world: World, word: str) -> None:
+    """A reason that has a later step after it."""
+    row, by = world.entry(), world.actor("operator")
+    journal.prioritise(row, Priority.HIGH, word, by=by)
+    journal.prioritise(row, Priority.NORMAL, "over", by=by)
+
+
+# ── Recall ───────────────────────────────────────────────────────────────────
+@door("recall", "why", "context")
+def questions(world: World, word: str) -> None:
+    """What was asked: kept in the memory of the process alone."""
+    ada, row = world.api("ada"), world.entry()
+    _ok(ada.post("/episodic/recall", {"query": f"Where is {word}?"}))
+    _ok(ada.post("/episodic/why", {"query": word, "entry_id": row.id}))
+    _ok(ada.post("/episodic/context", {"query": word, "session_id": word}))
+
+
+@door()
+def recall_check(world: World, word: str) -> None:
+    """A saved question."""
+    row = world.indexed()
+    told = {"query": f"Where is {word}?", "name": word, "expected": row.id}
+    page = world.page("operator")
+    _ok(page.post("/recall/checks/save/", told), 200, 302)
+
+
+# ── Memory files ─────────────────────────────────────────────────────────────
+@door("call_memory_tool")
+def tool_write(world: World, word: str) -> None:
+    """A tier file, twice, so that there are two versions."""
+    told = {"tier": "AGENT", "content": f"- about {word}\n", "mode": "append"}
+    for _ in range(2):
+        _ok(world.api("ada").post("/memory/tools/memory.write", told))
+
+
+@door()
+def tool_daily(world: World, word: str) -> None:
+    """The log of the day."""
+    told = {"entry": f"talked to {word}"}
+    _ok(world.api("ada").post("/memory/tools/memory.append_daily", told))
+
+
+@door()
+def card(world: World, word: str) -> None:
+    """A card: the name is in the path, on the disk and in the journal."""
+    told = {"tier": "peers", "key": word, "content": f"{word} likes tea"}
+    body = {**told, "mode": "replace"}
+    _ok(world.api("ada").post("/memory/tools/memory.write", body))
+
+
+@door("import_files")
+def files_import(world: World, word: str) -> None:
+    """A bundle."""
+    told = {"label": "pins.md", "crew": "support", "agent": "lena", "path": word}
+    body = {"documents": [{**told, "body": f"- {word} called"}], "apply": True}
+    done = _ok(world.api("owner").post("/memory/import", body)).data
+    assert done["counts"] == {"written": 1}, done
+
+
+@door("restore_memory_version")
+def restored(world: World, word: str) -> None:
+    """A version that was put back, with its note."""
+    written = files.write(world, f"{word} once\n", "pins.md")
+    files.write(world, "tea\n", "pins.md")
+    body = {"path": "pins.md", "agent_id": world.agents["ada"].id}
+    path = f"/memory/versions/{written.sha256}/restore"
+    _ok(world.api("operator").post(path, body))
+
+
+@door()
+def disk(world: World, word: str) -> None:
+    """A file changed behind our back, a torn temporary and one with an odd name."""
+    path = files.on_disk(world, "daily/2026-05-19.md", "bob")
+    files.put(path, f"{word} was here\n")
+    reconcile.sweep("acme")
+    files.put(path.parent / ".crewship-tmp-00", f"half of {word}")
+    files.put(path.parent / f"{word}.txt", "tea")
+
+
+# ── Providers, records, turns ────────────────────────────────────────────────
+@door("provider_retain")
+def retain(world: World, word: str) -> None:
+    """The provider wire."""
+    told = {"workspace_id": world.acme.id, "agent_id": world.agents["ada"].id}
+    body = {**told, "tier": "AGENT", "content": f"{word} pays", "mode": "append"}
+    _ok(world.api("ada").post("/provider/retain", body))
+
+
+def _record(word: str) -> dict[str, Any]:
+    return {
+        "content": f"{word} likes tea",
+        "metadata": {"who": word, word: 1},
+        "scope": dict.fromkeys(("user", "agent", "namespace", "thread"), word),
+        "session_id": word,
+        "external_id": word,
+        "subjects": [word],
+    }
+
+
+@door("save_record", "amend_record")
+def record(world: World, word: str) -> None:
+    """A record and its next version."""
+    ada = world.api("ada")
+    made = _ok(ada.post("/records", _record(word), headers={"Idempotency-Key": word}))
+    kept = Record.objects.get(external_id=word)
+    told = {"content": f"{word} likes coffee", "reason": f"{word} said so"}
+    _ok(_sent(world, "PATCH", f"/api/v1/records/{kept.id}", told))
+    assert made.data
+
+
+@door("supersede_records", "forget_record")
+def record_ends(world: World, word: str) -> None:
+    """Records that were superseded and forgotten, with the reasons."""
+    ada = world.api("ada")
+    for n in range(2):
+        _ok(ada.post("/records", {"content": f"{word} is number {n} here"}))
+    rows = Record.objects.filter(content__contains=word).order_by("id")
+    one, two = rows.values_list("pk", flat=True)
+    told = {"content": f"{word} is one", "sources": [one], "reason": word}
+    _ok(ada.post("/records/supersede", told))
+    _ok(_sent(world, "DELETE", f"/api/v1/records/{two}", {"reason": word}))
+
+
+@door("call_tool")
+def remembered(world: World, word: str) -> None:
+    """The tool that remembers."""
+    told = {"content": f"{word} rides a bicycle", "metadata": {"who": word}}
+    _ok(world.api("ada").post("/tools/memory__remember", told))
+
+
+@door()
+def gateway(world: World, word: str) -> None:
+    """The memory gateway, as one of its users."""
+    by = world.actor("owner")
+    issued = users.issue(world.agents["ada"], word, users.Limits(), by=by, name=word)
+    message = {
+        "sender_id": word,
+        "role": "user",
+        "timestamp": 1_770_000_000_000,
+        "content": f"{word} lives in Graz",
+    }
+    body = {
+        "user_id": word,
+        "user_key": issued.token,
+        "session_id": f"chat:{word}",
+        "messages": [message],
+    }
+    for operation in ("add", "flush"):
+        path = f"/gateway/memories/{operation}"
+        _ok(Client().post(path, json.dumps(body), "application/json"))
+        body.pop("messages", None)
+
+
+@door()
+def atomicmemory(world: World, word: str) -> None:
+    """The AtomicMemory wire."""
+    told = {"user_id": word, "source_site": word, "conversation": f"{word} sails."}
+    path = "/compat/atomicmemory/v1/memories/ingest/quick"
+    _ok(_sent(world, "POST", path, {**told, "skip_extraction": True}))
+
+
+@door()
+def mem0(world: World, word: str) -> None:
+    """The mem0 wire."""
+    told = {"messages": f"{word} skis", "user_id": word, "metadata": {"who": word}}
+    _ok(_sent(world, "POST", "/compat/mem0/v3/memories/add/", told))
+
+
+@door()
+def langgraph(world: World, word: str) -> None:
+    """The LangGraph store."""
+    told = {"namespace": ["users", word], "key": word, "value": {"likes": word}}
+    _ok(_sent(world, "PUT", "/compat/langgraph/store/items", told), 204)
+
+
+@door()
+def mcp(world: World, word: str) -> None:
+    """The MCP endpoint."""
+    told = {"tier": "AGENT", "content": f"- {word} swims", "mode": "append"}
+    params = {"name": "memory.write", "arguments": told}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    version = {"MCP-Protocol-Version": "2025-06-18"}
+    reply = Client().post(
+        "/mcp",
+        json.dumps(call),
+        content_type="application/json",
+        headers={
+            "Authorization": f"Bearer {world.tokens['lena']}",
+            "Accept": "application/json, text/event-stream",
+            **version,
+        },
+    )
+    _ok(reply)
+
+
+# ── Quarantine ───────────────────────────────────────────────────────────────
+def _hold(world: World, text: str) -> HeldFile:
+    files_before = set(HeldFile.objects.values_list("pk", flat=True))
+    body = {"tier": "AGENT", "content": text, "mode": "append"}
+    reply = _ok(world.api("ada").post("/memory/tools/memory.write", body))
+    assert reply.data["error"]["code"] == "held"
+    return HeldFile.objects.exclude(pk__in=files_before).get()
+
+
+@door()
+def held(world: World, word: str) -> None:
+    """A text that waits for review."""
+    _hold(world, f"{word}: {ATTACK}")
+
+
+@door()
+def held_record(world: World, word: str) -> None:
+    """A record that waits for review, with all that it would have been."""
+    body = {**_record(word), "content": f"{word} says: {ATTACK}"}
+    _ok(world.api("ada").post("/records", body), 409)
+
+
+@door("decide_quarantine", "decide_quarantine_bulk", "undo_quarantine")
+def decided(world: World, word: str) -> None:
+    """Decisions with their reasons; one was taken back."""
+    operator = world.api("operator")
+    one, two, three = (_hold(world, f"{n} {word}. {ATTACK}") for n in ("a", "b", "c"))
+    told = {"decision": "discard", "reason": f"{word} sent it"}
+    for row in (one, two):
+        path = f"/quarantine/{row.id}/decision"
+        _ok(operator.post(path, {**told, "version": row.version}))
+    _ok(operator.post("/quarantine/bulk", {**told, "ids": [three.id]}))
+    _ok(operator.post(f"/quarantine/{two.id}/undo"))
+
+
+@door()
+def released(world: World, word: str) -> None:
+    """A held text that a person let into the file."""
+    row = _hold(world, f"released {word}. {ATTACK}")
+    told = {"decision": "release", "reason": "fine", "version": row.version}
+    _ok(world.api("operator").post(f"/quarantine/{row.id}/decision", told))
+
+
+@door()
+def saved_filter(world: World, word: str) -> None:
+    """A reviewer's own filter."""
+    told = {"name": word, "query": f"q={word}", "q": word}
+    _ok(world.page("operator").post("/quarantine/filters/", told), 200, 302)
+
+
+# ── Rules ────────────────────────────────────────────────────────────────────
+def _propose(world: World, word: str) -> Any:
+    rows = [world.entry(f"Refund {n} denied") for n in range(2)]
+    rule = Rule(f"Ask {word} first", f"{word} decides.", 0.8, tuple(r.id for r in rows))
+    made = consolidation.propose(world.crews["support"], rule, "test")
+    assert made is not None
+    return made
+
+
+@door("reject_proposal")
+def rejected(world: World, word: str) -> None:
+    """A rule that was turned down, with the reason."""
+    made = _propose(world, word)
+    told = {"version": 1, "reason": f"{word} said no"}
+    _ok(world.api("operator").post(f"/proposals/{made.id}/reject", told))
+
+
+@door("approve_proposal")
+def learned(world: World, word: str) -> None:
+    """A rule that was approved: it stands in the crew's learned file."""
+    made = _propose(world, word)
+    told = {"version": 1, "text": f"## {word} comes first\n\n{word} decides.\n"}
+    _ok(world.api("operator").post(f"/proposals/{made.id}/approve", told))
+
+
+# ── The workspace ────────────────────────────────────────────────────────────
+@door()
+def key(world: World, word: str) -> None:
+    """The name of an agent's key."""
+    told = {"agent": world.agents["bob"].id, "name": word, "scopes": ["read"]}
+    _ok(world.page("owner").post("/workspace/keys/", told))
+
+
+@door()
+def crew(world: World, word: str) -> None:
+    """The name of a crew."""
+    told = {"slug": "web", "name": f"The crew of {word}"}
+    _ok(world.page("owner").post("/workspace/agents/crew/", told), 302)
+
+
+@door()
+def webhook(world: World, word: str) -> None:
+    """The address of a webhook."""
+    url = f"https://hooks.example.com/{word}"
+    told = {"url": url, "events": ["memory.health_band_changed"]}
+    _ok(world.page("owner").post("/workspace/webhooks/", told), 200, 201, 302)
+
+
+# ── Requests themselves ──────────────────────────────────────────────────────
+@door()
+def case(world: World, word: str) -> None:
+    """Somebody else's case, in which the person is named."""
+    by, other = world.actor("compliance"), kit.subject(world, kit.BERT)
+    new = NewCase(
+        subject_id=other.id,
+        kind=CaseKind.ACCESS,
+        reason=f"{word} wrote",
+        requester=word,
+        ticket=word,
+    )
+    opened = cases.open_case(new, by=by)
+    casework.comment(opened, f"{word} called", by=by)
+
+
+@door()
+def hold(world: World, word: str) -> None:
+    """A hold on somebody else's data, for the person's sake."""
+    by, other = world.actor("compliance"), kit.subject(world, {"name": "Cy Twine"})
+    due = factories.ago(-30)
+    names = frozenset(holder.name for holder in registry.ALL)
+    new = NewHold(reason=f"{word} sues", review_at=due, ground=word)
+    holds.place(other, new, by=by, places=names)

@@ -1,0 +1,92 @@
+"""A person in every place, and a case about them, for tests of whole runs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from gdpr import cascade, cases, planning, runs
+from gdpr.cases import NewCase
+from gdpr.models import Alias, Case, CaseKind, Subject
+from memory import tools
+from memory.rules.words import fold
+from tests.world import World
+
+WORD = "zanzibarquokkafeather"
+MAIL = "maria.lopez@canary.example"
+NAME = "Maria Lopez-Quintanilla"
+OTHER = "otto.sommer@canary.example"
+
+
+def subject(world: World, *aliases: tuple[str, str], shown: str = "") -> Subject:
+    """Return somebody with names; aliases are (kind, value)."""
+    made = Subject.objects.create(
+        workspace=world.acme, display_name=shown, created_by="test"
+    )
+    for kind, value in aliases:
+        Alias.objects.create(
+            workspace=world.acme,
+            subject=made,
+            kind=kind,
+            value=value,
+            folded=fold(value),
+            added_by="test",
+        )
+    return made
+
+
+def maria(world: World) -> Subject:
+    """Return the person who will be forgotten."""
+    return subject(world, ("email", MAIL), ("name", NAME), shown=NAME)
+
+
+def otto(world: World) -> Subject:
+    """Return somebody else, who stays."""
+    return subject(world, ("email", OTHER), shown="Otto Sommer")
+
+
+def lived_in(world: World) -> dict[str, Any]:
+    """Leave Maria in the journal, in files and records, beside Otto."""
+    mine = world.indexed(f"{MAIL} asked about {WORD}", payload={"text": WORD * 2})
+    both = world.indexed(f"{NAME} wrote to {OTHER} about boats")
+    other = world.indexed(f"{OTHER} likes ordinary harbours")
+    tools.call(
+        "memory.write",
+        {
+            "tier": "AGENT",
+            "content": f"- {NAME} prefers {WORD}\n- {OTHER} met {MAIL}\n- Boats",
+            "mode": "append",
+        },
+        by=world.actor("ada"),
+    )
+    return {"mine": mine, "both": both, "other": other}
+
+
+def opened(
+    world: World, who: Subject, kind: CaseKind = CaseKind.ERASURE, **fields: Any
+) -> Case:
+    """Return a case of a compliance officer."""
+    new = NewCase(subject_id=who.id, kind=kind, reason=f"Asked by {MAIL}", **fields)
+    return cases.open_case(new, by=world.actor("compliance"))
+
+
+def started(world: World, case: Case) -> Case:
+    """Plan a case and set it running."""
+    by = world.actor("compliance")
+    plan = planning.make(case, by=by)
+    fresh = Case.objects.get(pk=case.pk)
+    phrase = cases.phrase(fresh, plan.plan_hash)
+    return cascade.start(fresh, plan.plan_hash, phrase, by=by)
+
+
+def erased(world: World, who: Subject, kind: CaseKind = CaseKind.ERASURE) -> Case:
+    """Open, plan and run a case; return it as it ended."""
+    case = started(world, opened(world, who, kind))
+    cascade.run(case.workspace_id, case.pk)
+    return Case.objects.get(pk=case.pk)
+
+
+def told(case: Case) -> str:
+    """Return how a case stands, for messages of failing tests."""
+    steps = [(s.name, s.state, s.fault) for s in runs.steps(case) if s.fault]
+    return json.dumps([case.state, case.result, steps], default=str)

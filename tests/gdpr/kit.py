@@ -1,0 +1,174 @@
+"""Short words for the tests of personal data: a person, and what holders do to them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from django.conf import settings
+from django.db import connection, models
+
+from gdpr.holders import registry
+from gdpr.holders.base import Fate, Found, Holder, Person
+from gdpr.models import Alias, AliasKind, Subject, SubjectLink, Via
+from memory.rules import words
+from tests.world import World
+
+ANNA: Final = {
+    "name": "Anna Kowalczyk",
+    "email": "anna.k@example.com",
+    "phone": "+49 151 2345678",
+}
+BERT: Final = {"name": "Bertram Ohlsen", "email": "bert@example.com"}
+
+
+def subject(world: World, names: Mapping[str, str] = ANNA) -> Subject:
+    """Return a person with one alias of each given kind."""
+    made = Subject.objects.create(
+        workspace=world.acme, display_name=next(iter(names.values())), created_by="test"
+    )
+    for kind, value in names.items():
+        alias(made, value, AliasKind(kind))
+    return made
+
+
+def alias(who: Subject, value: str, kind: AliasKind = AliasKind.NAME) -> Alias:
+    """Give a person one more name."""
+    return Alias.objects.create(
+        workspace_id=who.workspace_id,
+        subject=who,
+        kind=kind,
+        value=value,
+        folded=words.fold(value),
+        added_by="test",
+    )
+
+
+def link(who: Subject, place: str, row_id: str, via: Via = Via.NAMED) -> None:
+    """Link a row to a person, as a writer that names them does."""
+    SubjectLink.objects.get_or_create(
+        workspace_id=who.workspace_id,
+        subject=who,
+        place=place,
+        row_id=row_id,
+        defaults={"via": via},
+    )
+
+
+def found(name: str, who: Subject) -> dict[str, Found]:
+    """Return what one holder finds of a person, by row id."""
+    holder, person = registry.named(name), registry.person(who)
+    return {one.row_id: one for one in holder.find(person)}
+
+
+def fates(name: str, who: Subject) -> dict[str, Fate]:
+    """Return row id → fate of what one holder finds."""
+    return {row_id: one.fate for row_id, one in found(name, who).items()}
+
+
+def erase(name: str, who: Subject) -> dict[str, Fate]:
+    """Do what one holder's plan says; return the plan."""
+    holder, person = registry.named(name), registry.person(who)
+    return _carry_out(holder, person)
+
+
+def _carry_out(holder: Holder, person: Person) -> dict[str, Fate]:
+    plan = {one.row_id: one.fate for one in holder.find(person)}
+    holder.erase(person, _of(plan, Fate.DELETE))
+    holder.redact(person, _of(plan, Fate.REDACT))
+    return plan
+
+
+def _of(plan: Mapping[str, Fate], fate: Fate) -> list[str]:
+    return [row_id for row_id, one in plan.items() if one is fate]
+
+
+def erase_all(who: Subject) -> dict[str, dict[str, Fate]]:
+    """Erase a person from every place, in the order of the registry."""
+    person = registry.person(who)
+    plans = {}
+    for holder in registry.ALL:
+        if not holder.derived or holder.name == "caches":
+            plans[holder.name] = _carry_out(holder, person)
+    return plans
+
+
+def traces(who: Subject, *names: str) -> list[str]:
+    """Return what holders still see of a person, as ``place what``."""
+    person = registry.person(who)
+    return [
+        f"{trace.place} {trace.what}"
+        for holder in registry.ALL
+        if not names or holder.name in names
+        for trace in holder.verify(person)
+    ]
+
+
+# ── By bytes ─────────────────────────────────────────────────────────────────
+def in_tables(needle: str) -> dict[str, int]:
+    """Return ``app.Model.column`` → rows that hold a text, over every table."""
+    from django.apps import apps
+
+    hits: dict[str, int] = defaultdict(int)
+    for model in apps.get_models(include_auto_created=True):
+        for column in _texts(model):
+            for value in model._default_manager.values_list(column, flat=True):
+                if needle.lower() in _plain(value).lower():
+                    hits[f"{model._meta.label}.{column}"] += 1
+    return dict(hits)
+
+
+def _texts(model: type[models.Model]) -> list[str]:
+    kinds = (
+        models.CharField,
+        models.TextField,
+        models.JSONField,
+        models.BinaryField,
+    )
+    return [f.attname for f in model._meta.concrete_fields if isinstance(f, kinds)]
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, (bytes, memoryview)):
+        return bytes(value).decode("utf-8", "replace")
+    return str(value)
+
+
+def in_files(needle: str) -> dict[str, int]:
+    """Return path → how often the bytes of a file or its name hold a text."""
+    hits = {}
+    for path in files():
+        place = path.relative_to(settings.DATA_DIR).as_posix()
+        raw = path.read_bytes().lower() + place.lower().encode()
+        count = raw.count(needle.lower().encode())
+        if count:
+            hits[place] = count
+    return hits
+
+
+def in_folders(needle: str) -> dict[str, int]:
+    """Return what ``in_files`` finds below folders, the database left out."""
+    return {path: n for path, n in in_files(needle).items() if "/" in path}
+
+
+def files() -> Iterator[Path]:
+    """Yield every plain file below the data folder."""
+    return (path for path in Path(settings.DATA_DIR).rglob("*") if path.is_file())
+
+
+def flush_bytes() -> None:
+    """Make the database's file hold what its tables hold, and nothing else."""
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            for index in ("journal_fts", "chunks_fts"):
+                cursor.execute(f"INSERT INTO {index}({index}) VALUES ('optimize')")
+            cursor.execute("VACUUM")
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            assert cursor.fetchone()[0] == 0
+
+
+def deleted(plan: Mapping[str, Fate]) -> Sequence[str]:
+    """Return the rows of a plan that go."""
+    return _of(plan, Fate.DELETE)

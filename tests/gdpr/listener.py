@@ -1,0 +1,49 @@
+"""A process that answers questions and forgets when it is told to; run by the tests.
+
+``python -m tests.gdpr.listener WORKSPACE QUESTION`` asks once, and then tells for every
+line on standard input what it keeps in memory: questions, names, counts of words.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import django
+
+
+def main() -> None:
+    """Ask, listen, and tell what is kept."""
+    django.setup()
+    from django.conf import settings
+
+    settings.EMBEDDER = "hashing"
+    from episodic import engine
+    from gdpr import links, remembering
+    from gdpr.models import LiveProcess
+    from memory import lexical
+
+    workspace_id, question = sys.argv[1:]
+
+    def fill() -> None:
+        engine.embedder().embed_query(question)
+        links.known(workspace_id)
+        if lexical.is_sqlite():
+            lexical.frequencies.of(workspace_id, question.split()[:1], 1)
+
+    def kept() -> str:
+        questions = engine.embedder().count(lambda text: text == question)
+        return f"{questions} {len(links._cache)} {len(lexical.frequencies._known)}"
+
+    fill()
+    listener = remembering.listen()
+    while not LiveProcess.objects.filter(pk=listener.name).exists():
+        time.sleep(0.05)
+    print(kept(), flush=True)  # noqa: T201
+    for _ in sys.stdin:
+        print(kept(), flush=True)  # noqa: T201
+    remembering.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""Subjects, cases and plans for the tests of requests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils import timezone
+
+from gdpr import cases, privacy, runs
+from gdpr.cases import NewCase, PlanMade
+from gdpr.certificates import Facts
+from gdpr.models import Case, CaseKind, CaseState, Subject
+from memory.models import JournalEntry
+from memory.rules import actors
+from memory.rules.actors import Actor
+from tests.world import World
+
+HASH = "9b1e44d0" + "0" * 56
+OTHER_HASH = "aaaa1111" + "0" * 56
+BODY = {
+    "holders": [
+        {"name": "journal", "title": "Journal entries", "delete": 2, "redact": 1,
+         "keep": 0, "why": "linked", "samples": ["Maria asked for a refund"]},
+    ],
+    "total": {"delete": 2, "redact": 1, "keep": 0},
+}  # fmt: skip
+ROWS = {"journal": [["j_1", "delete"], ["j_2", "delete"], ["j_3", "redact"]]}
+ME = "worker-1"
+
+
+def subject(world: World, workspace_id: str = "") -> Subject:
+    """Return a person."""
+    return Subject.objects.create(
+        workspace_id=workspace_id or world.acme.id,
+        display_name="Maria Keller",
+        created_by="test",
+    )
+
+
+def opened(world: World, who: str = "compliance", **fields: Any) -> Case:
+    """Return a case that somebody opened."""
+    by = world.actor(who)
+    person = fields.pop("subject", None) or subject(world, by.workspace_id)
+    kind = CaseKind(fields.pop("kind", "erasure"))
+    new = NewCase(
+        subject_id=person.id,
+        kind=kind,
+        reason=fields.pop("reason", "Consent withdrawn"),
+        **fields,
+    )
+    return cases.open_case(new, by=by)
+
+
+def planned(case: Case, by: Actor, plan_hash: str = HASH) -> Case:
+    """Return a case with a plan."""
+    cases.keep_plan(case, PlanMade(plan_hash, BODY, ROWS), by=by)
+    return fresh(case)
+
+
+def running(world: World, who: str = "compliance", **fields: Any) -> Case:
+    """Return a case that runs, claimed by ME."""
+    by = world.actor(who)
+    case = planned(opened(world, who, **fields), by)
+    typed = cases.phrase(case, HASH)
+    case = cases.execute(case, HASH, typed, by=by)
+    claimed = runs.claim(case.workspace_id, case.id, ME)
+    assert claimed is not None
+    return claimed
+
+
+def fresh(case: Case) -> Case:
+    """Return a case as it is now."""
+    return Case.objects.get(pk=case.pk)
+
+
+def house(world: World) -> Actor:
+    """Return the runner."""
+    return actors.system(world.acme.id, "gdpr")
+
+
+def settings(world: World, **fields: Any) -> None:
+    """Change the workspace's privacy settings."""
+    privacy.change(privacy.Change(**fields), by=world.actor("owner"))
+
+
+def entries(world: World, entry_type: str) -> list[JournalEntry]:
+    """Return journal entries of a type, oldest first."""
+    rows = JournalEntry.objects.filter(workspace_id=world.acme.id)
+    return list(rows.filter(entry_type=entry_type).order_by("seq"))
+
+
+def facts(result: str = "complete", **fields: Any) -> Facts:
+    """Return what a run counted."""
+    now = timezone.now()
+    told: dict[str, Any] = {
+        "result": result,
+        "started_at": now,
+        "finished_at": now,
+        "holders": {"journal": {"deleted": 2, "redacted": 1, "kept": 0}},
+        "plan_hash": HASH,
+        "rows_digest": "d" * 64,
+        "residue": {
+            "searches": 2418, "files": 1204, "bytes_searched": 612_000_000, "found": 0,
+            "checkpoint": [0, 0, 0], "methods": ["raw bytes", "word index"],
+        },
+        "journal": {"ok": True, "entries": 9, "erased": 2, "redacted": 1,
+                    "head_hash": "e" * 64},
+        "ledger_action": "ga_0000000000000000",
+    }  # fmt: skip
+    return Facts(**{**told, **fields})
+
+
+def searched(case: Case, by: Actor) -> Case:
+    """Bring a running case to its verification."""
+    moved = runs.to_verifying(case, ME, by=by)
+    assert moved.state == CaseState.VERIFYING
+    return moved

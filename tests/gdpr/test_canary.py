@@ -1,0 +1,162 @@
+"""A word through every door, searched by content in every table and every file.
+
+Before: each door's word is somewhere, and every place where it lies has a holder.
+After: no byte of it is left in any table, any file or the memory of this process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from django.conf import settings
+from django.db import connection
+
+from episodic import engine
+from gdpr.holders import registry
+from gdpr.holders.base import Fate
+from gdpr.models import Subject
+from memory import chain
+from memory.gateway import serving
+from tests.doors.operations import OPERATIONS
+from tests.gdpr import kit
+from tests.gdpr.doors import DOORS
+from tests.world import World
+
+WORD = "zorb"
+
+# Operations that write, and keep no words of their caller.
+SAYS_NOTHING = {
+    "index_now": "It takes a number.",
+    "recompute_health": "It takes nothing.",
+    "search_hybrid": "It answers and keeps nothing.",
+    "search_records": "It answers; its question is kept like recall's.",
+    "export_files": "It reads.",
+    "provider_recall": "It answers and keeps nothing.",
+    "provider_forget": "It takes an id.",
+    "claim_quarantine": "It takes nothing.",
+    "rescan_files": "It takes a number.",
+    "consolidate_run": "It takes nothing.",
+    "run_job": "It takes the name of a job.",
+    "recall_turn": "It answers and keeps nothing; a gateway elsewhere may.",
+    "persist_turn": "Curated memory keeps nothing of a turn; a gateway elsewhere may.",
+    "choose_turn_setup": "An admin's set-up; the holder keeps it with a reason.",
+}
+
+
+def test_no_operation_of_the_api_is_forgotten() -> None:
+    gone_through = {name for door in DOORS.values() for name in door.operations}
+    writing = {one.id for one in OPERATIONS if one.method != "get"}
+    ours = {name for name in writing if not _is_request(name)}
+    assert sorted(ours - gone_through - set(SAYS_NOTHING)) == []
+    assert sorted(gone_through - {one.id for one in OPERATIONS}) == []
+
+
+@pytest.mark.parametrize("name", sorted(DOORS))
+def test_each_door_lets_its_word_in(
+    world: World, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(serving, "SETTLE_SECONDS", 0.0)
+    DOORS[name].write(world, WORD + name)
+    there = {**kit.in_tables(WORD + name), **kit.in_folders(WORD + name)}
+    asked = engine.embedder().count(lambda text: WORD + name in text)
+    assert there or asked
+
+
+def _is_request(name: str) -> bool:
+    """Whether an operation is the handling of requests itself, tested beside it."""
+    found = next(one for one in OPERATIONS if one.id == name)
+    return found.path.startswith(("/gdpr", "/admin/users"))
+
+
+@pytest.fixture
+def person(
+    shared_world: World, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[World, Subject]]:
+    """A world in which a word came in through every door."""
+    monkeypatch.setattr(serving, "SETTLE_SECONDS", 0.0)
+    who = kit.subject(shared_world, {"pattern": f"{WORD}*"})
+    for name, door in DOORS.items():
+        door.write(shared_world, WORD + name)
+    yield shared_world, who
+    if connection.vendor == "sqlite":
+        kit.flush_bytes()
+
+
+def _places() -> dict[str, dict[str, int]]:
+    """Return door → every place where its word lies."""
+    return {
+        name: {**kit.in_tables(WORD + name), **kit.in_files(WORD + name)}
+        for name in DOORS
+    }
+
+
+def _holders_of(place: str) -> list[str]:
+    table, _, _ = place.rpartition(".")
+    folder = place.partition("/")[0]
+    return [
+        holder.name
+        for holder in registry.ALL
+        if table in holder.tables or folder in holder.files
+    ]
+
+
+def test_a_word_through_every_door_is_found_and_goes(
+    person: tuple[World, Subject],
+) -> None:
+    world, who = person
+    before = _places()
+    in_memory = engine.embedder().count(lambda text: WORD in text)
+    for name, places in before.items():
+        assert sum(places.values()) > 0 or name == "questions", name
+    assert in_memory > 0
+    database = {path for places in before.values() for path in places if "/" not in path
+                and "sqlite3" in path}  # fmt: skip
+    lost = {
+        place
+        for places in before.values()
+        for place in places
+        if place not in database and not _holders_of(place)
+    }
+    mine = {"gdpr.Subject.display_name", "gdpr.Alias.value", "gdpr.Alias.folded"}
+    assert sorted(lost - mine) == []
+
+    plans = kit.erase_all(who)
+
+    assert kit.traces(who) == []
+    left = kit.in_tables(WORD)
+    assert {place: n for place, n in left.items() if place not in mine} == {}
+    assert kit.in_folders(WORD) == {}
+    assert engine.embedder().count(lambda text: WORD in text) == 0
+    assert chain.verify(world.acme.id, by=world.system()).ok
+    used = {name for name, plan in plans.items() if plan}
+    assert {"journal", "files", "held", "records", "archive", "proposals"} <= used
+    who.aliases.all().delete()
+    who.display_name = ""
+    who.save()
+    if connection.vendor == "sqlite":
+        kit.flush_bytes()
+        assert kit.in_files(WORD) == {}
+    print(_told(before, plans))  # noqa: T201  (the numbers, with -s)
+
+
+def _told(before: dict[str, dict[str, int]], plans: dict[str, dict[str, Fate]]) -> str:
+    places = {place for found in before.values() for place in found}
+    used = [name for name, plan in plans.items() if plan]
+    rows = sum(sum(found.values()) for found in before.values())
+    return (
+        f"{len(before)} doors, {len(places)} places, {len(registry.ALL)} holders of"
+        f" which {len(used)} had something, {rows} hits before"
+    )
+
+
+def test_other_peoples_words_stay(person: tuple[World, Subject]) -> None:
+    world, who = person
+    row = world.entry("Nobody in particular asked")
+    kept = world.api("ada").post("/records", {"content": "The kiln needs a fuse"})
+    kit.erase_all(who)
+    row.refresh_from_db()
+    assert row.summary == "Nobody in particular asked"
+    path = f"/records/{kept.data['id']}"
+    assert world.api("ada").get(path).data["content"] == "The kiln needs a fuse"
+    assert settings.DATA_DIR.exists()

@@ -1,0 +1,195 @@
+"""A whole run: from the plan to the certificate, with nothing left."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gdpr import cascade, cases, envelope, holds, planning
+from gdpr.models import (
+    ActionStatus,
+    Alias,
+    CaseState,
+    Certificate,
+    GdprAction,
+    Subject,
+    SubjectLink,
+)
+from memory import chain
+from memory.models import JournalEntry
+from tests.gdpr import erasing
+from tests.gdpr.erasing import MAIL, NAME, OTHER, WORD
+from tests.world import World
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_run_leaves_nothing_and_says_so(shared_world: World) -> None:
+    world = shared_world
+    rows = erasing.lived_in(world)
+    who = erasing.maria(world)
+    erasing.otto(world)
+    case = erasing.erased(world, who)
+    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    mine, both, other = (
+        JournalEntry.objects.get(pk=rows[name].pk) for name in ("mine", "both", "other")
+    )
+    assert mine.erased_at is not None
+    assert (mine.summary, mine.payload_text) == ("", "{}")
+    assert both.redacted_at is not None
+    assert OTHER in both.summary
+    assert NAME not in both.summary
+    assert OTHER in other.summary
+    assert chain.verify(world.acme.id, by=world.system()).ok
+
+
+def test_the_person_is_nobody_afterwards(shared_world: World) -> None:
+    world = shared_world
+    erasing.lived_in(world)
+    who = erasing.maria(world)
+    case = erasing.erased(world, who)
+    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    left = Subject.objects.get(pk=who.pk)
+    assert (left.display_name, left.aliases.count()) == ("", 0)
+    assert left.erased_at is not None
+    assert left.opted_out_at is not None
+    assert not SubjectLink.objects.filter(subject=left).exists()
+    assert envelope.get(case) is None
+    for text in (MAIL, NAME, WORD):
+        assert text not in str(case.__dict__)
+        assert text not in str([plan.body for plan in case.plans.all()])
+        for entry in JournalEntry.objects.filter(workspace=world.acme):
+            assert text not in entry.summary + entry.payload_text
+
+
+def test_the_certificate_counts_and_names_nobody(shared_world: World) -> None:
+    world = shared_world
+    erasing.lived_in(world)
+    case = erasing.erased(world, erasing.maria(world))
+    certificate = Certificate.objects.get(case=case)
+    assert certificate.result == "complete", erasing.told(case)
+    assert MAIL not in certificate.document
+    assert WORD not in certificate.document
+    action = GdprAction.objects.get(case_ref=case.pk)
+    assert action.status == ActionStatus.COMPLETED
+    assert action.scope["certificate"] == certificate.pk
+    told = JournalEntry.objects.filter(entry_type="gdpr.erased")
+    assert told.count() == 1
+    assert told.get().payload["case_id"] == case.pk
+
+
+def test_a_second_run_after_the_end_has_nothing_to_do(shared_world: World) -> None:
+    world = shared_world
+    erasing.lived_in(world)
+    case = erasing.erased(world, erasing.maria(world))
+    assert not cascade.run(case.workspace_id, case.pk)
+    assert cascade.sweep() == {"run": 0, "failed": 0}
+
+
+def test_a_plan_that_no_longer_fits_is_refused(shared_world: World) -> None:
+    world = shared_world
+    erasing.lived_in(world)
+    case = erasing.opened(world, erasing.maria(world))
+    by = world.actor("compliance")
+    plan = planning.make(case, by=by)
+    world.entry(f"{MAIL} wrote once more")
+    case.refresh_from_db()
+    phrase = cases.phrase(case, plan.plan_hash)
+    with pytest.raises(planning.StalePlan) as refused:
+        cascade.start(case, plan.plan_hash, phrase, by=by)
+    assert refused.value.problem_code == "stale_plan"
+    changed: Any = refused.value.fields["changed"]
+    assert changed["journal"] == {"came": 1, "went": 0, "changed": 0}
+    case.refresh_from_db()
+    assert case.state == CaseState.PLANNED
+
+
+def test_what_comes_between_the_start_and_the_run_goes_too(
+    shared_world: World,
+) -> None:
+    world = shared_world
+    erasing.lived_in(world)
+    case = erasing.started(world, erasing.opened(world, erasing.maria(world)))
+    late = world.entry(f"A late word about {NAME}")
+    cascade.run(case.workspace_id, case.pk)
+    case.refresh_from_db()
+    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    late.refresh_from_db()
+    assert late.erased_at is not None
+    assert case.steps.get(name="journal").counts["late"] == 1
+
+
+def test_a_hold_on_one_place_keeps_it_and_the_rest_goes(shared_world: World) -> None:
+    from datetime import timedelta
+
+    from django.utils import timezone
+
+    world = shared_world
+    rows = erasing.lived_in(world)
+    who = erasing.maria(world)
+    case = erasing.started(world, erasing.opened(world, who))
+    by = world.actor("compliance")
+    new = holds.NewHold(
+        reason="A court asked",
+        review_at=timezone.now() + timedelta(days=30),
+        scope="journal",
+    )
+    held = holds.place(who, new, by=by, places=frozenset({"journal"}))
+    cascade.run(case.workspace_id, case.pk)
+    case.refresh_from_db()
+    assert case.state == CaseState.ON_HOLD, erasing.told(case)
+    entry = JournalEntry.objects.get(pk=rows["mine"].pk)
+    assert entry.erased_at is None
+    assert case.steps.get(name="files").state == "done"
+    assert Alias.objects.filter(subject=who).exists(), "who is still to be found"
+    holds.release(held, "Settled", by=by)
+    cascade.run(case.workspace_id, case.pk)
+    case.refresh_from_db()
+    assert case.state == CaseState.COMPLETE, erasing.told(case)
+
+
+@pytest.mark.sqlite
+def test_a_reader_in_the_way_makes_the_end_partial(
+    shared_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import sqlite3
+
+    from django.db import connection
+
+    from gdpr.residue import sqlite
+
+    world = shared_world
+    erasing.lived_in(world)
+    who = erasing.maria(world)
+    case = erasing.started(world, erasing.opened(world, who))
+    monkeypatch.setattr(sqlite, "TRIES", 2)
+    monkeypatch.setattr(sqlite, "WAIT", 0.01)
+    reader = sqlite3.connect(
+        str(connection.settings_dict["NAME"]), isolation_level=None
+    )
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM journal_entries").fetchone()
+    cascade.run(case.workspace_id, case.pk)
+    reader.close()
+    case.refresh_from_db()
+    assert case.state == CaseState.PARTIAL, erasing.told(case)
+    assert case.result["residue"]["todo"]
+    assert Alias.objects.filter(subject=who).count() == 2, "names are given back"
+    again = erasing.started(world, case)
+    cascade.run(again.workspace_id, again.pk)
+    case.refresh_from_db()
+    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    last = Certificate.objects.filter(case=case).latest("issued_at")
+    assert (last.run, last.result) == (2, "complete")
+    assert last.replaces is not None
+
+
+def test_of_two_runners_one_wins(shared_world: World) -> None:
+    world = shared_world
+    erasing.lived_in(world)
+    case = erasing.started(world, erasing.opened(world, erasing.maria(world)))
+    from gdpr import runs
+
+    assert runs.claim(case.workspace_id, case.pk, "somebody") is not None
+    assert not cascade.run(case.workspace_id, case.pk)

@@ -1,0 +1,382 @@
+"""A case on its way: who may do what when, and what it leaves behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+import time_machine
+from django.utils import timezone
+
+from gdpr import casebook, cases, casework, privacy, queries
+from gdpr.cases import NewCase, PlanMade
+from gdpr.models import Case, CaseEvent, CaseKind, CasePlan, CaseState
+from memory.models import JournalEntry
+from memory.rules import errors
+from memory.rules.actors import Role
+from tests.gdpr import requests as make
+from tests.gdpr.requests import HASH, OTHER_HASH
+from tests.world import World
+
+pytestmark = pytest.mark.django_db
+
+
+def code(refused: pytest.ExceptionInfo[errors.HouseError]) -> str:
+    """Return a refusal's code."""
+    return refused.value.problem_code
+
+
+def run(case: Case, by: Any, **more: Any) -> Case:
+    """Execute a case's plan with the right phrase."""
+    return cases.execute(case, HASH, cases.phrase(case, HASH), by=by, **more)
+
+
+# ── Opening ──────────────────────────────────────────────────────────────────
+def test_a_case_is_due_a_calendar_month_after_its_receipt(world: World) -> None:
+    received = datetime(2026, 1, 31, 12, tzinfo=UTC)
+    case = make.opened(world, received_at=received, ticket=" 4471 ")
+    assert case.state == CaseState.RECEIVED
+    assert case.due_at == datetime(2026, 2, 28, 23, 59, 59, 999_000, tzinfo=UTC)
+    assert (case.ticket, case.opened_by_id) == ("4471", world.people["compliance"].id)
+    [entry] = make.entries(world, "gdpr.case_opened")
+    assert entry.payload == {
+        "case_id": case.id,
+        "subject_id": case.subject_ref,
+        "kind": "erasure",
+        "state": "received",
+    }
+
+
+def test_the_calendar_is_the_one_of_the_workspace(world: World) -> None:
+    make.settings(world, time_zone="Europe/Berlin")
+    received = datetime(2026, 1, 31, 23, 30, tzinfo=UTC)
+    case = make.opened(world, received_at=received)
+    assert case.due_at == datetime(2026, 3, 1, 22, 59, 59, 999_000, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"reason": " "}, "reason_required"),
+        ({"reason": "x" * 4_001}, "too_large"),
+        ({"reason": "a\x00b"}, "bad_text"),
+        ({"received_at": datetime(2999, 1, 1, tzinfo=UTC)}, "received_in_future"),
+        ({"received_at": datetime(2020, 1, 1)}, "naive_received_at"),  # noqa: DTZ001
+        ({"received_at": datetime(1, 1, 1, tzinfo=UTC)}, "received_too_early"),
+        ({"kind": "rectification"}, "correction_required"),
+    ],
+)
+def test_what_cannot_be_opened(
+    world: World, fields: dict[str, Any], expected: str
+) -> None:
+    with pytest.raises(errors.HouseError) as refused:
+        make.opened(world, **fields)
+    assert code(refused) == expected
+    assert not Case.objects.exists()
+
+
+def test_a_request_from_years_ago_is_taken_and_overdue(world: World) -> None:
+    case = make.opened(world, received_at=datetime(1999, 12, 31, tzinfo=UTC))
+    due = queries.deadline(case, privacy.of(world.acme.id))
+    assert (due.urgency, due.days_left < -9_000) == ("overdue", True)
+
+
+def test_nobody_opens_a_case_about_a_stranger(world: World) -> None:
+    theirs = make.subject(world, world.other.id)
+    new = NewCase(subject_id=theirs.id, kind=CaseKind.ERASURE, reason="x")
+    with pytest.raises(errors.NotFound):
+        cases.open_case(new, by=world.actor("compliance"))
+
+
+def test_a_merged_person_names_the_other_one(world: World) -> None:
+    kept, gone = make.subject(world), make.subject(world)
+    gone.merged_into = kept
+    gone.save()
+    with pytest.raises(errors.Conflict) as refused:
+        make.opened(world, subject=gone)
+    assert refused.value.fields == {"merged_into": kept.id}
+
+
+@pytest.mark.parametrize("who", ["operator", "viewer", "ada", "looker"])
+def test_who_may_not(world: World, who: str) -> None:
+    case = make.planned(make.opened(world), world.actor("compliance"))
+    by = world.actor(who)
+    acts: list[Callable[[], object]] = [
+        lambda: make.opened(world, who, subject=case.subject),
+        lambda: cases.verify_identity(case, "by code", by=by),
+        lambda: cases.keep_plan(case, PlanMade(HASH, {}, {}), by=by),
+        lambda: cases.approve(case, HASH, by=by),
+        lambda: run(case, by),
+        lambda: casework.refuse(case, "no", by=by),
+        lambda: casework.extend(case, 1, "many", by=by),
+        lambda: casework.assign(case, "me", by=by),
+        lambda: casework.comment(case, "hm", by=by),
+        lambda: casework.attach(case, "scan.pdf", "0" * 64, 1, by=by),
+    ]
+    for act in acts:
+        with pytest.raises(errors.Forbidden):
+            act()
+    assert make.fresh(case).version == case.version
+
+
+def test_another_workspaces_case_is_not_there(world: World) -> None:
+    case = make.opened(world)
+    stranger = world.actor("stranger")
+    for act in (
+        lambda: casebook.case(stranger, case.id),
+        lambda: casework.comment(case, "hm", by=stranger),
+        lambda: run(case, stranger),
+    ):
+        with pytest.raises(errors.NotFound):
+            act()
+
+
+# ── The straight way ─────────────────────────────────────────────────────────
+def test_plan_and_execution_from_received_when_nothing_else_is_asked(
+    world: World,
+) -> None:
+    by = world.actor("compliance")
+    case = make.planned(make.opened(world), by)
+    assert case.state == CaseState.PLANNED
+    case = run(case, by)
+    assert (case.state, case.run, case.executed_by_id) == ("running", 1, by.id)
+    texts = list(CaseEvent.objects.order_by("id").values_list("text", flat=True))
+    assert texts == ["Received", "Plan 1 made", "Run 1 started"]
+
+
+def test_identity_comes_first_where_the_workspace_asks(world: World) -> None:
+    make.settings(world, require_identity=True)
+    by, case = world.actor("compliance"), make.opened(world)
+    with pytest.raises(errors.Conflict) as refused:
+        make.planned(case, by)
+    assert code(refused) == "identity_required"
+    cases.verify_identity(case, "code sent to the address on file", by=by)
+    assert make.planned(case, by).state == CaseState.PLANNED
+
+
+def test_identity_that_was_asked_for_later_still_stops_the_run(world: World) -> None:
+    by = world.actor("compliance")
+    case = make.planned(make.opened(world), by)
+    make.settings(world, require_identity=True)
+    with pytest.raises(errors.Conflict) as refused:
+        run(case, by)
+    assert code(refused) == "identity_required"
+    case = cases.verify_identity(case, "passport", by=by)
+    assert (case.state, run(case, by).state) == ("planned", "running")
+
+
+@pytest.mark.parametrize(
+    ("kind", "word"),
+    [
+        ("erasure", "erase"),
+        ("access", "export"),
+        ("rectification", "rectify"),
+        ("restriction", "restrict"),
+    ],
+)
+def test_the_phrase_names_what_will_be_done_to_whom_by_which_plan(
+    world: World, kind: str, word: str
+) -> None:
+    by = world.actor("compliance")
+    correction = {"wrong": "Maria", "right": "Mary"}
+    case = make.planned(make.opened(world, kind=kind, correction=correction), by)
+    assert cases.phrase(case, HASH) == f"{word} {case.subject_ref} 9b1e44d0"
+    for typed in ("", "yes", f"{word} {case.subject_ref}", f"{word} x 9b1e44d0"):
+        with pytest.raises(errors.Invalid) as refused:
+            cases.execute(case, HASH, typed, by=by)
+        assert code(refused) == "wrong_phrase"
+    assert run(case, by).state == CaseState.RUNNING
+
+
+def test_an_older_plan_neither_runs_nor_is_approved(world: World) -> None:
+    by = world.actor("compliance")
+    case = make.planned(make.opened(world), by)
+    case = make.planned(case, by, OTHER_HASH)
+    acts: list[Callable[[], object]] = [
+        lambda: run(case, by),
+        lambda: cases.approve(case, HASH, by=world.actor("owner")),
+    ]
+    for act in acts:
+        with pytest.raises(errors.Conflict) as refused:
+            act()
+        assert code(refused) == "stale_plan"
+    assert [p.number for p in CasePlan.objects.order_by("number")] == [1, 2]
+
+
+def test_twice_at_once_runs_once(world: World) -> None:
+    by = world.actor("compliance")
+    case = make.planned(make.opened(world), by)
+    run(case, by)
+    with pytest.raises(errors.Conflict) as refused:
+        run(case, by)
+    assert code(refused) == "wrong_state"
+    assert refused.value.fields["state"] == "running"
+    assert make.fresh(case).run == 1
+
+
+# ── The second person ────────────────────────────────────────────────────────
+def test_two_persons_are_two_persons(world: World) -> None:
+    make.settings(world, two_person=True)
+    one, two = world.actor("compliance"), world.actor("owner")
+    case = make.planned(make.opened(world), one)
+    with pytest.raises(errors.Conflict) as refused:
+        run(case, one)
+    assert code(refused) == "approval_required"
+    with pytest.raises(errors.Conflict) as refused:
+        cases.approve(case, HASH, by=one)
+    assert code(refused) == "same_person"
+    case = cases.approve(case, HASH, by=two)
+    assert (case.state, case.approved_plan) == ("approved", HASH)
+    with pytest.raises(errors.Conflict) as refused:
+        run(case, two)
+    assert code(refused) == "same_person"
+    assert run(case, one).state == CaseState.RUNNING
+
+
+def test_who_planned_cannot_approve_what_another_opened(world: World) -> None:
+    make.settings(world, two_person=True)
+    case = make.planned(make.opened(world, "compliance"), world.actor("owner"))
+    for who in ("compliance", "owner"):
+        with pytest.raises(errors.Conflict) as refused:
+            cases.approve(case, HASH, by=world.actor(who))
+        assert code(refused) == "same_person"
+
+
+def test_a_session_and_a_key_of_one_person_are_one_person(world: World) -> None:
+    make.settings(world, two_person=True)
+    by = world.actor("compliance")
+    case = make.planned(make.opened(world), by)
+    page = type(by)(Role.ADMIN, by.workspace_id, by.id, "another label")
+    with pytest.raises(errors.Conflict) as refused:
+        cases.approve(case, HASH, by=page)
+    assert code(refused) == "same_person"
+
+
+def test_a_new_plan_drops_the_approval(world: World) -> None:
+    make.settings(world, two_person=True)
+    one = world.actor("compliance")
+    case = make.planned(make.opened(world), one)
+    case = cases.approve(case, HASH, by=world.actor("owner"))
+    case = make.planned(case, one, OTHER_HASH)
+    assert (case.state, case.approved_by_id, case.approved_plan) == ("planned", "", "")
+    typed = cases.phrase(case, OTHER_HASH)
+    with pytest.raises(errors.Conflict) as refused:
+        cases.execute(case, OTHER_HASH, typed, by=one)
+    assert code(refused) == "approval_required"
+
+
+def test_breaking_the_glass_needs_a_reason_and_raises_an_alarm(world: World) -> None:
+    make.settings(world, two_person=True)
+    by = world.actor("compliance")
+    case = make.planned(make.opened(world), by)
+    with pytest.raises(errors.Conflict) as refused:
+        run(case, by, break_glass="   ")
+    assert code(refused) == "approval_required"
+    case = run(case, by, break_glass="Maria's lawyer stands at the door")
+    assert case.break_glass_reason == "Maria's lawyer stands at the door"
+    [alarm] = make.entries(world, "gdpr.break_glass")
+    assert alarm.severity == "error"
+    assert "Maria" not in alarm.payload_text + alarm.summary
+    assert CaseEvent.objects.filter(kind="alarm", text__contains="lawyer").exists()
+
+
+def test_glass_that_may_not_be_broken(world: World) -> None:
+    make.settings(world, two_person=True, allow_break_glass=False)
+    by = world.actor("compliance")
+    case = make.planned(make.opened(world), by)
+    with pytest.raises(errors.Conflict) as refused:
+        run(case, by, break_glass="now")
+    assert code(refused) == "break_glass_not_allowed"
+    assert not make.entries(world, "gdpr.break_glass")
+
+
+def test_no_alarm_when_there_was_no_glass(world: World) -> None:
+    by = world.actor("compliance")
+    case = run(make.planned(make.opened(world), by), by, break_glass="just in case")
+    assert case.break_glass_reason == ""
+    assert not make.entries(world, "gdpr.break_glass")
+
+
+# ── The desk ─────────────────────────────────────────────────────────────────
+def test_an_extension_goes_once_with_a_reason_before_the_end(world: World) -> None:
+    by = world.actor("compliance")
+    received = timezone.now() - timedelta(days=3)
+    case = make.opened(world, received_at=received)
+    for months, reason, expected in (
+        (0, "many requests", "bad_months"),
+        (3, "many requests", "bad_months"),
+        (2, " ", "reason_required"),
+    ):
+        with pytest.raises(errors.Invalid) as refused:
+            casework.extend(case, months, reason, by=by)
+        assert code(refused) == expected
+    case = casework.extend(case, 2, "many requests", by=by)
+    assert case.extended_until is not None
+    assert case.extended_until > case.due_at
+    with pytest.raises(errors.Conflict) as late:
+        casework.extend(case, 1, "again", by=by)
+    assert code(late) == "already_extended"
+
+
+def test_a_deadline_that_ran_out_is_not_extended(world: World) -> None:
+    case = make.opened(world, received_at=timezone.now() - timedelta(days=40))
+    with pytest.raises(errors.Conflict) as refused:
+        casework.extend(case, 1, "too late", by=world.actor("compliance"))
+    assert code(refused) == "deadline_passed"
+
+
+def test_on_the_last_day_it_still_goes(world: World) -> None:
+    with time_machine.travel("2026-03-31T12:00:00Z", tick=False):
+        case = make.opened(world)
+    with time_machine.travel("2026-04-30T23:59:00Z", tick=False):
+        due = queries.deadline(case, privacy.of(world.acme.id))
+        assert (due.words, due.urgency) == ("due today", "today")
+        casework.extend(case, 1, "many", by=world.actor("compliance"))
+        case = make.fresh(case)
+        due = queries.deadline(case, privacy.of(world.acme.id))
+    assert due.words == "31 days left"
+
+
+def test_a_refusal_says_why_and_ends_it(world: World) -> None:
+    by, case = world.actor("compliance"), make.opened(world)
+    with pytest.raises(errors.Invalid):
+        casework.refuse(case, "", by=by)
+    case = casework.refuse(case, "We could not verify who you are.", by=by)
+    assert (case.state, case.closed_by) == ("refused", by.label)
+    for act in (
+        lambda: casework.comment(case, "but", by=by),
+        lambda: make.planned(case, by),
+        lambda: casework.extend(case, 1, "more", by=by),
+        lambda: casework.assign(case, "me", by=by),
+    ):
+        with pytest.raises(errors.Conflict) as refused:
+            act()
+        assert code(refused) == "wrong_state"
+
+
+def test_a_running_case_is_not_refused(world: World) -> None:
+    case = make.running(world)
+    with pytest.raises(errors.Conflict):
+        casework.refuse(case, "changed our mind", by=world.actor("compliance"))
+
+
+def test_comments_and_documents_are_in_the_timeline_and_not_in_the_journal(
+    world: World,
+) -> None:
+    by, case = world.actor("compliance"), make.opened(world)
+    casework.comment(case, "Maria called twice", by=by)
+    casework.attach(case, "maria-letter.pdf", "a" * 64, 900, by=by)
+    with pytest.raises(errors.Invalid) as refused:
+        casework.attach(case, "x", "A" * 64, 1, by=by)
+    assert code(refused) == "bad_sha256"
+    casework.assign(case, "owner@acme.example", by=by)
+    told = queries.whole(queries.dossier(by, make.fresh(case)))
+    assert [event["kind"] for event in told["events"]] == [
+        "fact", "attachment", "note", "moved",
+    ]  # fmt: skip
+    assert told["events"][1]["data"] == {"sha256": "a" * 64, "bytes": 900}
+    rows = JournalEntry.objects.filter(entry_type__startswith="gdpr.")
+    assert rows.count() == 4
+    assert not any("aria" in row.payload_text + row.summary for row in rows)

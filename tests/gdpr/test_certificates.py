@@ -1,0 +1,383 @@
+"""Certificates: anybody can check one, and whatever is wrong with it has a name."""
+
+from __future__ import annotations
+
+import json
+import stat
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+import rfc8785
+from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+    Ed25519PrivateKey,
+    Ed25519PublicKey,
+)
+from django.core.management import CommandError, call_command
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gdpr import cases, certificates, runs, signing_keys
+from gdpr.models import Case, Certificate, SigningKey
+from gdpr.rules import signing
+from memory.rules import errors
+from tests.gdpr import requests as make
+from tests.gdpr.requests import ME, OTHER_HASH
+from tests.world import World
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def folder(settings: Any, tmp_path: Path) -> Path:
+    """Keep the keys of a test to itself."""
+    settings.DATA_DIR = tmp_path
+    return tmp_path / "keys"
+
+
+def done(world: World, **fields: Any) -> Certificate:
+    """Return the certificate of an erasure that found nothing left."""
+    case = make.running(world, **fields)
+    make.searched(case, make.house(world))
+    made = certificates.issue(case, make.facts())
+    runs.close(case, ME, "complete", {}, by=make.house(world))
+    return made
+
+
+def reasons(document: Any, **more: Any) -> list[str]:
+    """Return what speaks against a document."""
+    verdict = certificates.verify(document, **more)
+    assert verdict.valid is (not verdict.reasons)
+    return verdict.reasons
+
+
+def changed(made: Certificate, **fields: Any) -> str:
+    """Return a certificate with other contents and the old signature."""
+    document = json.loads(made.document)
+    document["content"].update(fields)
+    return json.dumps(document)
+
+
+def signed(content: dict[str, Any], private: Ed25519PrivateKey | None = None) -> str:
+    """Return contents signed with the installation's key, or another one."""
+    return signing.sign(content, private or signing_keys.current()[1])
+
+
+def content_of(made: Certificate) -> dict[str, Any]:
+    """Return what a certificate says."""
+    found: dict[str, Any] = json.loads(made.document)["content"]
+    return found
+
+
+# ── What is inside ───────────────────────────────────────────────────────────
+def test_it_tells_what_was_done_and_names_nobody(world: World) -> None:
+    made = done(world, reason="Maria left", requester="Maria Keller", ticket="M-77")
+    told = content_of(made)
+    case = Case.objects.get()
+    assert told["case_id"] == case.id
+    assert (told["result"], told["run"], told["replaces"]) == ("complete", 1, None)
+    assert told["holders"] == {"journal": {"deleted": 2, "redacted": 1, "kept": 0}}
+    assert told["approvals"] == {
+        "count": 0, "two_persons": False, "break_glass": False,
+    }  # fmt: skip
+    assert len(told["does_not_prove"]) >= 4
+    for word in ("Maria", "Keller", "M-77", "acme.example", "left"):
+        assert word not in made.document
+
+
+def test_two_libraries_and_two_standards_are_enough_to_check_it(world: World) -> None:
+    document = json.loads(done(world).document)
+    signature = document["signature"]
+    row = SigningKey.objects.get(key_id=signature["key_id"])
+    key = Ed25519PublicKey.from_public_bytes(signing.decode(row.public_key, 32))
+    value = signing.decode(signature["value"], 64)
+    key.verify(value, rfc8785.dumps(document["content"]))
+
+
+def test_the_approval_is_counted(world: World) -> None:
+    make.settings(world, two_person=True)
+    by = world.actor("compliance")
+    case = make.planned(make.opened(world), by)
+    cases.approve(case, make.HASH, by=world.actor("owner"))
+    case = make.fresh(case)
+    case = cases.execute(case, make.HASH, cases.phrase(case, make.HASH), by=by)
+    told = content_of(certificates.issue(case, make.facts()))
+    assert told["approvals"] == {"count": 1, "two_persons": True, "break_glass": False}
+
+
+def test_issuing_twice_is_issuing_once(world: World) -> None:
+    made = done(world)
+    again = certificates.issue(made.case, make.facts("partial"))
+    assert (again.pk, again.document) == (made.pk, made.document)
+    assert Certificate.objects.count() == 1
+    with pytest.raises(errors.Invalid):
+        certificates.issue(made.case, make.facts("splendid"))
+
+
+def test_a_number_that_no_two_readers_agree_on_is_not_signed(world: World) -> None:
+    case = make.running(world)
+    with pytest.raises(signing.Malformed):
+        certificates.issue(case, make.facts(residue={"bytes": 2**60}))
+    assert not Certificate.objects.exists()
+
+
+# ── What can be wrong ────────────────────────────────────────────────────────
+def test_a_good_one(world: World) -> None:
+    made = done(world)
+    verdict = certificates.verify(made.document, case_id=made.case_id)
+    assert (verdict.valid, verdict.reasons, verdict.key_id) == (True, [], made.key_id)
+    pretty = json.dumps(json.loads(made.document), indent=4)
+    assert reasons(pretty) == []
+    assert reasons("\ufeff" + pretty) == []
+
+
+def test_every_single_byte_counts(world: World) -> None:
+    made = done(world)
+    raw = made.document.encode()
+    for place in range(len(raw)):
+        for flip in (0x01, 0x20):
+            forged = bytearray(raw)
+            forged[place] ^= flip
+            verdict = certificates.verify(bytes(forged))
+            assert not verdict.valid, (place, flip)
+            assert verdict.reasons
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"result": "partial"},
+        {"subject_id": "sub_0000000000000000"},
+        {"residue": {"found": 0}},
+        {"extra": 1},
+        {"version": 1.5},
+    ],
+)
+def test_changed_contents_are_tampered_with(
+    world: World, fields: dict[str, Any]
+) -> None:
+    assert "tampered" in reasons(changed(done(world), **fields))
+
+
+def test_a_certificate_of_another_case(world: World) -> None:
+    made = done(world)
+    assert reasons(made.document, case_id="c_0000000000000000") == ["wrong_case"]
+    assert reasons(made.document, workspace=world.other.id) == ["wrong_workspace"]
+
+
+def test_a_key_that_nobody_knows(world: World) -> None:
+    made = done(world)
+    forged = signed(content_of(made), Ed25519PrivateKey.generate())
+    verdict = certificates.verify(forged)
+    assert (verdict.reasons, verdict.intact) == (["unknown_key"], True)
+    document = json.loads(forged)
+    document["content"]["run"] = 2
+    assert reasons(json.dumps(document)) == ["unknown_key", "tampered"]
+
+
+def test_another_key_under_a_known_name(world: World) -> None:
+    made = done(world)
+    document = json.loads(signed(content_of(made), Ed25519PrivateKey.generate()))
+    document["signature"]["key_id"] = made.key_id
+    assert "wrong_key" in reasons(json.dumps(document))
+    document["content"]["key_id"] = made.key_id
+    assert "wrong_key" in reasons(json.dumps(document))
+    document["signature"]["public_key"] = json.loads(made.document)["signature"][
+        "public_key"
+    ]
+    assert "tampered" in reasons(json.dumps(document))
+
+
+def test_signed_here_but_never_issued(world: World) -> None:
+    made = done(world)
+    told = content_of(made)
+    assert reasons(signed({**told, "id": "cert_ffffffffffffffff"})) == ["not_recorded"]
+    assert reasons(signed({**told, "run": 7})) == ["not_as_recorded"]
+
+
+def test_a_newer_one_replaces_it(world: World) -> None:
+    by, house = world.actor("compliance"), make.house(world)
+    case = make.running(world)
+    make.searched(case, house)
+    first = certificates.issue(case, make.facts("partial"))
+    case = runs.close(case, ME, "partial", {}, by=house)
+    assert reasons(first.document) == []
+    case = make.planned(case, by, OTHER_HASH)
+    case = cases.execute(case, OTHER_HASH, cases.phrase(case, OTHER_HASH), by=by)
+    second = certificates.issue(case, make.facts())
+    assert content_of(second)["replaces"] == first.id
+    assert reasons(first.document) == ["replaced"]
+    assert reasons(second.document) == []
+    assert certificates.of_case(by, case) == second
+
+
+def test_a_future_version(world: World) -> None:
+    told = content_of(done(world))
+    assert "future_version" in reasons(signed({**told, "version": 2}))
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        b"", b"{", b"[]", b"null", b"\xff\xfe", b'"x"', b"NaN", "{}",
+        '{"content": {}, "signature": {}}',
+        '{"content": 1, "signature": 2}',
+        '{"content": {"a": NaN}, "signature": {}}',
+        '{"content": {"a": 1, "a": 2}, "signature": {}}',
+        "[" * 100_000,
+        '{"content": "' + "x" * 300_000 + '"}',
+    ],
+)  # fmt: skip
+def test_what_is_no_certificate(document: str | bytes) -> None:
+    assert reasons(document) == ["malformed"]
+
+
+def test_nothing_unsigned_is_smuggled_in_beside_the_signature(world: World) -> None:
+    document = json.loads(done(world).document)
+    assert reasons(json.dumps({**document, "note": "all clean"})) == ["malformed"]
+    document["signature"]["note"] = "all clean"
+    assert reasons(json.dumps(document)) == ["malformed"]
+
+
+def test_a_missing_part_is_named_even_when_it_is_signed(world: World) -> None:
+    told = content_of(done(world))
+    told.pop("case_id")
+    assert "malformed" in reasons(signed(told))
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+
+
+@settings(deadline=None)
+@given(JSON)
+def test_no_json_whatever_makes_the_check_fall(value: Any) -> None:
+    for document in (
+        json.dumps(value),
+        json.dumps({"content": value, "signature": value}),
+    ):
+        verdict = signing.verify(document, {})
+        assert (verdict.valid, verdict.reasons) == (False, ["malformed"])
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=200))
+def test_no_bytes_whatever_do(raw: bytes) -> None:
+    assert not signing.verify(raw, {}).valid
+
+
+@settings(deadline=None)
+@given(st.dictionaries(st.text(max_size=8), JSON, max_size=6))
+def test_what_is_signed_can_be_checked(extra: dict[str, Any]) -> None:
+    private = Ed25519PrivateKey.generate()
+    public = signing.public_of(private)
+    needs = {
+        "id": "cert_1", "version": 1, "case_id": "c_1", "kind": "erasure",
+        "result": "complete", "run": 1, "issued_at": "now",
+    }  # fmt: skip
+    try:
+        document = signing.sign({**extra, **needs}, private)
+    except signing.Malformed:
+        return
+    assert signing.verify(document, {signing.key_id(public): public}).valid
+
+
+# ── Keys ─────────────────────────────────────────────────────────────────────
+def test_a_key_is_made_at_first_use_and_kept_apart(folder: Path) -> None:
+    row, private = signing_keys.current()
+    assert signing_keys.current()[0] == row
+    [file] = [path for path in folder.iterdir() if row.key_id in path.name]
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    raw = private.private_bytes_raw()
+    for value in SigningKey.objects.values().get().values():
+        assert raw not in str(value).encode()
+        assert signing.encode(raw) not in str(value)
+
+
+def test_rotation_keeps_what_was_signed_true(world: World, folder: Path) -> None:
+    made = done(world)
+    old = made.key_id
+    fresh, retired = signing_keys.rotate()
+    assert [row.key_id for row in retired] == [old]
+    assert not [path for path in folder.iterdir() if old in path.name]
+    assert reasons(made.document) == []
+    assert signing_keys.current()[0] == fresh
+    assert [row.key_id for row in signing_keys.published()] == [fresh.key_id, old]
+    [entry] = make.entries(world, "gdpr.key_rotated")
+    assert entry.payload == {"key_id": fresh.key_id, "retired": [old]}
+
+
+def test_a_lost_file_makes_a_new_key(folder: Path) -> None:
+    first, _ = signing_keys.current()
+    for path in folder.glob("certificates-*"):
+        path.unlink()
+    second, _ = signing_keys.current()
+    assert first.key_id != second.key_id
+
+
+def test_a_key_is_rotated_by_hand(world: World) -> None:
+    out = StringIO()
+    call_command("gdpr_key", "rotate", "--json", stdout=out)
+    told = json.loads(out.getvalue())
+    assert told["key_id"] == signing_keys.current()[0].key_id
+    out = StringIO()
+    call_command("gdpr_key", "list", stdout=out)
+    assert told["public_key"] in out.getvalue()
+
+
+# ── The command ──────────────────────────────────────────────────────────────
+def verified(path: Path, *args: str) -> dict[str, Any]:
+    """Return what the command tells, whether it fails or not."""
+    out = StringIO()
+    try:
+        call_command("gdpr_verify", str(path), "--json", *args, stdout=out)
+    except CommandError:
+        assert not json.loads(out.getvalue())["valid"]
+    else:
+        assert json.loads(out.getvalue())["valid"]
+    found: dict[str, Any] = json.loads(out.getvalue())
+    return found
+
+
+def test_the_command_tells_what_the_service_tells(world: World, tmp_path: Path) -> None:
+    made = done(world)
+    file = tmp_path / "certificate.json"
+    file.write_text(made.document)
+    assert verified(file, "--case", made.case_id)["valid"]
+    assert verified(file, "--case", "c_1")["reasons"] == ["wrong_case"]
+    file.write_text(changed(made, run=2))
+    assert verified(file)["reasons"] == ["tampered"]
+    file.write_text("hello")
+    assert verified(file)["reasons"] == ["malformed"]
+    out = StringIO()
+    file.write_text(made.document)
+    call_command("gdpr_verify", str(file), stdout=out)
+    assert "What it does not prove" in out.getvalue()
+
+
+def test_with_a_public_key_no_database_is_asked(
+    world: World, tmp_path: Path, django_assert_num_queries: Any
+) -> None:
+    made = done(world)
+    row = SigningKey.objects.get()
+    file, keys = tmp_path / "certificate.json", tmp_path / "keys.json"
+    file.write_text(made.document)
+    keys.write_text(json.dumps({"keys": [{"public_key": row.public_key}]}))
+    other = signing.public_of(Ed25519PrivateKey.generate())
+    with django_assert_num_queries(0):
+        assert verified(file, "--public-key", row.public_key)["valid"]
+        assert verified(file, "--public-key", str(keys))["valid"]
+        told = verified(file, "--public-key", other)
+        assert told["reasons"] == ["unknown_key"]
+        with pytest.raises(CommandError):
+            call_command("gdpr_verify", str(file), "--public-key", "nonsense")
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(CommandError):
+        call_command("gdpr_verify", str(tmp_path / "none.json"))

@@ -1,0 +1,114 @@
+"""One call for everything, and the same from the command line."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from gdpr import cascade, certificates, express, privacy
+from gdpr.models import Case, CaseState, GdprAction, Subject
+from memory.rules import errors
+from tests.gdpr import erasing
+from tests.gdpr.erasing import MAIL, WORD
+from tests.world import World
+
+
+def test_one_call_opens_plans_and_starts(world: World) -> None:
+    erasing.lived_in(world)
+    erasing.maria(world)
+    begun = express.erase(MAIL, "She asked", by=world.actor("compliance"))
+    assert begun.case.state == CaseState.RUNNING
+    assert begun.rows["journal"] >= 1
+    assert GdprAction.objects.get(pk=begun.action_id).case_ref == begun.case.pk
+
+
+def test_one_call_is_not_enough_where_two_people_are_asked_for(world: World) -> None:
+    erasing.maria(world)
+    privacy.change(privacy.Change(two_person=True), by=world.actor("owner"))
+    with pytest.raises(errors.Conflict) as refused:
+        express.erase(MAIL, "She asked", by=world.actor("compliance"))
+    assert refused.value.problem_code == "case_required"
+    assert not Case.objects.exists()
+
+
+def test_one_call_returns_everything(world: World) -> None:
+    erasing.lived_in(world)
+    erasing.maria(world)
+    told = express.everything(MAIL, by=world.actor("compliance"))
+    assert WORD in str(told)
+
+
+@pytest.mark.slow
+def test_the_run_behind_one_call_ends_with_nothing_left(shared_world: World) -> None:
+    world = shared_world
+    erasing.lived_in(world)
+    erasing.maria(world)
+    begun = express.erase(MAIL, "She asked", by=world.actor("compliance"))
+    assert cascade.sweep()["run"] == 1
+    case = Case.objects.get(pk=begun.case.pk)
+    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    action = GdprAction.objects.get(pk=begun.action_id)
+    assert action.status == "completed"
+
+
+@pytest.mark.slow
+def test_the_command_plans_first_and_erases_with_the_phrase(
+    shared_world: World,
+) -> None:
+    world = shared_world
+    erasing.lived_in(world)
+    erasing.maria(world)
+    out = io.StringIO()
+    told = {"workspace": "acme", "reason": "She asked", "stdout": out}
+    call_command("gdpr_erase", MAIL, **told)
+    found = re.search(r'--case (\S+) --phrase "([^"]+)"', out.getvalue())
+    assert found is not None, out.getvalue()
+    wrong = {**told, "case": found[1], "phrase": "erase her"}
+    with pytest.raises(CommandError):
+        call_command("gdpr_erase", MAIL, **wrong)
+    right = {**told, "case": found[1], "phrase": found[2]}
+    call_command("gdpr_erase", MAIL, **right)
+    assert Case.objects.get(pk=found[1]).state == CaseState.COMPLETE
+
+
+@pytest.mark.slow
+def test_the_command_erases_at_once_and_answers_json(shared_world: World) -> None:
+    world = shared_world
+    erasing.lived_in(world)
+    erasing.maria(world)
+    out = io.StringIO()
+    # Two workspaces, one of which knows her.
+    call_command(
+        "gdpr_erase", MAIL, reason="She asked", apply=True, json=True, stdout=out
+    )
+    told = json.loads(out.getvalue())
+    assert told["state"] == CaseState.COMPLETE
+    assert certificates.verify(told["certificate"]).valid
+    with pytest.raises(CommandError, match="workspace"):
+        call_command("gdpr_erase", "nobody@example.org", reason="She asked")
+
+
+def test_a_person_whom_only_a_writer_named_can_be_erased(world: World) -> None:
+    world.entry("She likes tea", subjects=("jo@example.org",))
+    told = express.everything("jo@example.org", by=world.actor("compliance"))
+    assert "likes tea" in str(told["places"])
+    begun = express.erase("jo@example.org", "Asked", by=world.actor("compliance"))
+    assert begun.rows["journal"] == 1
+
+
+def test_whom_nobody_named_has_nothing_to_read_and_nothing_to_erase(
+    world: World,
+) -> None:
+    by = world.actor("compliance")
+    for text in ("zoe@example.org", "sub_0000000000000000"):
+        with pytest.raises(errors.NotFound):
+            express.everything(text, by=by)
+    assert not Subject.objects.exists()
+    assert express.erase("zoe@example.org", "Asked", by=by).rows == {}
+    with pytest.raises(errors.NotFound):
+        express.erase("sub_0000000000000000", "Asked", by=by)

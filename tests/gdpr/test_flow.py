@@ -1,0 +1,105 @@
+"""Every state and every verb, read aloud: what may become of a case."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gdpr.models import OPEN, CaseState
+from gdpr.rules import flow
+from gdpr.rules.flow import State, Verb
+
+# verb → states in which it is allowed, with where it leads. Written out on purpose:
+# a change of the table must be a decision in two places.
+ALLOWED = {
+    "identify": "received>identified identified>identified planned>planned "
+    "approved>approved",
+    "plan": "received>planned identified>planned planned>planned approved>planned "
+    "partial>planned",
+    "approve": "planned>approved",
+    "execute": "planned>running approved>running",
+    "step_back": "running>planned",
+    "verify": "running>verifying",
+    "rework": "verifying>running",
+    "complete": "verifying>complete",
+    "leave_partial": "running>partial verifying>partial",
+    "hold": "received>on_hold identified>on_hold planned>on_hold approved>on_hold "
+    "running>on_hold partial>on_hold",
+    "refuse": "received>refused identified>refused planned>refused approved>refused "
+    "on_hold>refused",
+    "extend": "received>received identified>identified planned>planned "
+    "approved>approved running>running verifying>verifying on_hold>on_hold "
+    "partial>partial",
+}
+STAYS = ("extend", "assign", "note")
+HELD_FROM = ("received", "identified", "planned", "approved", "running", "partial")
+
+
+def expected(verb: Verb) -> dict[str, str]:
+    """Return state → goal as this file has it."""
+    name = "extend" if verb.value in STAYS else verb.value
+    pairs = (pair.split(">") for pair in ALLOWED[name].split())
+    return {pair[0]: pair[1] for pair in pairs}
+
+
+def test_the_states_here_are_the_states_of_the_table() -> None:
+    assert [state.value for state in State] == list(CaseState.values)
+    assert {s.value for s in State if flow.is_open(s)} == set(OPEN)
+
+
+@pytest.mark.parametrize("state", State)
+@pytest.mark.parametrize("verb", [v for v in Verb if v is not Verb.RESUME])
+def test_each_verb_in_each_state(verb: Verb, state: State) -> None:
+    assert flow.target(verb, state) == expected(verb).get(state.value)
+
+
+@pytest.mark.parametrize("past", [state.value for state in State])
+@pytest.mark.parametrize("state", State)
+def test_a_held_case_goes_back_to_where_it_stood(state: State, past: str) -> None:
+    goal = flow.target(Verb.RESUME, state, past)
+    if state is State.ON_HOLD and past in HELD_FROM:
+        assert goal == past
+    else:
+        assert goal is None
+
+
+def test_a_hold_without_a_past_cannot_be_resumed() -> None:
+    assert flow.target(Verb.RESUME, State.ON_HOLD) is None
+
+
+@pytest.mark.parametrize("past", HELD_FROM)
+def test_what_was_begun_is_not_refused_any_more(past: str) -> None:
+    goal = flow.target(Verb.REFUSE, State.ON_HOLD, past)
+    assert goal == (None if past in ("running", "partial") else State.REFUSED)
+
+
+@pytest.mark.parametrize("state", [State.COMPLETE, State.REFUSED])
+def test_what_is_closed_stays_closed(state: State) -> None:
+    assert flow.verbs(state) == []
+
+
+@pytest.mark.parametrize("state", [s for s in State if flow.is_open(s)])
+def test_nothing_open_is_a_dead_end(state: State) -> None:
+    moving = [verb for verb in flow.verbs(state, "planned") if verb.value not in STAYS]
+    assert any(flow.target(verb, state, "planned") != state for verb in moving)
+
+
+@given(st.lists(st.sampled_from(list(Verb)), max_size=60))
+def test_destruction_never_comes_without_a_plan_nor_completion_without_a_search(
+    verbs: list[Verb],
+) -> None:
+    state, held_from, path = State.RECEIVED, "", [State.RECEIVED]
+    for verb in verbs:
+        goal = flow.target(verb, state, held_from)
+        if goal is None:
+            continue
+        held_from = state.value if verb is Verb.HOLD else held_from
+        state = goal
+        path.append(state)
+    if State.RUNNING in path:
+        assert State.PLANNED in path[: path.index(State.RUNNING)]
+    if State.COMPLETE in path:
+        # Comments aside, nothing lies between the search and the end.
+        before = [one for one in path if one is not State.COMPLETE]
+        assert before[-1] is State.VERIFYING

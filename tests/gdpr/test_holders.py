@@ -1,0 +1,408 @@
+"""Holders find, tell apart, erase, mask and look again."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.contrib.sessions.backends.db import SessionStore
+
+from episodic import consolidation, engine, recall_checks
+from episodic.models import ConsolidationProposal, HealthSnapshot, RecallCheck
+from episodic.questions import Request
+from episodic.summarisers.base import Rule
+from gdpr.holders import registry, words
+from gdpr.holders.base import Fate
+from gdpr.models import Via
+from memory import chain, journal, records, webhooks
+from memory.models import (
+    ArchivedEntry,
+    IdempotencyRecord,
+    JournalEntry,
+    Record,
+    SubjectMention,
+    Webhook,
+    WebhookDelivery,
+)
+from memory.rules.actors import system
+from memory.rules.entries import NewEntry, Priority
+from memory.shelf import Draft
+from tests import factories
+from tests.gdpr import kit
+from tests.world import World
+
+ANNA, BERT = kit.ANNA["name"], kit.BERT["name"]
+
+
+# ── The journal ──────────────────────────────────────────────────────────────
+def test_an_entry_about_one_goes_and_one_about_two_is_masked(world: World) -> None:
+    anna, _bert = kit.subject(world), kit.subject(world, kit.BERT)
+    alone = world.entry(f"{ANNA} wants a refund")
+    both = world.entry(f"{ANNA.upper()} and {BERT} share an order")
+    nobody = world.entry("Nothing to see")
+
+    plan = kit.erase("journal", anna)
+
+    assert plan == {alone.id: Fate.DELETE, both.id: Fate.REDACT}
+    alone.refresh_from_db()
+    both.refresh_from_db()
+    nobody.refresh_from_db()
+    assert (alone.summary, alone.payload_text) == ("", "{}")
+    assert both.summary == f"[erased] and {BERT} share an order"
+    assert nobody.summary == "Nothing to see"
+    assert chain.verify(world.acme.id, by=world.system()).ok
+    assert kit.traces(anna, "journal", "word_index") == []
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"payload": {"who": ANNA}},
+        {"payload": {"deep": [{"x": ["Anna", "Kowalczyk"]}]}},
+        {"payload": {ANNA: 1}},
+        {"payload": {"tab": f"a\t{ANNA}\nb"}},
+        {"payload": {"number": 491512345678}},
+        {"refs": {"user": kit.ANNA["email"]}},
+        {"mission_id": kit.ANNA["email"]},
+        {"trace_id": kit.ANNA["email"]},
+        {"span_id": kit.ANNA["email"]},
+        {"subjects": (kit.ANNA["email"],)},
+    ],
+)
+def test_every_field_of_an_entry_is_searched_and_masked(
+    world: World, fields: dict[str, Any]
+) -> None:
+    anna, _ = kit.subject(world), kit.subject(world, kit.BERT)
+    row = world.entry(f"{BERT} called", **fields)
+    assert kit.fates("journal", anna) == {row.id: Fate.REDACT}
+    assert kit.traces(anna, "journal")
+    kit.erase("journal", anna)
+    row.refresh_from_db()
+    assert row.summary == f"{BERT} called"
+    assert kit.traces(anna, "journal", "word_index") == []
+    assert chain.verify(world.acme.id, by=world.system()).ok
+
+
+def test_a_linked_entry_goes_though_its_text_names_nobody(world: World) -> None:
+    anna = kit.subject(world)
+    row = world.entry("The caller from this morning")
+    kit.link(anna, "journal", row.id)
+    assert kit.traces(anna, "journal") == ["journal linked entry"]
+    assert kit.erase("journal", anna) == {row.id: Fate.DELETE}
+    assert kit.traces(anna, "journal") == []
+
+
+def test_an_entry_that_somebody_else_is_linked_to_is_masked(world: World) -> None:
+    anna, bert = kit.subject(world), kit.subject(world, kit.BERT)
+    row = world.entry(f"{ANNA} and the other caller")
+    kit.link(bert, "journal", row.id)
+    kit.link(anna, "journal", row.id, Via.MATCHED)
+    assert kit.erase("journal", anna) == {row.id: Fate.REDACT}
+
+
+def test_an_entry_that_mentions_a_stranger_is_masked(world: World) -> None:
+    anna = kit.subject(world)
+    row = world.entry("Two callers", subjects=(ANNA, "somebody@else.example"))
+    assert kit.erase("journal", anna) == {row.id: Fate.REDACT}
+    left = SubjectMention.objects.filter(entry=row).values_list("alias", flat=True)
+    assert list(left) == ["somebody@else.example"]
+
+
+def test_the_witness_of_a_priority_is_masked_and_the_chain_holds(world: World) -> None:
+    anna = kit.subject(world)
+    row = world.entry("Refund denied")
+    by = world.actor("operator")
+    journal.prioritise(row, Priority.PIN, f"{ANNA} asked for it", by=by)
+    plan = kit.erase("journal", anna)
+    assert list(plan.values()) == [Fate.REDACT]
+    kit.erase("priorities", anna)
+    assert kit.traces(anna, "journal", "priorities") == []
+    assert chain.verify(world.acme.id, by=world.system()).ok
+
+
+def test_another_workspace_is_never_touched(world: World) -> None:
+    anna = kit.subject(world)
+    theirs = world.entry(f"{ANNA} wants a refund", by="olga")
+    kit.erase_all(anna)
+    theirs.refresh_from_db()
+    assert theirs.summary == f"{ANNA} wants a refund"
+
+
+def test_doing_it_again_finds_nothing_new(world: World) -> None:
+    anna = kit.subject(world)
+    world.entry(f"{ANNA} wants a refund")
+    kit.erase_all(anna)
+    again = kit.erase_all(anna)
+    assert not any(Fate.DELETE in plan.values() for plan in again.values())
+
+
+def test_many_entries_are_found_over_many_chunks(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(words, "CHUNK", 3)
+    anna = kit.subject(world)
+    names = [f"{ANNA} {n}" if n % 2 else f"Nobody {n}" for n in range(20)]
+    rows = factories.append_many(world.actor("ada"), names)
+    wanted = {row.id for n, row in enumerate(rows) if n % 2}
+    assert set(kit.fates("journal", anna)) == wanted
+
+
+def test_an_export_has_bodies_and_masks_others(world: World) -> None:
+    anna, _ = kit.subject(world), kit.subject(world, kit.BERT)
+    world.entry(f"{ANNA} and {BERT}", payload={"note": f"{BERT} paid"})
+    holder, person = registry.named("journal"), registry.person(anna)
+    (told,) = holder.export(person, holder.find(person))
+    assert told["summary"] == f"{ANNA} and [someone else]"
+    assert told["payload"] == {"note": "[someone else] paid"}
+
+
+def test_tokens_are_the_long_words_of_what_goes(world: World) -> None:
+    anna = kit.subject(world)
+    row = world.entry(f"{ANNA} wants a Rückerstattung", payload={"x": "umbrellas"})
+    holder, person = registry.named("journal"), registry.person(anna)
+    found = set(holder.tokens(person, [row.id]))
+    assert found == {b"kowalczyk", "rückerstattung".encode(), b"umbrellas"}
+
+
+# ── What follows the journal ─────────────────────────────────────────────────
+def test_vectors_edges_and_matrices_go_with_their_entry(world: World) -> None:
+    anna = kit.subject(world)
+    rows = [world.indexed(f"{ANNA} wants a refund {n}") for n in range(2)]
+    for row in rows:
+        kit.link(anna, "journal", row.id, Via.MATCHED)
+    assert set(kit.fates("vectors", anna)) == {row.id for row in rows}
+    assert kit.found("relations", anna)
+    registry.named("vectors").verify(registry.person(anna))
+    kit.erase("journal", anna)
+    assert kit.traces(anna, "vectors", "relations", "word_index") == []
+
+
+def test_a_vector_that_stayed_is_a_trace(world: World) -> None:
+    anna = kit.subject(world)
+    row = world.indexed(f"{ANNA} wants a refund")
+    # As if nobody had listened to the erasure.
+    JournalEntry.objects.filter(pk=row.pk).update(erased_at=factories.ago())
+    assert "vectors vector" in kit.traces(anna, "vectors")
+
+
+def test_questions_kept_in_memory_are_forgotten(world: World) -> None:
+    anna = kit.subject(world)
+    engine.embedder().embed_query(f"What did {ANNA} order?")
+    engine.embedder().embed_query("What do others order?")
+    assert kit.traces(anna, "caches") == ["caches question"]
+    kit.erase("caches", anna)
+    assert kit.traces(anna, "caches") == []
+    assert engine.embedder().counts().size == 1
+
+
+# ── Archive ──────────────────────────────────────────────────────────────────
+def _archived(world: World, entry_id: str, **fields: Any) -> ArchivedEntry:
+    told = {
+        "id": entry_id,
+        "workspace": world.acme,
+        "seq": 1_000_000 + ArchivedEntry.objects.count(),
+        "ts": factories.ago(90),
+        "recorded_at": factories.ago(90),
+        "entry_type": "llm.call",
+        "severity": "info",
+        "priority": "normal",
+        "actor_type": "agent",
+        "actor_id": world.agents["ada"].id,
+        "summary": "A call",
+        "payload_text": "{}",
+        "original_size_bytes": 10,
+        "commitment": "0" * 64,
+        "entry_hash": "0" * 64,
+    }
+    return ArchivedEntry.objects.create(**{**told, **fields})
+
+
+def test_archived_entries_keep_their_place_and_lose_their_words(world: World) -> None:
+    anna, _ = kit.subject(world), kit.subject(world, kit.BERT)
+    payload = json.dumps({"asked": f"{ANNA} and {BERT}"})
+    alone = _archived(world, "j_1", summary=f"{ANNA} called")
+    both = _archived(world, "j_2", payload_text=payload)
+    folded = _archived(world, "j_3", subjects="\nanna.k@example.com\n")
+    linked = _archived(world, "j_4")
+    kit.link(anna, "journal", linked.id)
+
+    plan = kit.erase("archive", anna)
+
+    assert plan == {
+        alone.id: Fate.DELETE,
+        both.id: Fate.REDACT,
+        folded.id: Fate.DELETE,
+        linked.id: Fate.DELETE,
+    }
+    both.refresh_from_db()
+    assert both.payload == {"asked": f"[erased] and {BERT}"}
+    assert ArchivedEntry.objects.filter(summary="", subjects="").count() == 3
+    assert kit.traces(anna, "archive") == []
+
+
+# ── Records and what was made from entries ───────────────────────────────────
+def _record(world: World, content: str, **fields: Any) -> Record:
+    by = world.actor("ada")
+    draft = Draft(content=content, owner=records.owner_for(by), **fields)
+    return records.save(draft, provenance="test", by=by).record
+
+
+def test_a_record_goes_or_is_masked_with_its_sums(world: World) -> None:
+    anna, _ = kit.subject(world), kit.subject(world, kit.BERT)
+    alone = _record(world, f"{ANNA} likes tea")
+    both = _record(
+        world, f"{ANNA} and {BERT} like tea", metadata={"by": kit.ANNA["email"]}
+    )
+    before = Record.objects.get(pk=both.pk)
+
+    assert kit.erase("records", anna) == {alone.id: Fate.DELETE, both.id: Fate.REDACT}
+
+    left = Record.objects.get(pk=both.pk)
+    assert left.content == f"[erased] and {BERT} like tea"
+    assert left.metadata == {"by": "[erased]"}
+    assert left.sha256 != before.sha256
+    assert not Record.objects.filter(pk=alone.pk).exists()
+    kit.erase("journal", anna)
+    assert kit.traces(anna, "records", "journal") == []
+
+
+def test_a_record_remembered_for_a_person_is_theirs(world: World) -> None:
+    anna = kit.subject(world)
+    by = world.actor("ada")
+    kept = _record(world, "Likes tea", subjects=(ANNA,))
+    entry_id = str(kept.current_entry_id)
+    kit.link(anna, "journal", entry_id)
+    assert kit.erase("records", anna) == {kept.id: Fate.DELETE}
+    assert records.find("tea", owner=records.owner_for(by), by=by) == []
+
+
+def test_an_answer_kept_for_a_repeat_goes_with_its_entry(world: World) -> None:
+    anna = kit.subject(world)
+    body = {"entry_type": "peer.escalation", "summary": f"{ANNA} called"}
+    reply = world.api("ada").post("/journal", body, headers={"Idempotency-Key": "k1"})
+    assert reply.status == 201
+    assert len(kit.fates("idempotency", anna)) == 1
+    kit.erase("idempotency", anna)
+    assert not IdempotencyRecord.objects.filter(workspace=world.acme).exists()
+
+
+def test_a_message_to_a_webhook_goes_or_is_masked(world: World) -> None:
+    anna, _ = kit.subject(world), kit.subject(world, kit.BERT)
+    hook = Webhook.objects.create(
+        workspace=world.acme,
+        url="https://hooks.example/1",
+        events=["memory.health_band_changed"],
+        created_by=kit.ANNA["email"],
+    )
+    told = (f"{ANNA} is red", f"{ANNA} and {BERT} are red")
+    for summary in told:
+        new = NewEntry(entry_type="memory.health_band_changed", summary=summary)
+        (entry,) = journal.write([new], by=system(world.acme.id))
+        webhooks.queue(entry)
+    plan = kit.erase("deliveries", anna)
+    assert sorted(plan.values()) == [Fate.DELETE, Fate.REDACT]
+    (left,) = WebhookDelivery.objects.filter(webhook=hook)
+    assert json.loads(left.body)["summary"] == f"[erased] and {BERT} are red"
+    kit.erase("webhooks", anna)
+    hook.refresh_from_db()
+    assert (hook.created_by, hook.active) == ("[erased]", True)
+
+
+def test_a_proposal_goes_or_is_masked_and_can_still_be_approved(world: World) -> None:
+    anna, _ = kit.subject(world), kit.subject(world, kit.BERT)
+    rows = [world.entry(f"Refund {n} denied") for n in range(2)]
+    crew, ids = world.crews["support"], tuple(row.id for row in rows)
+    one = consolidation.propose(crew, Rule(f"Ask {ANNA}", "Ask.", 0.8, ids), "test")
+    two = consolidation.propose(
+        crew, Rule(f"Tell {ANNA} and {BERT}", "Tell.", 0.8, ids), "test"
+    )
+    assert one is not None
+    assert two is not None
+    assert kit.erase("proposals", anna) == {one.id: Fate.DELETE, two.id: Fate.REDACT}
+    left = ConsolidationProposal.objects.get(crew=crew)
+    assert left.pattern == f"Tell [erased] and {BERT}"
+    path = f"/proposals/{left.id}/approve"
+    assert world.api("operator").post(path, {"version": left.version}).status == 200
+    assert kit.traces(anna, "proposals", "files") == []
+
+
+def test_recall_checks_go_with_their_runs(world: World) -> None:
+    anna = kit.subject(world)
+    row, by = world.indexed("Refund denied"), world.actor("operator")
+    check = recall_checks.save(
+        "Anna", Request(query=f"What did {ANNA} say"), [row.id], by=by
+    )
+    assert kit.erase("recall_checks", anna) == {check.id: Fate.DELETE}
+    assert not RecallCheck.objects.filter(pk=check.pk).exists()
+
+
+def test_details_of_a_measurement_are_masked_and_numbers_stay(world: World) -> None:
+    anna = kit.subject(world)
+    row = HealthSnapshot.objects.create(
+        workspace=world.acme,
+        date=factories.ago().date(),
+        computed_at=factories.ago(),
+        score=80.0,
+        details={"causes": [f"{ANNA} is stale", 7]},
+    )
+    assert kit.erase("health", anna) == {row.id: Fate.REDACT}
+    row.refresh_from_db()
+    assert (row.score, row.details) == (80.0, {"causes": ["[erased] is stale", 7]})
+
+
+# ── People who sign in ───────────────────────────────────────────────────────
+def test_a_login_is_kept_with_a_reason_and_its_sessions_go(world: World) -> None:
+    operator = world.people["operator"]
+    who = kit.subject(world, {"email": operator.email, "user_id": operator.id})
+    world.page("operator")  # signs in
+    plan = kit.erase_all(who)
+    assert set(plan["logins"].values()) == {Fate.KEEP}
+    assert list(plan["sessions"].values()) == [Fate.DELETE]
+    assert kit.traces(who, "sessions", "logins") == []
+    person = registry.person(who)
+    staying = {name.kind for name in registry.staying(person)}
+    assert "email" in staying
+
+
+def test_sessions_of_another_workspaces_people_are_not_looked_at(world: World) -> None:
+    stranger = world.people["stranger"]
+    who = kit.subject(world, {"email": stranger.email, "user_id": stranger.id})
+    world.page("stranger")
+    store = SessionStore()
+    store["note"] = stranger.email
+    store.create()
+    assert len(kit.fates("sessions", who)) == 1  # nobody's
+    assert kit.fates("logins", who) == {}
+
+
+def test_an_agent_with_a_persons_name_keeps_its_slug(world: World) -> None:
+    who = kit.subject(world, {"name": "Ada"})
+    ada = world.agents["ada"]
+    ada.name = "Ada's helper"
+    ada.save()
+    plan = kit.erase("tenancy", who)
+    ada.refresh_from_db()
+    assert plan == {f"agent:{ada.id}": Fate.REDACT}
+    assert (ada.name, ada.slug) == ("[erased]'s helper", "ada")
+    assert kit.fates("tenancy", who) == {f"agent:{ada.id}": Fate.KEEP}
+    assert [name.value for name in registry.staying(registry.person(who))] == ["Ada"]
+
+
+def test_the_one_who_acted_stays_in_the_audit_trail(world: World) -> None:
+    operator = world.people["operator"]
+    who = kit.subject(world, {"user_id": operator.id})
+    journal.prioritise(world.entry(), Priority.PIN, "watch", by=world.actor("operator"))
+    assert kit.fates("journal", who)["actor"] is Fate.KEEP
+    kit.erase_all(who)
+    assert kit.fates("journal", who) == {"actor": Fate.KEEP}
+    assert JournalEntry.objects.filter(actor_id=operator.id).exists()
+
+
+# ── Logs ─────────────────────────────────────────────────────────────────────
+def test_we_write_no_log_file(world: World) -> None:
+    who = kit.subject(world)
+    assert kit.traces(who, "logs") == []
+    kinds = {h["class"] for h in settings.LOGGING["handlers"].values()}
+    assert kinds == {"logging.StreamHandler"}

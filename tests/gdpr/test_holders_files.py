@@ -1,0 +1,284 @@
+"""Memory files, versions, blobs, held texts: lines go, cards go, numbers stay."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.utils import timezone
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gdpr.holders.base import Fate, Person
+from gdpr.holders.memory_files import editor
+from gdpr.models import Export, ExportState
+from gdpr.rules.matching import Matcher, Name
+from memory import records
+from memory.files import erasing, places, reconcile, review, settling, versions
+from memory.files.quarantine import Held
+from memory.models import (
+    BlockedSource,
+    Clearance,
+    HeldFile,
+    HeldRecord,
+    MemoryChunk,
+    MemoryFile,
+    MemoryVersion,
+)
+from memory.shelf import Draft
+from tests.gdpr import kit
+from tests.memory.files import kit as files
+from tests.world import ATTACK, World
+
+ANNA, BERT = kit.ANNA["name"], kit.BERT["name"]
+
+
+def _texts(file: MemoryFile) -> list[str]:
+    return [text for _, text in erasing.texts(file)]
+
+
+# ── Tier files ───────────────────────────────────────────────────────────────
+def test_lines_go_and_lines_about_two_are_masked_in_every_version(world: World) -> None:
+    anna, _ = kit.subject(world), kit.subject(world, kit.BERT)
+    files.write(world, f"- tea\n- {ANNA} pays late\n")
+    files.append(world, f"- {ANNA} and {BERT} share an order\n")
+    files.append(world, "- refunds end at $200\n")
+    file = files.row(world)
+    old = set(MemoryVersion.objects.filter(file=file).values_list("sha256", flat=True))
+
+    assert kit.erase("files", anna) == {file.id: Fate.REDACT}
+
+    both = f"- [erased] and {BERT} share an order\n"
+    assert _texts(file) == [
+        "- tea\n", f"- tea\n{both}", f"- tea\n{both}- refunds end at $200\n"
+    ]  # fmt: skip
+    assert files.on_disk(world).read_text() == _texts(file)[-1]
+    log = MemoryVersion.objects.filter(file=file).order_by("number")
+    assert [(v.number, v.note) for v in log] == [
+        (n, erasing.REDACTED) for n in (1, 2, 3)
+    ]
+    left = {path.name for path in (Path(settings.DATA_DIR) / "blobs").rglob("*")}
+    assert not old & left
+    pieces = MemoryChunk.objects.filter(file=file).values_list("text", flat=True)
+    assert ANNA not in " ".join(pieces)
+    assert reconcile.sweep("acme").changed == 0
+    assert kit.traces(anna, "files", "strays") == []
+    assert kit.in_folders("kowalczyk") == {}
+
+
+def test_what_a_named_version_added_goes_too(world: World) -> None:
+    anna, _ = kit.subject(world), kit.subject(world, kit.BERT)
+    files.write(world, "- tea\n- refunds\n")
+    made = files.append(world, f"- likes umbrellas\n- {BERT} too\n")
+    files.append(world, "- and nothing else\n")
+    kit.link(anna, "versions", made.version.id)
+    kit.erase("files", anna)
+    assert files.on_disk(world).read_text() == (
+        f"- tea\n- refunds\n- {BERT} too\n- and nothing else\n"
+    )
+
+
+def test_a_file_of_the_person_alone_is_gone_and_its_versions_say_so(
+    world: World,
+) -> None:
+    anna = kit.subject(world)
+    files.write(world, f"{ANNA} likes tea\n", "daily/2026-05-21.md")
+    kit.erase("files", anna)
+    file = files.row(world, "daily/2026-05-21.md")
+    assert (file.sha256, file.bytes) == ("", 0)
+    assert not files.on_disk(world, "daily/2026-05-21.md").exists()
+    assert [v.sha256 for v in versions.log(file)] == [""]
+    assert kit.traces(anna, "files", "strays") == []
+
+
+def test_a_card_goes_whole_with_its_name_and_its_lock(world: World) -> None:
+    anna, _ = kit.subject(world), kit.subject(world, kit.BERT)
+    theirs = files.write(world, "Likes tea\n", "peers/anna-kowalczyk.md")
+    files.write(world, f"Knows {ANNA}\nand tea\n", "peers/bertram-ohlsen.md")
+    path = theirs.version.file.path
+    plan = kit.erase("files", anna)
+    assert sorted(plan.values()) == [Fate.DELETE, Fate.REDACT]
+    assert not MemoryFile.objects.filter(path=path).exists()
+    assert not MemoryVersion.objects.filter(pk=theirs.version.pk).exists()
+    assert kit.in_folders("anna-kowalczyk") == {}
+    assert not places.vault()._lock(path).exists()
+    bert = files.on_disk(world, "peers/bertram-ohlsen.md")
+    assert bert.read_text() == "and tea\n"
+    assert kit.traces(anna, "files") == []
+
+
+def test_what_lies_on_the_disk_unseen_is_found(world: World) -> None:
+    anna = kit.subject(world)
+    files.write(world, "tea\n")
+    files.put(files.on_disk(world), f"tea\n{ANNA} likes it\n")
+    assert len(kit.erase("files", anna)) == 1
+    assert files.on_disk(world).read_text() == "tea\n"
+    assert kit.traces(anna, "files", "strays") == []
+
+
+def test_equal_text_of_two_agents_goes_from_both(world: World) -> None:
+    anna = kit.subject(world)
+    for who in ("ada", "lena"):
+        files.write(world, f"tea\n{ANNA}\n", by=who)
+    kit.erase("files", anna)
+    assert kit.traces(anna, "files", "strays") == []
+
+
+@pytest.mark.parametrize("step", ["blobs", "live", "rows"])
+def test_an_erasure_that_died_ends_the_same_when_done_again(
+    world: World, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    anna = kit.subject(world)
+    files.write(world, f"tea\n{ANNA}\n")
+    files.append(world, "more\n")
+
+    def die(name: str) -> None:
+        if name == f"erasing-{step}":
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(settling, "step", die)
+        with pytest.raises(KeyboardInterrupt):
+            kit.erase("files", anna)
+    reconcile.sweep("acme")
+    kit.erase("files", anna)
+    kit.erase("strays", anna)
+    assert files.on_disk(world).read_text() == "tea\nmore\n"
+    assert kit.traces(anna, "files", "strays") == []
+
+
+def test_a_damaged_blob_with_the_name_goes_too(world: World) -> None:
+    anna = kit.subject(world)
+    made = files.write(world, f"tea\n{ANNA}\n")
+    parts = versions.blob_parts(world.acme.id, made.sha256)
+    path = versions.blobs().root.joinpath(*parts)
+    path.write_text(f"tampered {ANNA}")
+    kit.erase("files", anna)
+    assert not path.exists()
+    assert kit.traces(anna, "files", "strays") == []
+    assert files.on_disk(world).read_text() == "tea\n"
+
+
+def test_strays_of_every_kind_go_and_others_stay(world: World) -> None:
+    anna = kit.subject(world)
+    files.write(world, "tea\n")
+    folder, blobs = files.on_disk(world).parent, versions.blobs().root / world.acme.id
+    torn = files.put(folder / ".crewship-tmp-0011", f"half of {ANNA}")
+    orphan = files.put(blobs / "ab" / ("ab" + "0" * 62), f"{ANNA} once")
+    named = files.put(folder / "anna-kowalczyk.txt", "tea")
+    other = files.put(folder / "notes.txt", "tea")
+    assert set(kit.erase("strays", anna).values()) == {Fate.DELETE}
+    assert [p.exists() for p in (torn, orphan, named, other)] == [
+        False, False, False, True
+    ]  # fmt: skip
+    assert kit.traces(anna, "strays") == []
+
+
+def test_a_young_blob_that_a_version_is_about_to_use_is_left(world: World) -> None:
+    """Whoever writes names the blob first: nothing can be taken from under it."""
+    made = files.write(world, "tea\n")
+    assert erasing.destroy(world.acme.id, [made.sha256]) == 0
+    assert versions.read(made.version) == b"tea\n"
+
+
+PERSON = Person(
+    workspace_id="ws_1",
+    subject_id="sub_anna",
+    matcher=Matcher([Name("sub_anna", "name", ANNA)]),
+    others=Matcher([Name("sub_bert", "name", BERT)]),
+    links={},
+)
+
+
+@given(st.lists(st.sampled_from(["tea", ANNA, BERT, f"{ANNA} {BERT}", "", "- x"])))
+def test_no_line_of_anybody_else_is_lost(lines: list[str]) -> None:
+    person = PERSON
+    text = "\n".join(lines)
+    left = editor(person, frozenset())(text)
+    assert not person.matcher.names(left)
+    others = [line for line in lines if not person.matcher.names(line)]
+    assert [x for x in left.splitlines() if "[erased]" not in x and x] == [
+        x for x in others if x
+    ]
+    assert left.count(BERT) == text.count(BERT)
+    assert editor(person, frozenset())(left) == left
+
+
+# ── Held texts ───────────────────────────────────────────────────────────────
+def test_a_held_text_goes_or_is_masked_and_judged_anew(world: World) -> None:
+    anna, _ = kit.subject(world), kit.subject(world, kit.BERT)
+    alone = world.held(f"{ATTACK} {ANNA}")
+    both = world.held(f"{ANNA} and {BERT} say: {ATTACK}")
+    assert kit.erase("held", anna) == {alone.id: Fate.DELETE, both.id: Fate.REDACT}
+    left = HeldFile.objects.get(pk=both.pk)
+    text = bytes(left.body).decode()
+    assert text == f"[erased] and {BERT} say: {ATTACK}"
+    assert (left.bytes, left.sha256) != (both.bytes, both.sha256)
+    for finding in left.findings:
+        assert 0 <= finding["start"] < finding["end"] <= len(text)
+    assert left.findings
+    assert kit.traces(anna, "held") == []
+
+
+def test_a_reviewers_name_is_masked_and_the_text_stays(world: World) -> None:
+    operator = world.people["operator"]
+    who = kit.subject(world, {"email": operator.email})
+    held = world.held()
+    review.claim(held, by=world.actor("operator"))
+    assert kit.erase("held", who) == {held.id: Fate.REDACT}
+    held.refresh_from_db()
+    assert held.claimed_by == "[erased]"
+    assert bytes(held.body).decode() == ATTACK
+
+
+def test_a_block_outlives_the_text_it_stands_on(world: World) -> None:
+    anna = kit.subject(world)
+    held = world.held(f"{ATTACK} {ANNA}")
+    row = {"workspace": world.acme, "held": held}
+    BlockedSource.objects.create(agent=held.agent, source="tool", blocked_by="x", **row)
+    Clearance.objects.create(fingerprint=held.fingerprint, cleared_by="x", **row)
+    kit.erase("held", anna)
+    held.refresh_from_db()
+    assert (bytes(held.body), held.findings, held.fingerprint) == (b"", [], "")
+    assert BlockedSource.objects.filter(held=held).exists()
+    assert not Clearance.objects.filter(held=held).exists()
+    assert kit.traces(anna, "held") == []
+
+
+def test_the_draft_of_a_held_record_goes_with_it(world: World) -> None:
+    anna = kit.subject(world)
+    by = world.actor("ada")
+    draft = Draft(content=ATTACK, owner=records.owner_for(by), subjects=(ANNA,))
+    with pytest.raises(Held):
+        records.save(draft, provenance="test", by=by)
+    (draft_id,) = HeldRecord.objects.values_list("pk", flat=True)
+    kit.erase("held", anna)
+    assert not HeldRecord.objects.filter(pk=draft_id, draft__subjects=[ANNA]).exists()
+    assert kit.traces(anna, "held") == []
+
+
+# ── Bundles ──────────────────────────────────────────────────────────────────
+def test_a_bundle_about_the_person_is_taken_away(world: World) -> None:
+    anna, bert = kit.subject(world), kit.subject(world, kit.BERT)
+    rows = [
+        Export.objects.create(
+            workspace=world.acme,
+            subject_ref=who.id,
+            state=ExportState.READY,
+            made_by="test",
+            expires_at=timezone.now(),
+        )
+        for who in (anna, bert)
+    ]
+    folder = Path(settings.DATA_DIR) / "exports" / world.acme.id
+    paths = [files.put(folder / f"{row.id}.sealed", "sealed") for row in rows]
+    part = files.put(folder / f"{rows[0].id}.0011.part", "half")
+    os.utime(part, (time.time(), time.time()))
+    assert kit.erase("exports", anna) == {rows[0].id: Fate.DELETE}
+    assert [p.exists() for p in (*paths, part)] == [False, True, False]
+    rows[0].refresh_from_db()
+    assert rows[0].state == ExportState.GONE
+    assert kit.traces(anna, "exports") == []

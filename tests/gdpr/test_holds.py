@@ -1,0 +1,282 @@
+"""Legal holds: what they keep, what they stop, and what a release brings back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from gdpr import cases, holds, runs
+from gdpr.holds import NewHold
+from gdpr.models import CaseEvent, CaseState, CaseStep, Hold, Subject
+from memory import archive, chain, records
+from memory.models import JournalEntry, Record
+from memory.records import Wanted
+from memory.rules import errors
+from memory.shelf import Draft, Scope
+from tests import factories
+from tests.gdpr import kit
+from tests.gdpr import requests as make
+from tests.gdpr.requests import HASH, ME
+from tests.world import World
+
+pytestmark = pytest.mark.django_db
+PLACES = frozenset({"journal", "archive"})
+
+
+def soon() -> datetime:
+    """Return a day to review a hold on."""
+    return timezone.now() + timedelta(days=30)
+
+
+def placed(world: World, person: Subject, **fields: Any) -> Hold:
+    """Place a hold as the compliance officer."""
+    new = NewHold(**{"reason": "Tax audit", "review_at": soon(), **fields})
+    return holds.place(person, new, by=world.actor("compliance"), places=PLACES)
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"reason": " "}, "reason_required"),
+        ({"scope": "attic"}, "bad_scope"),
+        ({"review_at": datetime(2020, 1, 1)}, "naive_review_at"),  # noqa: DTZ001
+        ({"review_at": timezone.now() - timedelta(1)}, "review_in_past"),
+    ],
+)
+def test_what_is_no_hold(world: World, fields: dict[str, Any], expected: str) -> None:
+    with pytest.raises(errors.Invalid) as refused:
+        placed(world, make.subject(world), **fields)
+    assert refused.value.problem_code == expected
+
+
+def test_who_may_place_and_release(world: World) -> None:
+    person = make.subject(world)
+    new = NewHold(reason="x", review_at=soon())
+    for who in ("operator", "viewer", "ada", "looker"):
+        with pytest.raises(errors.Forbidden):
+            holds.place(person, new, by=world.actor(who), places=PLACES)
+    with pytest.raises(errors.NotFound):
+        holds.place(person, new, by=world.actor("stranger"), places=PLACES)
+    row = placed(world, person)
+    with pytest.raises(errors.Forbidden):
+        holds.release(row, "over", by=world.actor("operator"))
+    with pytest.raises(errors.NotFound):
+        holds.release(row, "over", by=world.actor("stranger"))
+    with pytest.raises(errors.NotFound):
+        holds.hold(world.actor("stranger"), row.pk)
+
+
+def test_a_hold_covers_everything_or_one_place(world: World) -> None:
+    person, other = make.subject(world), make.subject(world)
+    assert holds.in_force(world.acme.id, person.id) is None
+    one = placed(world, person, scope="journal")
+    assert holds.in_force(world.acme.id, person.id, "journal") == one
+    assert holds.in_force(world.acme.id, person.id, "archive") is None
+    assert holds.in_force(world.acme.id, person.id) == one
+    everything = placed(world, person)
+    assert holds.in_force(world.acme.id, person.id, "archive") == everything
+    assert holds.in_force(world.acme.id, other.id, "journal") is None
+    assert holds.in_force(world.other.id, person.id, "journal") is None
+    holds.release(everything, "audit over", by=world.actor("owner"))
+    assert holds.in_force(world.acme.id, person.id, "archive") is None
+    by = world.actor("compliance")
+    assert holds.listed(by, subject_id=person.id, state="standing") == [one]
+    assert [h.pk for h in holds.listed(by, state="released")] == [everything.pk]
+
+
+def test_the_journal_knows_of_holds_by_id_alone(world: World) -> None:
+    row = placed(world, make.subject(world), reason="Maria sues us")
+    holds.release(row, "Maria settled", by=world.actor("compliance"))
+    told = [*make.entries(world, "gdpr.hold_placed"),
+            *make.entries(world, "gdpr.hold_released")]  # fmt: skip
+    assert [entry.payload["hold_id"] for entry in told] == [row.pk, row.pk]
+    assert not any("Maria" in entry.payload_text + entry.summary for entry in told)
+
+
+def test_released_is_released(world: World) -> None:
+    row = placed(world, make.subject(world))
+    by = world.actor("compliance")
+    with pytest.raises(errors.Invalid):
+        holds.release(row, "", by=by)
+    holds.release(row, "over", by=by)
+    with pytest.raises(errors.Conflict) as refused:
+        holds.release(row, "again", by=by)
+    assert refused.value.problem_code == "hold_released"
+
+
+# ── What it does to cases ────────────────────────────────────────────────────
+@pytest.mark.parametrize("kind", ["erasure", "rectification"])
+def test_a_hold_stops_open_cases_and_its_release_brings_them_back(
+    world: World, kind: str
+) -> None:
+    by, person = world.actor("compliance"), make.subject(world)
+    case = make.planned(
+        make.opened(world, subject=person, kind=kind, correction={"wrong": "a"}), by
+    )
+    row = placed(world, person)
+    case = make.fresh(case)
+    assert (case.state, case.held_from) == ("on_hold", "planned")
+    with pytest.raises(errors.Conflict):
+        cases.execute(case, HASH, cases.phrase(case, HASH), by=by)
+    holds.release(row, "over", by=by)
+    case = make.fresh(case)
+    assert (case.state, case.held_from) == ("planned", "")
+    assert cases.execute(case, HASH, cases.phrase(case, HASH), by=by).run == 1
+
+
+@pytest.mark.parametrize("kind", ["access", "restriction"])
+def test_a_hold_keeps_nobody_from_their_own_data(world: World, kind: str) -> None:
+    by, person = world.actor("compliance"), make.subject(world)
+    case = make.planned(make.opened(world, subject=person, kind=kind), by)
+    placed(world, person)
+    case = make.fresh(case)
+    assert case.state == CaseState.PLANNED
+    done = cases.execute(case, HASH, cases.phrase(case, HASH), by=by)
+    assert done.state == CaseState.RUNNING
+
+
+def test_a_hold_on_one_place_stops_no_case_before_it_runs(world: World) -> None:
+    person = make.subject(world)
+    case = make.opened(world, subject=person)
+    placed(world, person, scope="journal")
+    assert make.fresh(case).state == CaseState.RECEIVED
+
+
+def test_a_case_of_a_held_person_is_opened_on_hold(world: World) -> None:
+    person = make.subject(world)
+    row = placed(world, person)
+    case = make.opened(world, subject=person)
+    assert (case.state, case.held_from) == ("on_hold", "received")
+    holds.release(row, "over", by=world.actor("compliance"))
+    assert make.fresh(case).state == CaseState.RECEIVED
+
+
+def test_the_last_of_two_holds_frees_the_case(world: World) -> None:
+    by, person = world.actor("compliance"), make.subject(world)
+    case = make.opened(world, subject=person)
+    first, second = placed(world, person), placed(world, person, reason="Lawsuit")
+    holds.release(first, "over", by=by)
+    assert make.fresh(case).state == CaseState.ON_HOLD
+    holds.release(second, "over", by=by)
+    assert make.fresh(case).state == CaseState.RECEIVED
+
+
+def test_a_hold_that_came_between_plan_and_execution_is_seen(world: World) -> None:
+    by, person = world.actor("compliance"), make.subject(world)
+    case = make.planned(make.opened(world, subject=person), by)
+    # As if it had been placed by a process that knew nothing of cases.
+    Hold.objects.create(
+        workspace=world.acme, subject=person, reason="x", owner="x",
+        review_at=soon(), placed_by="x",
+    )  # fmt: skip
+    with pytest.raises(errors.Conflict) as refused:
+        cases.execute(case, HASH, cases.phrase(case, HASH), by=by)
+    assert refused.value.problem_code == "on_hold"
+
+
+# ── What it does to a run ────────────────────────────────────────────────────
+def test_a_run_is_stopped_by_its_runner_and_goes_on_where_it_was(world: World) -> None:
+    by, person = world.actor("compliance"), make.subject(world)
+    case = make.running(world, subject=person)
+    wanted = [("journal", "Journal entries", 3), ("archive", "Archive", 1)]
+    done, left = runs.ensure_steps(case, wanted)
+    runs.finish(done)
+    row = placed(world, person)
+    assert make.fresh(case).state == CaseState.RUNNING
+    runs.defer_step(left, row)
+    runs.defer_step(left, row)
+    case = runs.defer(case, ME, by=make.house(world))
+    assert (case.state, case.held_from, case.claimed_by) == ("on_hold", "running", "")
+    assert runs.due() == []
+    assert CaseEvent.objects.filter(data__hold_id=row.pk).count() == 1
+    holds.release(row, "over", by=by)
+    assert runs.due() == [(world.acme.id, case.id)]
+    states = CaseStep.objects.order_by("position").values_list("state", flat=True)
+    assert list(states) == ["done", "waiting"]
+    assert make.fresh(case).run == 1
+
+
+def test_only_what_is_free_again_waits_for_its_turn(world: World) -> None:
+    by, person = world.actor("compliance"), make.subject(world)
+    case = make.running(world, subject=person)
+    wanted = [("journal", "Journal entries", 3), ("archive", "Archive", 1)]
+    first, second = runs.ensure_steps(case, wanted)
+    one = placed(world, person, scope="journal")
+    two = placed(world, person, scope="archive")
+    other = placed(world, person, scope="archive", reason="Lawsuit")
+    runs.defer_step(first, one)
+    runs.defer_step(second, two)
+    runs.defer(case, ME, by=make.house(world))
+    holds.release(two, "over", by=by)
+    # The other hold on the same place still keeps it: nothing is free.
+    assert make.fresh(case).state == CaseState.ON_HOLD
+    holds.release(other, "over", by=by)
+    states = CaseStep.objects.order_by("position").values_list("state", flat=True)
+    assert list(states) == ["deferred", "waiting"]
+    assert make.fresh(case).state == CaseState.RUNNING
+
+
+# ── What others would destroy ────────────────────────────────────────────────
+def _about(world: World, person: Subject, text: str, user: str = "u1") -> Record:
+    ada = world.actor("ada")
+    new = Draft(content=text, owner=records.owner_for(ada), scope=Scope(user=user))
+    row = records.save(new, provenance="user_requested", by=ada).record
+    kit.link(person, "journal", str(row.current_entry_id))
+    return row
+
+
+@pytest.mark.parametrize("scope", ["all", "journal", "records"])
+def test_a_held_record_is_forgotten_by_nobody(world: World, scope: str) -> None:
+    person, ada = make.subject(world), world.actor("ada")
+    row = _about(world, person, "Anna keeps bees.")
+    free = _about(world, make.subject(world), "Omar keeps goats.")
+    new = NewHold(reason="Tax audit", review_at=soon(), scope=scope)
+    hold = holds.place(
+        person, new, by=world.actor("compliance"), places=PLACES | {"records"}
+    )
+    tries: tuple[Callable[[], object], ...] = (
+        lambda: records.forget(row, by=ada),
+        lambda: records.forget_scope(Wanted(scope=Scope(user="u1")), by=ada),
+        lambda: records.forget_subject("u1", owner=records.owner_for(ada), by=ada),
+    )
+    for forgets in tries:
+        with pytest.raises(errors.Conflict) as refused:
+            forgets()
+        assert refused.value.problem_code == "on_hold"
+        assert "Tax audit" not in refused.value.detail
+    assert records.count(Wanted(), by=ada) == 2
+    assert records.forget(free, by=ada)
+    holds.release(hold, "audit over", by=world.actor("owner"))
+    assert records.forget(row, by=ada)
+
+
+def test_a_hold_on_another_place_keeps_no_record(world: World) -> None:
+    person = make.subject(world)
+    row = _about(world, person, "Anna keeps bees.")
+    placed(world, person, scope="archive")
+    assert records.forget(row, by=world.actor("ada"))
+
+
+def test_compaction_leaves_what_is_held(world: World) -> None:
+    person, old = make.subject(world), timezone.now() - timedelta(days=40)
+    day = old.replace(hour=1, minute=0, second=0, microsecond=0)
+    rows = [
+        factories.append(
+            world.actor("ada"),
+            entry_type="container.metrics",
+            summary="cpu " * 100,
+            ts=day + timedelta(minutes=n),
+        )
+        for n in range(14)
+    ]
+    kit.link(person, "journal", rows[3].id)
+    placed(world, person)
+    report = archive.run(world.acme.id)
+    assert (report.archived, report.refused) == (13, [])
+    kept = JournalEntry.objects.filter(pk__in=[row.id for row in rows])
+    assert [row.id for row in kept] == [rows[3].id]
+    assert chain.verify(world.acme.id, by=world.actor("owner")).ok

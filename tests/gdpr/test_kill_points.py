@@ -1,0 +1,135 @@
+"""Killed anywhere, a run comes to the same end, and never signs before it is there."""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+from datetime import timedelta
+
+import pytest
+from django.conf import settings
+from django.utils import timezone
+
+from gdpr import cascade, envelope, erasures
+from gdpr.cascade import moments
+from gdpr.models import Case, CaseState, Certificate, GdprAction, Subject
+from memory import chain
+from memory.models import JournalEntry
+from tests import processes
+from tests.gdpr import erasing
+from tests.gdpr.erasing import MAIL
+from tests.world import World
+
+pytestmark = pytest.mark.slow
+
+
+def _died(case: Case, moment: str, times: int = 1) -> bool:
+    """Run a case in another process until a moment; return whether it died there."""
+    child = processes.start(
+        "tests.gdpr.crasher",
+        str(settings.DATA_DIR),
+        case.workspace_id,
+        case.pk,
+        moment,
+        str(times),
+    )
+    child.communicate(timeout=120)
+    return child.returncode == -signal.SIGKILL
+
+
+def _let_go(case: Case) -> None:
+    """Let the dead runner's lease run out."""
+    past = timezone.now() - timedelta(seconds=1)
+    Case.objects.filter(pk=case.pk).update(lease_until=past)
+
+
+def _resumed(case: Case) -> Case:
+    _let_go(case)
+    cascade.run(case.workspace_id, case.pk)
+    return Case.objects.get(pk=case.pk)
+
+
+def _is_over(world: World, case: Case, rows: dict[str, JournalEntry]) -> None:
+    """Assert the one end that every run has to come to."""
+    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    mine = JournalEntry.objects.get(pk=rows["mine"].pk)
+    assert (mine.summary, mine.erased_at is None) == ("", False)
+    assert Certificate.objects.filter(case=case).count() == 1
+    assert GdprAction.objects.filter(case_ref=case.pk).count() == 1
+    assert JournalEntry.objects.filter(entry_type="gdpr.erased").count() == 1
+    records = erasures.read(world.acme.id)
+    assert {(one.case_id, one.run) for one in records} == {(case.pk, 1)}
+    assert Subject.objects.get(pk=case.subject_ref).erased_at is not None
+    assert envelope.get(case) is None
+    assert chain.verify(world.acme.id, by=world.system()).ok
+
+
+@pytest.mark.parametrize("moment", moments.NAMES)
+def test_killed_at_any_moment_the_end_is_the_same(
+    shared_world: World, moment: str
+) -> None:
+    world = shared_world
+    rows = erasing.lived_in(world)
+    case = erasing.started(world, erasing.opened(world, erasing.maria(world)))
+    assert _died(case, moment), "the moment never came"
+    before = Certificate.objects.filter(case=case).exists()
+    assert before is (moments.NAMES.index(moment) >= moments.NAMES.index("certified"))
+    if moment == "closed":
+        case.refresh_from_db()
+        assert case.state == CaseState.COMPLETE
+    _is_over(world, _resumed(case), rows)
+
+
+def test_killed_again_and_again(shared_world: World) -> None:
+    world = shared_world
+    rows = erasing.lived_in(world)
+    case = erasing.started(world, erasing.opened(world, erasing.maria(world)))
+    for moment in ("announced", "batch_erased", "names_sealed", "cleaned"):
+        assert _died(case, moment), moment
+        _let_go(case)
+    _is_over(world, _resumed(case), rows)
+
+
+def test_killed_at_a_random_instant(shared_world: World) -> None:
+    world = shared_world
+    rows = erasing.lived_in(world)
+    case = erasing.started(world, erasing.opened(world, erasing.maria(world)))
+    for _ in range(4):
+        child = processes.start(
+            "tests.gdpr.crasher",
+            str(settings.DATA_DIR),
+            case.workspace_id,
+            case.pk,
+            "none",
+            "1",
+        )
+        time.sleep(random.uniform(1.0, 3.5))
+        child.kill()
+        child.communicate()
+        _let_go(case)
+    _is_over(world, _resumed(case), rows)
+
+
+def test_names_that_are_lost_are_never_certified_as_gone(shared_world: World) -> None:
+    world = shared_world
+    erasing.lived_in(world)
+    case = erasing.started(world, erasing.opened(world, erasing.maria(world)))
+    assert _died(case, "verifying")
+    envelope.drop(case)
+    ended = _resumed(case)
+    assert ended.state == CaseState.PARTIAL
+    assert Certificate.objects.get(case=case).result == "partial"
+
+
+def test_nothing_names_the_person_between_wiping_and_the_end(
+    shared_world: World,
+) -> None:
+    world = shared_world
+    erasing.lived_in(world)
+    case = erasing.started(world, erasing.opened(world, erasing.maria(world)))
+    assert _died(case, "cleaned")
+    for path in settings.DATA_DIR.rglob("*"):
+        if path.is_file():
+            assert MAIL.encode() not in path.read_bytes(), path.name
+    assert _resumed(case).state == CaseState.COMPLETE

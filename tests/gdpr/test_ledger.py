@@ -1,0 +1,111 @@
+"""The ledger: a row before the act, its end after it, and no name in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, transaction
+
+from gdpr import ledger
+from gdpr.ledger import LedgerQuery
+from gdpr.models import ActionKind, ActionStatus, GdprAction
+from memory.rules import errors
+from tests.gdpr import requests as make
+from tests.world import World
+
+pytestmark = pytest.mark.django_db
+DELETE, EXPORT = ActionKind.DELETE, ActionKind.EXPORT
+
+
+def begun(world: World, who: str = "compliance", **fields: Any) -> GdprAction:
+    """Begin an erasure."""
+    told = {"case_ref": "c_1", "reason": "Consent withdrawn", "scope": {"run": 1}}
+    action = fields.pop("action", DELETE)
+    subject = fields.pop("subject_ref", "sub_1")
+    return ledger.begin(subject, action, by=world.actor(who), **{**told, **fields})
+
+
+def test_a_row_says_who_did_what_to_whom_and_why(world: World) -> None:
+    row = begun(world)
+    by = world.actor("compliance")
+    assert (row.status, row.completed_at) == ("in_progress", None)
+    assert (row.actor_id, row.subject_ref, row.reason) == (
+        by.id, "sub_1", "Consent withdrawn",
+    )  # fmt: skip
+    assert row.id.startswith("ga_")
+
+
+def test_an_erasure_without_a_reason_is_not_begun(world: World) -> None:
+    for reason in ("", "  \n"):
+        with pytest.raises(errors.Invalid) as refused:
+            begun(world, reason=reason)
+        assert refused.value.problem_code == "reason_required"
+    assert not GdprAction.objects.exists()
+    assert begun(world, action=EXPORT, reason="").action == "export"
+
+
+def test_the_database_says_so_too(world: World) -> None:
+    with pytest.raises(IntegrityError), transaction.atomic():
+        GdprAction.objects.create(
+            workspace=world.acme, subject_ref="s", actor_id="a", action="delete"
+        )
+    with pytest.raises(IntegrityError), transaction.atomic():
+        GdprAction.objects.create(
+            workspace=world.acme, subject_ref="s", actor_id="a", action="peek"
+        )
+
+
+def test_a_runner_that_follows_a_dead_one_finds_the_row(world: World) -> None:
+    first = begun(world)
+    assert begun(world).id == first.id
+    assert begun(world, scope={"run": 2}).id != first.id
+    assert begun(world, case_ref="", scope={}).id != first.id
+    assert begun(world, case_ref="", scope={}).id != first.id
+    assert GdprAction.objects.count() == 4
+
+
+def test_what_ended_keeps_its_end(world: World) -> None:
+    row = begun(world)
+    done = ledger.finish(row, ActionStatus.COMPLETED, scope={"journal": 2})
+    assert (done.status, done.scope) == ("completed", {"run": 1, "journal": 2})
+    again = ledger.finish(row, ActionStatus.FAILED, error="no")
+    assert (again.status, again.error, again.completed_at) == (
+        "completed", "", done.completed_at,
+    )  # fmt: skip
+
+
+def test_the_row_outlives_the_person_and_the_officer(world: World) -> None:
+    person = make.subject(world)
+    row = begun(world, subject_ref=person.id)
+    person.delete()
+    world.people["compliance"].delete()
+    assert ledger.action(world.actor("owner"), row.id).subject_ref == row.subject_ref
+
+
+def test_the_list_pages_and_filters(world: World) -> None:
+    rows = [begun(world, case_ref=f"c_{n}") for n in range(5)]
+    ledger.finish(rows[0], ActionStatus.PARTIAL)
+    by = world.actor("owner")
+    seen, cursor = [], None
+    while True:
+        page = ledger.listed(by, LedgerQuery(), limit=2, cursor=cursor)
+        seen += [row.id for row in page.items]
+        if (cursor := page.next_cursor) is None:
+            break
+    assert seen == [row.id for row in reversed(rows)]
+    found = ledger.listed(by, LedgerQuery(status="partial")).items
+    assert [row.id for row in found] == [rows[0].id]
+    assert ledger.listed(by, LedgerQuery(case_id="c_3")).items == [rows[3]]
+    assert ledger.listed(by, LedgerQuery(subject_id="sub_2")).items == []
+
+
+def test_who_may_read_it(world: World) -> None:
+    row = begun(world)
+    for who in ("operator", "viewer", "ada"):
+        with pytest.raises(errors.Forbidden):
+            ledger.listed(world.actor(who), LedgerQuery())
+    stranger = world.actor("stranger")
+    assert ledger.listed(stranger, LedgerQuery()).items == []
+    with pytest.raises(errors.NotFound):
+        ledger.action(stranger, row.id)

@@ -1,0 +1,164 @@
+"""PostgreSQL: what DELETE leaves in the server's files, and what clears it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from gdpr import cascade
+from gdpr.models import CaseState
+from gdpr.residue import postgres
+from tests.gdpr import erasing
+from tests.gdpr.erasing import WORD
+from tests.world import World
+
+pytestmark = [pytest.mark.postgres, pytest.mark.slow]
+
+
+def _tables_hold(folder: Path, word: str) -> bool:
+    """Whether a word lies in the tables' files; the log is another matter."""
+    sought = word.encode()
+    files = (path for path in (folder / "base").rglob("*") if path.is_file())
+    return any(sought in path.read_bytes() for path in files)
+
+
+def _written_out() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("CHECKPOINT")
+
+
+def test_a_rewritten_table_holds_nothing_of_deleted_rows(shared_world: World) -> None:
+    folder = postgres.folder()
+    assert folder is not None, "the test's own server is on this machine"
+    row = shared_world.entry(f"about {WORD}")
+    _written_out()
+    assert _tables_hold(folder, WORD)
+    from memory import erasing as hand
+
+    hand.erase(shared_world.acme.id, [row.id])
+    _written_out()
+    assert _tables_hold(folder, WORD), "the dead row lies there"
+    done, remains, todo = postgres.clean(["journal_entries"])
+    assert not todo
+    assert any("journal_entries" in told for told in done)
+    assert any("Replicas" in told for told in remains)
+    assert not _tables_hold(folder, WORD)
+
+
+def test_a_table_that_somebody_holds_is_left_for_later(
+    shared_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres, "TRIES", 2)
+    monkeypatch.setattr(postgres, "WAIT", 0.01)
+    other = connection.copy("other")
+    try:
+        other.set_autocommit(False)
+        with other.cursor() as cursor:
+            cursor.execute("SELECT count(*) FROM journal_entries")
+        assert not postgres.rewrite("journal_entries")
+        other.rollback()
+        assert postgres.rewrite("journal_entries")
+    finally:
+        other.close()
+
+
+def test_a_run_ends_with_the_tables_clean(shared_world: World) -> None:
+    erasing.lived_in(shared_world)
+    case = erasing.erased(shared_world, erasing.maria(shared_world))
+    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    folder = postgres.folder()
+    assert folder is not None
+    assert not _tables_hold(folder, WORD)
+
+
+def test_samples_of_a_table_that_is_empty_now_go(shared_world: World) -> None:
+    folder = postgres.folder()
+    assert folder is not None
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE sampled (word text)")
+        cursor.execute("INSERT INTO sampled SELECT %s FROM generate_series(1, 9)", [
+            "quaggamarmaladetrombone",
+        ])  # fmt: skip
+        cursor.execute("ANALYZE sampled")
+        cursor.execute("DELETE FROM sampled")
+    try:
+        postgres.clean(["sampled"])
+        assert not _tables_hold(folder, "quaggamarmaladetrombone")
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("DROP TABLE sampled")
+
+
+@pytest.fixture
+def early() -> Iterator[BaseDatabaseWrapper]:
+    """Return a connection whose transaction began before anything was erased."""
+    other = connection.copy("early")
+    other.set_autocommit(False)
+    with other.cursor() as cursor:
+        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        cursor.execute("SELECT 1")
+    try:
+        yield other
+    finally:
+        other.close()
+
+
+def _in_a_moment(
+    other: BaseDatabaseWrapper, monkeypatch: pytest.MonkeyPatch, beats: int
+) -> None:
+    """Let a transaction end when it was waited for so many times."""
+    waited = []
+
+    def wait(_seconds: float) -> None:
+        waited.append(1)
+        if len(waited) == beats:
+            other.rollback()
+
+    monkeypatch.setattr("gdpr.residue.postgres.time.sleep", wait)
+
+
+def test_a_transaction_that_began_before_keeps_dead_rows_and_is_told(
+    shared_world: World,
+    early: BaseDatabaseWrapper,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(postgres, "LONGEST", 2)
+    monkeypatch.setattr(postgres, "WAIT", 0.01)
+    folder = postgres.folder()
+    assert folder is not None
+    row = shared_world.entry(f"about {WORD}")
+    with early.cursor() as cursor:
+        # Its view has to be from after the row came.
+        cursor.execute("ROLLBACK")
+        cursor.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        cursor.execute("SELECT 1")
+    from memory import erasing as hand
+
+    hand.erase(shared_world.acme.id, [row.id])
+    _, _, todo = postgres.clean(["journal_entries"])
+    _written_out()
+    assert _tables_hold(folder, WORD), "whoever began before may still see the row"
+    assert postgres.SEEN in todo
+    early.rollback()
+    _, _, todo = postgres.clean(["journal_entries"])
+    assert not todo
+    assert not _tables_hold(folder, WORD)
+
+
+def test_a_transaction_that_began_before_is_waited_for(
+    shared_world: World,
+    early: BaseDatabaseWrapper,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    erasing.lived_in(shared_world)
+    case = erasing.started(
+        shared_world, erasing.opened(shared_world, erasing.maria(shared_world))
+    )
+    _in_a_moment(early, monkeypatch, 3)
+    cascade.run(case.workspace_id, case.pk)
+    case.refresh_from_db()
+    assert case.state == CaseState.COMPLETE, erasing.told(case)

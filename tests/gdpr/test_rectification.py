@@ -1,0 +1,111 @@
+"""A correction puts right words where wrong ones were, and leaves others alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gdpr import cascade, rectification
+from gdpr.holders.base import Person
+from gdpr.models import Case, CaseKind, CaseState, Certificate, Subject
+from gdpr.rules.matching import Matcher, Name
+from memory import chain, tools
+from memory.models import JournalEntry
+from memory.rules import errors
+from tests.gdpr import erasing
+from tests.gdpr.erasing import MAIL, OTHER
+from tests.world import World
+
+WRONG, RIGHT = "lives in Timbuktuville", "lives in Oslo"
+
+
+def _base() -> Person:
+    mine = Matcher([Name("sub_1", "email", MAIL)])
+    others = Matcher([Name("sub_2", "email", OTHER)])
+    return Person("ws_1", "sub_1", mine, others, {})
+
+
+def _corrector() -> rectification.Corrector:
+    return rectification.Corrector(_base(), WRONG, RIGHT)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (f"{MAIL} lives in Timbuktuville.", f"{MAIL} lives in Oslo."),
+        ("LIVES  in\ttimbuktuville", "lives in Oslo"),
+        (
+            f"{MAIL} lives in Timbuktuville\n{OTHER} lives in Timbuktuville",
+            f"{MAIL} lives in Oslo\n{OTHER} lives in Timbuktuville",
+        ),
+        ("She lives in Timbuktuvillen", "She lives in Timbuktuvillen"),
+    ],
+)
+def test_wrong_becomes_right(before: str, after: str) -> None:
+    assert _corrector().mask(before) == after
+
+
+@given(st.text(max_size=200))
+def test_a_text_without_the_wrong_words_stays(text: str) -> None:
+    if WRONG.casefold() not in " ".join(text.casefold().split()):
+        assert _corrector().mask(text) == text
+
+
+@pytest.mark.parametrize(
+    "correction",
+    [
+        {"wrong": "", "right": "x"},
+        {"wrong": "x"},
+        {"wrong": "x", "right": "an x"},
+        {"wrong": "y" * 3_000, "right": "x"},
+    ],
+)
+def test_a_correction_that_cannot_be_proved_is_refused(
+    correction: dict[str, str],
+) -> None:
+    with pytest.raises(errors.Invalid) as refused:
+        rectification.told(Case(correction=correction))
+    assert refused.value.problem_code == "bad_correction"
+
+
+@pytest.mark.slow
+def test_a_case_corrects_every_place_and_proves_it(shared_world: World) -> None:
+    world = shared_world
+    mine = world.indexed(f"{MAIL} {WRONG}", payload={"text": f"yes, {WRONG}"})
+    other = world.indexed(f"{OTHER} {WRONG}x")
+    text = f"- {MAIL} {WRONG}\n- Boats\n"
+    arguments = {"tier": "AGENT", "content": text, "mode": "append"}
+    tools.call("memory.write", arguments, by=world.actor("ada"))
+    who = erasing.maria(world)
+    case = erasing.opened(
+        world,
+        who,
+        CaseKind.RECTIFICATION,
+        correction={"wrong": WRONG, "right": RIGHT},
+    )
+    case = erasing.started(world, case)
+    cascade.run(case.workspace_id, case.pk)
+    case.refresh_from_db()
+    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    mine.refresh_from_db()
+    assert mine.summary == f"{MAIL} {RIGHT}"
+    assert RIGHT in mine.payload_text
+    other.refresh_from_db()
+    assert other.redacted_at is None
+    assert Subject.objects.get(pk=who.pk).aliases.count() == 2
+    assert chain.verify(world.acme.id, by=world.system()).ok
+    assert Certificate.objects.get(case=case).result == "complete"
+    _files_say_the_right_thing()
+    told = JournalEntry.objects.get(entry_type="gdpr.rectified")
+    assert WRONG not in told.summary + told.payload_text
+
+
+def _files_say_the_right_thing() -> None:
+    live = Path(settings.DATA_DIR) / "files"
+    texts = [path.read_text() for path in live.rglob("*.md")]
+    assert any(RIGHT in one for one in texts)
+    assert not any(f"{WRONG}\n" in one for one in texts)

@@ -1,0 +1,160 @@
+"""Every process forgets, and the run knows whether it did."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO
+
+import numpy as np
+import pytest
+from django.db import connection
+from django.db.models.functions import Now
+
+from episodic import engine
+from episodic.vectors.base import VectorScope
+from episodic.vectors.scan import ScanIndex
+from gdpr import links, remembering
+from gdpr.cascade import processes
+from gdpr.models import CaseState, ForgetOrder, LiveProcess
+from tests.gdpr import erasing
+from tests.gdpr.erasing import MAIL, WORD
+from tests.processes import database_url
+from tests.world import World
+
+
+class _Other:
+    """A process beside ours that keeps a question about Maria."""
+
+    def __init__(self, world: World) -> None:
+        self.child = subprocess.Popen(
+            [sys.executable, "-m", "tests.gdpr.listener", world.acme.id,
+             f"{WORD} {MAIL}"],
+            env={
+                **os.environ,
+                "DATABASE_URL": database_url(),
+                "DJANGO_SETTINGS_MODULE": "crewship_memory.settings",
+            },
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )  # fmt: skip
+        self.kept = self._line()
+
+    def _line(self) -> str:
+        out = self.child.stdout
+        assert out is not None
+        return out.readline().strip()
+
+    def keeps(self) -> str:
+        """Return what it keeps now: questions, workspaces with names, words."""
+        asked: IO[str] | None = self.child.stdin
+        assert asked is not None
+        asked.write("?\n")
+        asked.flush()
+        return self._line()
+
+
+@contextmanager
+def _beside(world: World) -> Iterator[_Other]:
+    other = _Other(world)
+    try:
+        yield other
+    finally:
+        other.child.send_signal(signal.SIGCONT)
+        other.child.kill()
+        other.child.communicate()
+
+
+@pytest.mark.slow
+def test_another_process_forgets_before_the_search(shared_world: World) -> None:
+    world = shared_world
+    erasing.lived_in(world)
+    who = erasing.maria(world)
+    with _beside(world) as other:
+        words = "1" if connection.vendor == "sqlite" else "0"
+        assert other.kept == f"1 1 {words}"
+        case = erasing.erased(world, who)
+        assert case.state == CaseState.COMPLETE, erasing.told(case)
+        assert other.keeps() == "0 0 0"
+    step = case.steps.get(name="processes")
+    assert step.counts == {"processes": 1, "unconfirmed": 0}
+    assert processes.unconfirmed(step) == []
+
+
+@pytest.mark.slow
+def test_a_process_that_keeps_silent_is_told_of(
+    shared_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = shared_world
+    monkeypatch.setattr(remembering, "PATIENCE", 0.5)
+    erasing.lived_in(world)
+    who = erasing.maria(world)
+    with _beside(world) as other:
+        other.child.send_signal(signal.SIGSTOP)
+        case = erasing.erased(world, who)
+        step = case.steps.get(name="processes")
+        assert step.counts == {"processes": 1, "unconfirmed": 1}
+        (told,) = processes.unconfirmed(step)
+        assert "1 of 1" in told
+        other.child.send_signal(signal.SIGCONT)
+
+
+@pytest.mark.django_db
+def test_a_dead_process_is_not_waited_for(world: World) -> None:
+    long_ago = Now() - 2 * remembering.DEAD
+    LiveProcess.objects.create(pk="1:dead", seen_at=long_ago)
+    LiveProcess.objects.create(pk="2:alive", seen_at=Now())
+    number = remembering.order(world.acme.id)
+    assert remembering.waiting(number) == 1
+    assert not LiveProcess.objects.filter(pk="1:dead").exists()
+    LiveProcess.objects.filter(pk="2:alive").update(obeyed=number)
+    assert remembering.obeyed_by_all(number, lambda: None, patience=0) == 0
+
+
+@pytest.mark.django_db
+def test_a_listener_obeys_each_order_once(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(remembering, "forget", told.append)
+    listener = remembering.Listener()
+    ForgetOrder.objects.create(workspace_id="ws_a")
+    last = ForgetOrder.objects.create(workspace_id="ws_b")
+    listener.look()
+    assert sorted(told) == ["ws_a", "ws_b"]
+    assert LiveProcess.objects.get(pk=listener.name).obeyed == last.pk
+    listener.look()
+    assert len(told) == 2
+
+
+@pytest.mark.django_db
+def test_forgetting_leaves_nothing_of_names_and_questions(world: World) -> None:
+    erasing.maria(world)
+    engine.embedder().embed_query(f"where is {MAIL}?")
+    links.known(world.acme.id)
+    remembering.forget(world.acme.id)
+    assert engine.embedder().count(lambda _: True) == 0
+    assert links.forget() == 0
+
+
+@pytest.mark.sqlite
+@pytest.mark.django_db
+def test_a_matrix_nobody_asks_is_wiped_as_well(world: World) -> None:
+    entry = world.indexed(f"{MAIL} asked about {WORD}")
+    index, using = engine.vectors(), engine.embedder()
+    assert isinstance(index, ScanIndex)
+    scope = VectorScope(workspace_id=world.acme.id, model=using.model)
+    vector = using.embed_query(WORD)
+    matrix, view = index.view(scope, len(vector))
+    at = matrix.position(entry.id)
+    assert at is not None
+    assert view.columns.vectors[at].any()
+    entry.embedding.delete()
+    remembering.forget(world.acme.id)
+    assert matrix.position(entry.id) is None
+    assert not np.asarray(view.columns.vectors[at]).any()

@@ -1,0 +1,192 @@
+"""After a restore the erased stay erased, and until then doctor is red."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crewship_memory import diagnosis
+from gdpr import erasures, replay, subjects
+from gdpr.erasures import Damaged, Digest, Record
+from gdpr.models import Alias, CaseState, Subject, SubjectLink, Suppression
+from memory.models import JournalEntry
+from tests.gdpr import erasing, kit
+from tests.gdpr.erasing import MAIL, NAME, WORD
+from tests.world import World
+
+
+def _record(number: int = 0, **fields: object) -> Record:
+    told = {
+        "workspace_id": "ws_1",
+        "case_id": f"c_{number}",
+        "subject_id": "sub_1",
+        "run": 1,
+        "at": "2026-01-01T00:00:00.000Z",
+        "aliases": (Digest("d" * 64, "email", 1),),
+        "rows": {"journal": [["j_1", "delete"]]},
+    }
+    return Record(**{**told, **fields})  # type: ignore[arg-type]
+
+
+# ── The file ─────────────────────────────────────────────────────────────────
+def test_what_is_announced_is_read_in_order(db: None) -> None:
+    for number in range(3):
+        erasures.announce(_record(number))
+    found = erasures.read("ws_1")
+    assert [one.number for one in found] == [1, 2, 3]
+    assert [one.case_id for one in found] == ["c_0", "c_1", "c_2"]
+    assert found[0].aliases == (Digest("d" * 64, "email", 1),)
+
+
+def test_the_same_rows_of_a_run_are_announced_once(db: None) -> None:
+    erasures.announce(_record(1))
+    erasures.announce(_record(1))
+    erasures.announce(_record(1, rows={"journal": [["j_2", "delete"]]}))
+    assert [one.number for one in erasures.read("ws_1")] == [1, 2]
+
+
+def test_a_line_that_a_crash_cut_off_is_nobodys(db: None) -> None:
+    erasures.announce(_record(1))
+    path = erasures.path_of("ws_1")
+    path.write_bytes(path.read_bytes() + b'{"body": "half')
+    assert len(erasures.read("ws_1")) == 1
+    erasures.announce(_record(2))
+    assert [one.case_id for one in erasures.read("ws_1")] == ["c_1", "c_2"]
+
+
+@pytest.mark.parametrize("change", ["word", "order", "missing", "forged"])
+def test_a_changed_file_is_not_believed(db: None, change: str) -> None:
+    for number in range(3):
+        erasures.announce(_record(number))
+    path = erasures.path_of("ws_1")
+    lines = path.read_text().splitlines(keepends=True)
+    if change == "word":
+        lines[1] = lines[1].replace("j_1", "j_9")
+    elif change == "order":
+        lines[0], lines[1] = lines[1], lines[0]
+    elif change == "missing":
+        del lines[0]
+    else:
+        outer = json.loads(lines[1])
+        outer["mac"] = "0" * 64
+        lines[1] = json.dumps(outer) + "\n"
+    path.write_text("".join(lines))
+    with pytest.raises(Damaged):
+        erasures.read("ws_1")
+    assert not replay.state()["ok"]
+
+
+@given(cut=st.integers(0, 2_000))
+def test_wherever_it_is_cut_what_is_left_is_a_beginning(cut: int) -> None:
+    lines = [f"line {n}".encode() for n in range(5)]
+    data = b"".join(line + b"\n" for line in lines)[:cut]
+    whole = data[: data.rfind(b"\n") + 1].splitlines()
+    assert whole == lines[: len(whole)]
+
+
+# ── A restore ────────────────────────────────────────────────────────────────
+@contextmanager
+def _restored_afterwards(tmp_path: Path) -> Iterator[None]:
+    """Keep a copy of the database, and bring it back at the end."""
+    name = str(connection.settings_dict["NAME"])
+    copy = tmp_path / "backup.sqlite3"
+    with closing(sqlite3.connect(name)) as live, closing(sqlite3.connect(copy)) as to:
+        live.backup(to)
+    yield
+    connection.close()
+    with closing(sqlite3.connect(copy)) as kept, closing(sqlite3.connect(name)) as live:
+        live.execute("PRAGMA secure_delete = ON")
+        kept.backup(live)
+
+
+def _doctor() -> str:
+    return str(diagnosis.erasures()[0].level)
+
+
+@pytest.mark.slow
+@pytest.mark.sqlite
+def test_a_restored_backup_is_noticed_and_made_up_for(
+    shared_world: World, tmp_path: Path
+) -> None:
+    world = shared_world
+    rows = erasing.lived_in(world)
+    who = erasing.maria(world)
+    erasing.otto(world)
+    with _restored_afterwards(tmp_path):
+        assert erasing.erased(world, who).state == CaseState.COMPLETE
+        assert _doctor() == "ok"
+    assert JournalEntry.objects.get(pk=rows["mine"].pk).erased_at is None
+    assert _doctor() == "fail"
+    assert replay.state()["behind"] > 0
+    done = replay.run()
+    assert [one.found for one in done] == [[]]
+    _is_gone_again(world, who.pk, rows)
+    assert _doctor() == "ok"
+    assert replay.run() == []
+
+
+def _is_gone_again(world: World, subject_id: str, rows: dict[str, object]) -> None:
+    mine = JournalEntry.objects.get(pk=rows["mine"].pk)  # type: ignore[attr-defined]
+    assert mine.erased_at is not None
+    for entry in JournalEntry.objects.filter(workspace=world.acme):
+        for text in (MAIL, NAME):
+            assert text not in entry.summary + entry.payload_text
+    assert not Alias.objects.filter(subject_id=subject_id).exists()
+    assert not SubjectLink.objects.filter(subject_id=subject_id).exists()
+    assert Suppression.objects.filter(subject_ref=subject_id).exists()
+
+
+@pytest.mark.slow
+@pytest.mark.sqlite
+def test_a_backup_from_before_the_person_was_known(
+    shared_world: World, tmp_path: Path
+) -> None:
+    world = shared_world
+    rows = erasing.lived_in(world)
+    with _restored_afterwards(tmp_path):
+        who = erasing.maria(world)
+        erasing.otto(world)
+        assert erasing.erased(world, who).state == CaseState.COMPLETE
+    assert not Subject.objects.filter(pk=who.pk).exists()
+    assert _doctor() == "fail"
+    replay.run()
+    _is_gone_again(world, who.pk, rows)
+    both = JournalEntry.objects.get(pk=rows["both"].pk)
+    assert both.redacted_at is not None or both.erased_at is not None
+    assert _doctor() == "ok"
+
+
+@pytest.mark.slow
+@pytest.mark.sqlite
+def test_a_name_that_was_added_after_the_backup_goes_as_well(
+    shared_world: World, tmp_path: Path
+) -> None:
+    world = shared_world
+    rows = erasing.lived_in(world)
+    who = erasing.subject(world, ("email", MAIL), shown=NAME)
+    erasing.otto(world)
+    with _restored_afterwards(tmp_path):
+        subjects.add_alias(
+            who.pk, subjects.NewAlias("name", NAME), by=world.actor("compliance")
+        )
+        assert erasing.erased(world, who).state == CaseState.COMPLETE
+    assert Alias.objects.filter(subject_id=who.pk).count() == 1
+    done = replay.run()
+    assert [one.found for one in done] == [[]]
+    _is_gone_again(world, who.pk, rows)
+    for text in (MAIL, NAME, WORD):
+        assert kit.in_files(text) == {}, text
+
+
+def test_a_file_of_a_workspace_that_is_gone_waits_for_nobody(db: None) -> None:
+    erasures.announce(_record(1))
+    assert replay.state() == {"ok": True, "behind": 0, "fault": ""}
+    assert replay.run() == []

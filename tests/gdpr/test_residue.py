@@ -1,0 +1,241 @@
+"""Residue: what was deleted is found while it lies there, and is gone afterwards."""
+
+from __future__ import annotations
+
+import sqlite3
+import struct
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db import connection
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gdpr.holders.base import Person
+from gdpr.residue import needles, raw, search, sqlite, stored
+from gdpr.residue.needles import Finder
+from gdpr.residue.report import Report
+from gdpr.rules.matching import Matcher, Name
+from memory import erasing
+from tests.world import World
+
+WORD = "zanzibarquokkafeather"
+MAIL = "maria.lopez@canary.example"
+
+
+def _person(world: World, *names: tuple[str, str]) -> Person:
+    known = [Name("sub_1", kind, value) for kind, value in names or [("email", MAIL)]]
+    return Person(world.acme.id, "sub_1", Matcher(known), Matcher([]), {})
+
+
+def _report(world: World, *tokens: bytes) -> Report:
+    report = Report()
+    search.search_bytes(_person(world), set(tokens), report)
+    return report
+
+
+# ── Finding ──────────────────────────────────────────────────────────────────
+@given(
+    st.binary(max_size=300),
+    st.lists(st.binary(min_size=8, max_size=20), min_size=1, max_size=30),
+    st.data(),
+)
+def test_the_search_finds_exactly_what_is_there(
+    noise: bytes, sought: list[bytes], data: st.DataObject
+) -> None:
+    low = [needle.lower() for needle in sought]
+    at = data.draw(st.integers(0, len(noise)))
+    text = noise[:at] + data.draw(st.sampled_from(sought)) + noise[at:]
+    expected = {needle for needle in low if needle in text.lower()}
+    assert Finder(low).found(text) == expected
+
+
+def test_a_needle_across_two_pieces_of_a_file_is_found(
+    tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.DATA_DIR = tmp_path
+    monkeypatch.setattr(raw, "PIECE", 64)
+    (tmp_path / "left").write_bytes(b"." * 60 + MAIL.encode() + b"." * 60)
+    finder = Finder(needles.of_alias(MAIL))
+    found = raw.search(finder, Finder([]), Report(), lambda _: False)
+    assert MAIL.encode() in found
+    assert found[MAIL.encode()] == "left"
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        MAIL.encode(),
+        MAIL.upper().encode(),
+        MAIL.encode("utf-16-le"),
+        MAIL.encode("utf-16-be"),
+        MAIL.replace("@", "%40").encode(),
+        MAIL[8:].encode(),
+    ],
+)
+def test_a_name_is_found_in_every_shape(shape: bytes) -> None:
+    assert Finder(needles.of_alias(MAIL)).found(b"\x00x" + shape + b"\x00")
+
+
+@pytest.mark.parametrize("written", ["Jürgen Öztürk", "JÜRGEN ÖZTÜRK", "J\\u00fcrgen"])
+def test_a_name_beyond_ascii_is_found(written: str) -> None:
+    finder = Finder(needles.of_alias("Jürgen Öztürk") | needles.of_alias("Jürgen"))
+    assert finder.found(b"note: " + written.encode() + b" ")
+
+
+def test_a_short_name_counts_only_as_a_word_of_text() -> None:
+    finder = Finder(needles.of_alias("Anna"))
+    assert finder.found(b"ask Anna about it")
+    assert not finder.found(b"the annals of it")
+    assert not finder.found(b"\x01\x02\x03\x04anna\x05\x06\x07\x01")
+
+
+def test_the_start_of_a_vector_is_found() -> None:
+    vector = struct.pack("<6f", 0.1, -0.2, 0.3, 0.4, 0.5, -0.6)
+    assert Finder(needles.of_tokens([vector])).found(b"head" + vector + b"tail")
+
+
+def test_a_stem_of_the_index_is_sought() -> None:
+    assert b"reconciliatori" not in needles.of_tokens([b"short"])
+    found = needles.of_tokens([b"hypercompensations"])
+    assert {b"hypercompensations", b"hypercompens"} <= found
+
+
+# ── SQLite ───────────────────────────────────────────────────────────────────
+@pytest.mark.sqlite
+def test_erased_words_lie_in_the_files_until_they_are_cleaned(
+    shared_world: World,
+) -> None:
+    world = shared_world
+    row = world.indexed(f"{MAIL} asked about {WORD}", payload={"text": WORD * 2})
+    erasing.erase(world.acme.id, [row.id])
+    before = _report(world, WORD.encode())
+    assert before.found, "nothing was found where something lies"
+    answer, _ = sqlite.clean()
+    assert answer[0] == 0
+    after = _report(world, WORD.encode())
+    assert after.found == []
+    assert after.sought > 0
+    assert after.bytes > 0
+
+
+@pytest.mark.sqlite
+def test_a_row_that_stays_is_no_trace(shared_world: World) -> None:
+    world = shared_world
+    row = world.entry(f"{MAIL} asked about {WORD}")
+    world.entry(f"Somebody else writes {WORD}")
+    erasing.erase(world.acme.id, [row.id])
+    sqlite.clean()
+    report = _report(world, WORD.encode())
+    assert report.found == []
+    assert report.shared > 0
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize(
+    "name", ["blobs/ws/ab/orphan", "files/left.tmp", "exports/x", "deep/er/log.txt"]
+)
+def test_a_file_that_nobody_owns_is_searched(shared_world: World, name: str) -> None:
+    path = Path(settings.DATA_DIR) / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"about {MAIL}")
+    report = _report(shared_world)
+    assert [trace.where for trace in report.found] == [name]
+    assert MAIL not in str(report.told())
+
+
+@pytest.mark.sqlite
+def test_a_file_named_after_the_person_is_told_without_the_name(
+    shared_world: World,
+) -> None:
+    path = Path(settings.DATA_DIR) / "locks" / f"{MAIL}.lock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    report = _report(shared_world)
+    assert [trace.what for trace in report.found] == ["name of a file"]
+    assert MAIL not in str(report.told())
+
+
+@pytest.mark.sqlite
+def test_a_reader_keeps_the_log_and_is_told(
+    shared_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "TRIES", 2)
+    monkeypatch.setattr(sqlite, "WAIT", 0.01)
+    name = str(connection.settings_dict["NAME"])
+    with closing(sqlite3.connect(name, isolation_level=None)) as reader:
+        shared_world.entry("before")
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM journal_entries").fetchone()
+        shared_world.entry("after")
+        assert sqlite.checkpoint()[0] == 1
+        reader.execute("ROLLBACK")
+    assert sqlite.checkpoint()[0] == 0
+
+
+@pytest.mark.sqlite
+def test_a_database_that_was_deleted_in_openly_is_rewritten_once(
+    shared_world: World,
+) -> None:
+    world = shared_world
+    row = world.entry(f"{MAIL} asked about {WORD}")
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA user_version = 0")
+        cursor.execute("PRAGMA secure_delete = OFF")
+        cursor.execute("CREATE TABLE foreign_notes (id INTEGER, text TEXT)")
+        cursor.executemany(
+            "INSERT INTO foreign_notes VALUES (%s, %s)",
+            [(n, f"{WORD} {MAIL} " + "x" * 900) for n in range(50)],
+        )
+        cursor.execute("DROP TABLE foreign_notes")
+        cursor.execute("PRAGMA secure_delete = ON")
+    erasing.erase(world.acme.id, [row.id])
+    sqlite.mark()
+    sqlite.clean()
+    assert _report(world, WORD.encode()).found, "the old bytes lie there"
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA user_version = 0")
+    _, done = sqlite.clean()
+    assert "VACUUM, for what was deleted before" in done
+    assert _report(world, WORD.encode()).found == []
+    _, done = sqlite.clean()
+    assert not any("VACUUM" in told for told in done)
+
+
+@pytest.mark.sqlite
+def test_the_word_index_is_asked_for_words_of_rows_that_are_gone(
+    shared_world: World,
+) -> None:
+    world = shared_world
+    row = world.entry(f"about {WORD}")
+    with connection.cursor() as cursor:
+        # What a deletion past the triggers would leave.
+        cursor.execute("DROP TRIGGER journal_fts_update")
+        erasing.erase(world.acme.id, [row.id])
+        assert sqlite.stale(sqlite.listed(set(needles.stems([WORD])))) == {
+            "journal_fts": 1
+        }
+        cursor.execute("INSERT INTO journal_fts(journal_fts) VALUES ('rebuild')")
+        _put_back(cursor)
+    assert sqlite.stale(sqlite.listed(set(needles.stems([WORD])))) == {}
+
+
+def _put_back(cursor: Any) -> None:
+    from importlib import import_module
+
+    made = import_module("memory.migrations.0002_word_index")
+    cursor.execute(next(sql for sql in made.SQLITE if "journal_fts_update" in sql))
+
+
+# ── What stays ───────────────────────────────────────────────────────────────
+def test_known_files_are_read_with_the_rows(world: World) -> None:
+    file = world.file(f"Notes about {WORD}.")
+    known = stored.KnownFiles()
+    live = Path(settings.DATA_DIR) / "files" / file.path
+    assert known(live)
+    assert not known(live.with_name("stranger.md"))
+    shared = stored.shared(Finder([WORD.encode()]), known)
+    assert shared == {WORD.encode()}

@@ -1,0 +1,47 @@
+"""A case begins soon after its start, however busy the worker is."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from crewship_memory import runner
+from crewship_memory.runner import CaseRunner
+from gdpr import runs
+from gdpr.models import Case, CaseState
+from tests.gdpr import erasing
+from tests.world import World
+
+
+def test_a_case_that_waits_is_carried_out_and_nothing_else_is(
+    shared_world: World,
+) -> None:
+    world = shared_world
+    case = erasing.opened(world, erasing.maria(world))
+    look = CaseRunner().look
+    assert not look()
+    erasing.started(world, case)
+    assert look()
+    assert Case.objects.get(pk=case.pk).state == CaseState.COMPLETE
+    assert not look()
+
+
+def test_the_thread_goes_on_after_a_fault_and_ends_when_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[int] = []
+
+    def fail() -> None:
+        seen.append(1)
+        raise OSError
+
+    monkeypatch.setattr(runner, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(runs, "due", fail)
+    thread = CaseRunner()
+    thread.start()
+    until = time.monotonic() + 10
+    while len(seen) < 2 and time.monotonic() < until:
+        time.sleep(0.01)
+    assert thread.stop()
+    assert len(seen) >= 2

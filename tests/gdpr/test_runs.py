@@ -1,0 +1,125 @@
+"""The runner's side of a case: leases, steps, ends, and what is wiped."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from gdpr import cases, casework, queries, runs
+from gdpr.models import Case, CasePlan, CaseState, CaseStep
+from memory.rules import errors
+from tests.gdpr import requests as make
+from tests.gdpr.requests import BODY, HASH, ME, OTHER_HASH, ROWS
+from tests.world import World
+
+pytestmark = pytest.mark.django_db
+
+
+def run(case: Case, by: Any, **more: Any) -> Case:
+    """Execute a case's plan with the right phrase."""
+    return cases.execute(case, HASH, cases.phrase(case, HASH), by=by, **more)
+
+
+def test_of_two_runners_one_gets_the_case(world: World) -> None:
+    case = make.running(world)
+    assert runs.due() == []
+    assert runs.claim(case.workspace_id, case.id, "worker-2") is None
+    Case.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    assert runs.due() == [(case.workspace_id, case.id)]
+    assert runs.claim(case.workspace_id, case.id, "worker-2") is not None
+    assert runs.renew(case, ME) is False
+    with pytest.raises(runs.LeaseLost):
+        runs.to_verifying(case, ME, by=make.house(world))
+    with pytest.raises(runs.LeaseLost):
+        runs.close(case, ME, "partial", {}, by=make.house(world))
+    assert make.fresh(case).state == CaseState.RUNNING
+
+
+def test_a_case_that_does_not_run_is_not_claimed(world: World) -> None:
+    case = make.planned(make.opened(world), world.actor("compliance"))
+    assert runs.claim(case.workspace_id, case.id, ME) is None
+
+
+def test_steps_set_their_numbers(world: World) -> None:
+    case = make.running(world)
+    wanted = [("journal", "Journal entries", 3), ("search", "Search", 1)]
+    first, second = runs.ensure_steps(case, wanted)
+    runs.begin(first)
+    started = first.started_at
+    runs.progress(first, 2, deleted=2)
+    # The process died here; the next one does the same again.
+    first, second = runs.ensure_steps(case, wanted)
+    assert (first.state, first.done, first.started_at) == ("running", 2, started)
+    runs.begin(first)
+    runs.progress(first, 2, deleted=2)
+    runs.finish(first, deleted=2, redacted=1)
+    assert (first.done, first.counts) == (3, {"deleted": 2, "redacted": 1})
+    assert first.started_at == started
+    runs.fail(second, "x" * 900)
+    stored = CaseStep.objects.get(pk=second.pk)
+    assert (stored.state, len(stored.fault)) == ("failed", 400)
+    assert CaseStep.objects.count() == 2
+
+
+def test_completion_only_through_the_search(world: World) -> None:
+    case, house = make.running(world), make.house(world)
+    with pytest.raises(errors.Conflict):
+        runs.close(case, ME, "complete", {}, by=house)
+    make.searched(case, house)
+    done = runs.close(case, ME, "complete", {"found": 0}, by=house)
+    assert (done.state, done.claimed_by, done.result) == ("complete", "", {"found": 0})
+    again = runs.close(case, "worker-9", "complete", {"found": 7}, by=house)
+    assert again.result == {"found": 0}
+    assert len(make.entries(world, "gdpr.case_completed")) == 1
+    assert runs.due() == []
+
+
+def test_a_partial_run_is_planned_again_and_run_again(world: World) -> None:
+    by, house = world.actor("compliance"), make.house(world)
+    case = make.running(world)
+    make.searched(case, house)
+    case = runs.close(case, ME, "partial", {"found": 2}, by=house)
+    assert (case.state, case.closed_at) == ("partial", None)
+    case = make.planned(case, by, OTHER_HASH)
+    case = cases.execute(case, OTHER_HASH, cases.phrase(case, OTHER_HASH), by=by)
+    assert (case.state, case.run) == ("running", 2)
+    assert runs.ensure_steps(case, [("journal", "Journal entries", 1)])[0].run == 2
+
+
+def test_a_world_that_moved_brings_the_run_back_to_its_plan(world: World) -> None:
+    make.settings(world, two_person=True)
+    by = world.actor("compliance")
+    case = make.planned(make.opened(world), by)
+    cases.approve(case, HASH, by=world.actor("owner"))
+    case = run(make.fresh(case), by)
+    assert runs.claim(case.workspace_id, case.id, ME)
+    case = runs.back(case, ME, "Three rows are new", by=make.house(world))
+    assert (case.state, case.approved_by_id, case.claimed_by) == ("planned", "", "")
+
+
+def test_wiping_takes_a_persons_words_out_of_their_cases(world: World) -> None:
+    by, house = world.actor("compliance"), make.house(world)
+    person = make.subject(world)
+    case = make.running(
+        world, subject=person, reason="Maria left", requester="Maria", ticket="M-1"
+    )
+    other = make.opened(world, subject=person, kind="access", reason="Maria asks")
+    casework.comment(other, "Maria called", by=by)
+    casework.attach(other, "maria.pdf", "b" * 64, 3, by=by)
+    cases.verify_identity(other, "Maria's passport", by=by)
+    make.searched(case, house)
+    runs.close(case, ME, "complete", {}, by=house)
+    assert runs.wipe_all(world.acme.id, person.id) == 2
+    assert runs.wipe_all(world.acme.id, person.id) == 2
+    for row in Case.objects.all():
+        told = queries.whole(queries.dossier(by, row))
+        assert "Maria" not in str(told).replace("Maria Keller", "")
+        assert "maria" not in str(told)
+    plan = CasePlan.objects.get(case=case)
+    assert plan.rows == ROWS
+    assert plan.body["total"] == BODY["total"]
+    assert plan.body["holders"][0]["samples"] == []
+    assert cases.phrase(case, HASH) in str(queries.whole(queries.dossier(by, case)))

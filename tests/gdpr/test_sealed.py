@@ -1,0 +1,82 @@
+"""Sealed files: what went in comes out, and nothing else ever does."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gdpr.rules import sealed
+
+KEY = sealed.key_for(b"m" * 32, "exp_1")
+
+
+def _sealed(*pieces: bytes, key: bytes = KEY) -> bytes:
+    target = io.BytesIO()
+    sealer = sealed.Sealer(target, key)
+    for piece in pieces:
+        sealer.write(piece)
+    sealer.close()
+    return target.getvalue()
+
+
+def _opened(data: bytes, key: bytes = KEY) -> bytes:
+    return b"".join(sealed.opened(io.BytesIO(data), key))
+
+
+@given(st.lists(st.binary(max_size=400), max_size=5), st.integers(0, 3))
+def test_what_was_written_is_read(pieces: list[bytes], fill: int) -> None:
+    pieces = [*pieces, b"x" * (fill * sealed.PIECE)]
+    assert _opened(_sealed(*pieces)) == b"".join(pieces)
+
+
+@pytest.mark.parametrize(
+    "size", [0, 1, sealed.PIECE - 1, sealed.PIECE, 3 * sealed.PIECE]
+)
+def test_every_size_around_a_piece_survives(size: int) -> None:
+    assert len(_opened(_sealed(b"a" * size))) == size
+
+
+def test_no_plain_word_is_in_the_file() -> None:
+    assert b"maria@example.org" not in _sealed(b"maria@example.org " * 100)
+
+
+@given(st.data())
+def test_a_changed_byte_does_not_open(data: st.DataObject) -> None:
+    whole = bytearray(_sealed(b"about Maria" * 50))
+    at = data.draw(st.integers(0, len(whole) - 1))
+    whole[at] ^= data.draw(st.integers(1, 255))
+    with pytest.raises(sealed.Broken):
+        _opened(bytes(whole))
+
+
+def test_a_file_cut_off_between_pieces_does_not_open() -> None:
+    whole = _sealed(b"b" * (2 * sealed.PIECE))
+    head = len(sealed.MAGIC) + sealed.PREFIX
+    with pytest.raises(sealed.Broken):
+        _opened(whole[: head + sealed.PIECE + sealed.TAG])
+
+
+def test_pieces_that_change_places_do_not_open() -> None:
+    whole = _sealed(b"c" * sealed.PIECE, b"d" * sealed.PIECE, b"e")
+    head, size = len(sealed.MAGIC) + sealed.PREFIX, sealed.PIECE + sealed.TAG
+    first, second = whole[head : head + size], whole[head + size : head + 2 * size]
+    with pytest.raises(sealed.Broken):
+        _opened(whole[:head] + second + first + whole[head + 2 * size :])
+
+
+def test_another_export_has_another_key() -> None:
+    other = sealed.key_for(b"m" * 32, "exp_2")
+    assert other != KEY
+    with pytest.raises(sealed.Broken):
+        _opened(_sealed(b"secret"), other)
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"CMX1", b"PK\x03\x04 a zip", b"CMX1" + b"0" * 7]
+)
+def test_what_is_no_sealed_file_is_named(data: bytes) -> None:
+    with pytest.raises(sealed.Broken):
+        _opened(data)

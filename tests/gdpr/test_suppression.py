@@ -1,0 +1,174 @@
+"""Who was erased or opted out does not come back, and nobody can read who that is."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gdpr import consents, subjects, suppression
+from gdpr.models import Subject, Suppression
+from gdpr.rules.matching import Name
+from gdpr.subjects import NewAlias
+from memory import importing, journal
+from memory.models import JournalEntry, MemoryVersion
+from memory.rules import errors
+from memory.rules.entries import NewEntry
+from tests.world import World
+
+NAMES = (
+    NewAlias("email", "maria@example.org"),
+    NewAlias("phone", "+49 170 1234567"),
+    NewAlias("handle", "@mkeller"),
+    NewAlias("user_id", "crm:u_4711"),
+    NewAlias("name", "Maria Keller"),
+    NewAlias("name", "Mary"),
+)
+REFUSED = [
+    "mail Maria@Example.org now",
+    "q=maria%40example.org",
+    "maria+shop@example.org",
+    "ring 0170 / 123 45 67",
+    "ask @MKeller",
+    "profile crm:u_4711/edit",
+    "Keller, Maria called",
+    "MARIA  KELLER called",
+    "caf\\u0065 M\\u0061ria Keller",
+]
+KEPT = [
+    "mail john.maria@example.org now",
+    "Maria called, then Keller did",
+    "Mary called",
+    "ring 0170 765 43 21",
+    "profile crm:u_47112",
+    "Maria Kellermann",
+]
+
+
+@pytest.fixture
+def opted_out(world: World) -> Subject:
+    by = world.actor("compliance")
+    made = subjects.create("Maria Keller", NAMES, by=by)
+    return consents.note(made.id, "withdrawn", opted_out=True, by=by)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("text", REFUSED)
+def test_a_text_about_them_is_refused(
+    world: World, opted_out: Subject, text: str
+) -> None:
+    before = JournalEntry.objects.count()
+    for body in ({"summary": text}, {"summary": "x", "payload": {"said": [text]}}):
+        answer = world.api("ada").post("/journal", {"entry_type": "peer.note", **body})
+        assert (answer.status, answer.code) == (409, "subject_suppressed")
+        assert text.encode() not in answer.body
+    assert JournalEntry.objects.count() == before
+    assert opted_out.opted_out_at
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("text", KEPT)
+def test_a_text_about_somebody_else_is_kept(
+    world: World, opted_out: Subject, text: str
+) -> None:
+    assert world.entry(text).summary == text
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("alias", ["mary", "MARIA@example.org", "mkeller", "@MKeller"])
+def test_naming_them_is_refused(world: World, opted_out: Subject, alias: str) -> None:
+    with pytest.raises(errors.Conflict) as refused:
+        world.entry("She called", subjects=(alias,))
+    assert refused.value.problem_code == "subject_suppressed"
+
+
+@pytest.mark.django_db
+def test_each_door_refuses_its_own_part(world: World, opted_out: Subject) -> None:
+    bad = NewEntry(entry_type="peer.note", summary="from maria@example.org")
+    good = NewEntry(entry_type="peer.note", summary="from somebody")
+    done = journal.append_batch([good, bad, good], by=world.actor("ada"))
+    assert [one.index for one in done.rejected] == [1]
+    assert done.rejected[0].code == "subject_suppressed"
+    lines = [
+        importing.Line(n, 9, json.dumps({"entry_type": "a.b", "summary": s}).encode())
+        for n, s in enumerate(["from maria@example.org", "from somebody"])
+    ]
+    told: list[str] = []
+    report = importing.append(
+        lines, by=world.actor("owner"), tell=lambda _n, text: told.append(text)
+    )
+    assert (report.appended, report.refused) == (1, 1)
+    assert told[0].startswith("subject_suppressed")
+    answer = world.api("ada").post(
+        "/memory/tools/memory.write",
+        {"tier": "AGENT", "content": "maria@example.org", "mode": "append"},
+    )
+    assert "subject_suppressed" in answer.body.decode()
+    assert not MemoryVersion.objects.exists()
+
+
+@pytest.mark.django_db
+def test_the_list_holds_no_words(world: World, opted_out: Subject) -> None:
+    rows = list(Suppression.objects.values())
+    assert len(rows) == len(NAMES)
+    told = repr(rows).lower()
+    assert not any(w in told for w in ("maria", "keller", "mary", "1234567", "4711"))
+    # Keyed by workspace: the same name leaves another hash next door.
+    name = [Name("", "email", "maria@example.org")]
+    here, there = (
+        suppression.digests_of(w.id, name) for w in (world.acme, world.other)
+    )
+    assert here != there
+    assert here[0][0] in {row["digest"] for row in rows}
+
+
+@pytest.mark.django_db
+def test_lifting_needs_a_reason_and_works_at_once(
+    world: World, opted_out: Subject
+) -> None:
+    by = world.actor("compliance")
+    row = Suppression.objects.get(kind="email")
+    with pytest.raises(errors.Invalid):
+        suppression.lift(row.pk, "  ", by=by)
+    with pytest.raises(errors.NotFound):
+        suppression.lift(row.pk, "x", by=world.actor("stranger"))
+    suppression.lift(row.pk, "Became a customer again", by=by)
+    assert world.entry("from maria@example.org")
+    assert JournalEntry.objects.filter(entry_type="gdpr.suppression_lifted").exists()
+    with pytest.raises(errors.Conflict):
+        suppression.lift(row.pk, "again", by=by)
+
+
+@pytest.mark.django_db
+def test_opting_in_ends_an_opting_out_but_no_erasure(
+    world: World, opted_out: Subject
+) -> None:
+    by = world.actor("compliance")
+    erased = suppression.digests_of(
+        world.acme.id, [Name("", "email", "gone@example.org")]
+    )
+    suppression.restore(world.acme.id, erased, subject_ref=opted_out.id, case_ref="c_1")
+    consents.note(opted_out.id, "given", opted_out=False, by=by)
+    assert world.entry("from maria@example.org")
+    with pytest.raises(errors.Conflict):
+        world.entry("from gone@example.org")
+
+
+@pytest.mark.django_db
+def test_suppressing_twice_is_once(world: World, opted_out: Subject) -> None:
+    assert suppression.suppress(opted_out) == 0
+
+
+WORDS = st.text(st.characters(categories=["Ll", "Lu", "Nd"]), min_size=3, max_size=9)
+
+
+@given(st.lists(WORDS, min_size=2, max_size=4), st.sampled_from([" ", "  ", "-", "\n"]))
+@settings(max_examples=100, deadline=None)
+def test_a_name_is_spotted_in_any_text(words: list[str], gap: str) -> None:
+    name = [Name("", "name", " ".join(words))]
+    digests = suppression.digests_of("ws_1", name)
+    text = f"then {gap.join(words).upper().lower()}, so"
+    assert suppression.spotted("ws_1", text, digests)
+    assert not suppression.spotted("ws_2", text, digests)

@@ -1,0 +1,182 @@
+"""The contract vectors as data, and four ways to run one: two stores, HTTP and MCP."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from django.test import Client
+
+from memory import agent_tools, keys, tenancy
+from memory.pipeline import executor
+from memory.pipeline.executor import Executor
+from memory.pipeline.testing import InMemoryStore
+from memory.rules import actors, errors
+from memory.rules.actors import Actor
+from tests.world import World
+
+VECTORS: Final = json.loads(
+    (Path(__file__).parent / "promptkit_vectors.json").read_text(encoding="utf-8")
+)
+TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+_numbers = itertools.count()
+
+
+class Answer(dict[str, Any]):
+    """A result; ``error`` alone is a refusal."""
+
+
+class Runner(Protocol):
+    """Calls a tool and returns its result, or ``{"error": sentence}``."""
+
+    def __call__(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Call."""
+        ...
+
+
+def somebody(world: World) -> tuple[Actor, str]:
+    """Return an agent that is new, and its key."""
+    house = actors.system(world.acme.id)
+    crew = world.crews["support"]
+    slug = f"v{next(_numbers)}"
+    agent, _ = tenancy.ensure_agent(slug, crew, by=house)
+    token = keys.issue_agent_key(agent, by=house).token
+    actor = keys.authenticate(token)
+    assert actor is not None
+    return actor, token
+
+
+def _python(made: Executor) -> Runner:
+    def run(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        try:
+            return made.execute(executor.descriptor(tool), arguments)
+        except errors.HouseError as error:
+            return {"error": error.detail}
+
+    return run
+
+
+def in_list(_world: World) -> Runner:
+    """PromptKit's own test store."""
+    return _python(Executor(InMemoryStore(), {"agent_id": "a", "user_id": "u"}))
+
+
+def in_records(world: World) -> Runner:
+    """Our records, called in Python."""
+    actor, _ = somebody(world)
+    return _python(agent_tools.remembering(actor))
+
+
+def over_http(world: World) -> Runner:
+    """Our records over HTTP."""
+    _, token = somebody(world)
+    world.tokens["vector"] = token
+    api = world.api("vector")
+
+    def run(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        reply = api.post(f"/tools/{tool}", json.dumps(arguments))
+        if reply.status != 200:
+            return {"error": reply.data["detail"]}
+        return dict(reply.data)
+
+    return run
+
+
+def speak(
+    client: Client, token: str, method: str, params: dict[str, Any] | None = None
+) -> Any:
+    """Send one JSON-RPC request as a client of 2025 does; return the whole message."""
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}}
+    reply = client.post(
+        "/mcp",
+        json.dumps(body),
+        content_type="application/json",
+        headers={"Authorization": f"Bearer {token}"},
+    )
+    return json.loads(reply.content)
+
+
+def over_mcp(world: World) -> Runner:
+    """Our records over MCP."""
+    _, token = somebody(world)
+    client = Client(enforce_csrf_checks=True)
+
+    def run(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        asked = {"name": tool, "arguments": arguments}
+        found = speak(client, token, "tools/call", asked)["result"]
+        if found["isError"]:
+            return {"error": found["content"][0]["text"]}
+        data = found["structuredContent"]
+        assert json.loads(found["content"][0]["text"]) == data
+        return dict(data)
+
+    return run
+
+
+RUNNERS: Final[dict[str, Callable[[World], Runner]]] = {
+    "test store": in_list,
+    "records": in_records,
+    "http": over_http,
+    "mcp": over_mcp,
+}
+
+
+# ── Comparing ────────────────────────────────────────────────────────────────
+class Matcher:
+    """Compares a result with what is promised, and remembers the ids."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, str] = {}
+
+    def fill(self, value: Any) -> Any:
+        """Return arguments with the ids in them."""
+        if isinstance(value, dict):
+            return {name: self.fill(one) for name, one in value.items()}
+        return self.known.get(value, value) if isinstance(value, str) else value
+
+    def _text(self, wanted: str, found: Any) -> bool:
+        if wanted.startswith("$"):
+            return bool(self.known.setdefault(wanted, found) == found)
+        return bool(wanted == found)
+
+    def _special(self, wanted: dict[str, Any], found: Any) -> bool | None:
+        if "$kind" in wanted:
+            return isinstance(found, str) and TIME.fullmatch(found) is not None
+        if "$set" in wanted:
+            rest = list(wanted["$set"])
+            hits = [next((w for w in rest if self.fits(w, f)), None) for f in found]
+            return len(found) == len(rest) and None not in hits
+        return None
+
+    def fits(self, wanted: Any, found: Any) -> bool:
+        """Whether a result holds what is promised."""
+        if isinstance(wanted, dict):
+            special = self._special(wanted, found)
+            if special is not None:
+                return special
+            return isinstance(found, dict) and all(
+                name not in found
+                if one == {"$absent": True}
+                else name in found and self.fits(one, found[name])
+                for name, one in wanted.items()
+            )
+        if isinstance(wanted, list):
+            pairs = zip(wanted, found, strict=False)
+            return len(wanted) == len(found) and all(self.fits(w, f) for w, f in pairs)
+        if isinstance(wanted, str):
+            return self._text(wanted, found)
+        return bool(wanted == found)
+
+
+def plain(answers: list[dict[str, Any]]) -> Any:
+    """Return answers with ids numbered, times and scopes taken out, to compare."""
+    text = json.dumps(answers, sort_keys=True)
+    text = TIME.sub("time", text)
+    seen: dict[str, str] = {}
+    ids = re.compile(r"(rec_[0-9a-f]{16}|mem_\d+)")
+    text = ids.sub(lambda m: seen.setdefault(m[1], f"id {len(seen)}"), text)
+    return json.loads(re.sub(r'"scope": {[^}]*}', '"scope": {}', text))

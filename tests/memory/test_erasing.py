@@ -1,0 +1,185 @@
+"""Words leave the journal, its chain holds, and nobody else can make it look so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from memory import chain, erasing, journal, lexical, verdicts
+from memory.erasing import Remains
+from memory.models import JournalEntry, PriorityChange, SubjectMention
+from memory.rules import chain as rules
+from memory.rules.entries import Priority
+from tests.world import World
+
+pytestmark = pytest.mark.django_db
+
+
+def broken(world: World) -> list[str]:
+    """Return the reasons of the breaks in the chain of acme."""
+    report = chain.verify(world.acme.id, by=world.system())
+    assert report.ok == (not report.breaks)
+    return [found.reason for found in report.breaks]
+
+
+def tamper(row: JournalEntry, **fields: Any) -> None:
+    JournalEntry.objects.filter(pk=row.pk).update(**fields)
+
+
+def left(row: JournalEntry) -> JournalEntry:
+    return JournalEntry.objects.get(pk=row.pk)
+
+
+def hits(world: World, text: str) -> int:
+    found = lexical.matching(world.acme.id, text)
+    assert found is not None
+    return JournalEntry.objects.filter(docid__in=found).count()
+
+
+def test_an_erased_entry_keeps_its_place_and_nothing_else(world: World) -> None:
+    row = world.entry(
+        "Zanzibar called", payload={"note": "Quetzal"}, refs={"a": "Okapi"},
+        mission_id="m-zanzibar", trace_id="t-1", subjects=("zan@example.org",),
+    )  # fmt: skip
+    world.entry("after")
+    assert hits(world, "zanzibar") == hits(world, "quetzal") == 1
+    assert erasing.erase(world.acme.id, [row.id]) == 1
+    gone = left(row)
+    assert (gone.summary, gone.body, gone.payload_text, gone.refs_text) == (
+        "", "", "{}", "{}",
+    )  # fmt: skip
+    assert (gone.mission_id, gone.trace_id, gone.salt) == (None, None, None)
+    assert (gone.seq, gone.entry_hash, gone.commitment) == (
+        row.seq, row.entry_hash, row.commitment,
+    )  # fmt: skip
+    assert not SubjectMention.objects.filter(entry_id=row.id).exists()
+    assert hits(world, "zanzibar") == hits(world, "quetzal") == 0
+    report = chain.verify(world.acme.id, by=world.system())
+    assert (report.ok, report.erased, report.redacted) == (True, 1, 0)
+    # Again changes nothing, and another workspace's hand does not reach it.
+    assert erasing.erase(world.acme.id, [row.id]) == 0
+    assert erasing.erase(world.other.id, [world.entry("mine").id]) == 0
+
+
+def test_a_redacted_entry_says_what_is_left(world: World) -> None:
+    row = world.entry("Zanzibar and Okapi", payload={"by": "Zanzibar", "n": 1})
+    remains = Remains("[erased] and Okapi", {"by": "[erased]", "n": 1}, {}, {})
+    assert erasing.redact(world.acme.id, {row.id: remains}) == 1
+    now = left(row)
+    assert (now.summary, now.payload) == (remains.summary, remains.payload)
+    assert (hits(world, "zanzibar"), hits(world, "okapi")) == (0, 1)
+    report = chain.verify(world.acme.id, by=world.system())
+    assert (report.ok, report.erased, report.redacted) == (True, 0, 1)
+    # What was masked once can be masked again, and erased.
+    more = Remains("[erased]", {}, {}, {})
+    assert erasing.redact(world.acme.id, {row.id: more}) == 1
+    assert broken(world) == []
+    assert erasing.erase(world.acme.id, [row.id]) == 1
+    assert broken(world) == []
+    before = JournalEntry.objects.filter(workspace=world.acme, seq=row.seq - 1).first()
+    assert verdicts.of(left(row), before) == "erased"
+
+
+@pytest.mark.parametrize("words", ["Zanzibar", " "])
+@pytest.mark.parametrize("column", ["summary", "body"])
+def test_words_put_into_an_erased_entry_are_noticed(
+    world: World, column: str, words: str
+) -> None:
+    row = world.entry("Zanzibar")
+    erasing.erase(world.acme.id, [row.id])
+    tamper(row, **{column: words})
+    assert broken(world) == ["An erased entry holds words."]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"agent_id": "somebody"},
+        {"mission_id": "m"},
+        {"ts": timezone.now()},
+        {"severity": "error"},
+        {"entry_type": "a.b"},
+        {"seal": None},
+        {"seal": "0" * 64},
+    ],
+)
+def test_a_column_beside_erased_words_is_sealed(
+    world: World, change: dict[str, Any]
+) -> None:
+    row = world.entry("Zanzibar")
+    erasing.erase(world.acme.id, [row.id])
+    tamper(row, **change)
+    assert broken(world) == ["It is marked as erased and nothing signed says so."]
+
+
+def test_a_faked_erasure_is_noticed(world: World) -> None:
+    row = world.entry("Zanzibar")
+    tamper(
+        row, summary="", body="", payload_text="{}", refs_text="{}", salt=None,
+        erased_at=timezone.now(), embeddable=False,
+    )  # fmt: skip
+    assert broken(world) == ["It is marked as erased and nothing signed says so."]
+    # With a guessed key it is no better.
+    fake = rules.seal(b"guess", row.entry_hash, "erased", journal.content(left(row)))
+    tamper(row, seal=fake)
+    assert broken(world) == ["It is marked as erased and nothing signed says so."]
+
+
+def test_a_seal_does_not_fit_another_entry_or_act(world: World) -> None:
+    one, two = world.entry("Zanzibar"), world.entry("Quetzal")
+    erasing.erase(world.acme.id, [one.id])
+    tamper(
+        two, summary="", body="", payload_text="{}", refs_text="{}", salt=None,
+        erased_at=timezone.now(), seal=left(one).seal,
+    )  # fmt: skip
+    assert len(broken(world)) == 1
+    tamper(one, erased_at=None, redacted_at=timezone.now())
+    assert len(broken(world)) == 2
+
+
+def test_words_changed_after_a_redaction_are_noticed(world: World) -> None:
+    row = world.entry("Zanzibar and Okapi")
+    erasing.redact(world.acme.id, {row.id: Remains("[erased] and Okapi", {}, {}, {})})
+    tamper(row, summary="Zanzibar and Okapi")
+    assert broken(world) == ["It is marked as redacted and nothing signed says so."]
+
+
+def test_an_untouched_entry_marked_as_erased_is_noticed(world: World) -> None:
+    row = world.entry("Zanzibar")
+    tamper(row, erased_at=timezone.now())
+    assert broken(world) == ["It is marked as erased and was not."]
+
+
+def test_the_ledger_of_a_priority_loses_its_words_and_keeps_its_steps(
+    world: World,
+) -> None:
+    row = world.entry("Zanzibar")
+    by = world.actor("operator")
+    journal.prioritise(row, Priority.PIN, "Zanzibar is a friend", by=by)
+    erasing.erase(world.acme.id, [row.id])
+    step = PriorityChange.objects.get(entry_id=row.id)
+    assert (step.priority, step.reason) == ("pin", "")
+    assert broken(world) == []
+
+
+def test_whoever_holds_something_hears_of_it_inside_the_transaction(
+    world: World,
+) -> None:
+    row = world.indexed("Zanzibar")
+    heard: list[tuple[str, list[str]]] = []
+
+    def listen(kind: str, entry_ids: list[str], **_: Any) -> None:
+        heard.append((kind, entry_ids))
+        raise RuntimeError
+
+    erasing.entries_left.connect(listen)
+    try:
+        with pytest.raises(RuntimeError):
+            erasing.erase(world.acme.id, [row.id])
+    finally:
+        erasing.entries_left.disconnect(listen)
+    assert heard == [("erased", [row.id])]
+    # The one that could not follow kept everybody from going.
+    assert left(row).summary == "Zanzibar"

@@ -1,0 +1,198 @@
+"""Records and time: what expired, what held then, what a version said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from episodic import index
+from memory import erasing, records, withholding
+from memory.models import Record, RecordEntry
+from memory.ranking import Question, ranker
+from memory.records import Amendment, Provenance, Wanted
+from memory.rules import errors
+from memory.rules.actors import Actor
+from memory.shelf import Draft
+from tests.world import ATTACK, World
+
+SAID = Provenance.AGENT_EXTRACTED
+
+
+@pytest.fixture
+def ada(world: World) -> Actor:
+    return world.actor("ada")
+
+
+def draft(by: Actor, content: str = "Refunds end at $200.", **fields: Any) -> Draft:
+    fields.setdefault("owner", records.owner_for(by))
+    return Draft(content=content, **fields)
+
+
+def save(by: Actor, content: str = "Refunds end at $200.", **fields: Any) -> Record:
+    made = draft(by, content, **fields)
+    return records.save(made, provenance=SAID, by=by).record
+
+
+def recalled(by: Actor, words: str) -> list[str]:
+    question = Question(query=words, limit=50, entry_types=records.TYPES)
+    return [hit.entry.summary for hit in ranker().recall(question, by=by)]
+
+
+# ── Time ─────────────────────────────────────────────────────────────────────
+def test_what_expired_is_not_there(ada: Actor, world: World) -> None:
+    row = save(ada, expires_at=timezone.now() + timedelta(hours=1))
+    Record.objects.filter(pk=row.pk).update(expires_at=timezone.now())
+    assert records.page(Wanted(), by=ada).rows == []
+    assert records.count(Wanted(expired=None), by=ada) == 0
+    assert records.search("refunds", Wanted(), by=ada).hits == []
+    with pytest.raises(errors.NotFound):
+        records.get(row.id, owner=None, by=ada)
+    people = records.page(Wanted(expired=True), by=world.actor("viewer"))
+    assert [one.id for one in people.rows] == [row.id]
+
+
+def test_what_expired_leaves_the_journals_recall(ada: Actor) -> None:
+    row = save(ada, "The courier is Zeppelin Freight.")
+    index.sweep()
+    assert recalled(ada, "zeppelin courier")
+    Record.objects.filter(pk=row.pk).update(expires_at=timezone.now())
+    assert (records.retire_expired(), records.retire_expired()) == (1, 0)
+    assert recalled(ada, "zeppelin courier") == []
+
+
+class Clock:
+    """The house's clock: it stands still, and every step is an hour."""
+
+    def __init__(self) -> None:
+        start = timezone.now() - timedelta(days=2)
+        self.hours = [start + timedelta(hours=n) for n in range(24)]
+        self.at = 0
+
+    def now(self) -> datetime:
+        return self.hours[self.at]
+
+    def step(self) -> None:
+        self.at += 1
+
+
+@pytest.fixture
+def clock(ada: Actor, monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(timezone, "now", made.now)
+    return made
+
+
+def test_then_is_what_held_then(ada: Actor, clock: Clock) -> None:
+    hours = clock.hours
+    row = save(ada, "The courier is Zeppelin.", confidence=0.3, metadata={"v": 1})
+    clock.step()
+    change = Amendment(
+        content="The courier is Norrbotten.", confidence=0.9, metadata={"v": 2}
+    )
+    records.amend(row, change, provenance=SAID, by=ada)
+    clock.step()
+    records.supersede([row], draft(ada, "No courier."), provenance=SAID, by=ada)
+    half = timedelta(minutes=30)
+
+    def said(hour: int, **more: Any) -> list[str]:
+        wanted = Wanted(as_of=hours[hour] + half, **more)
+        by_list = [one.content for one in records.page(wanted, by=ada).rows]
+        found = records.search("courier", wanted, by=ada).hits
+        assert sorted(by_list) == sorted(hit.record.content for hit in found)
+        assert len(by_list) == records.count(wanted, by=ada)
+        return by_list
+
+    assert records.page(Wanted(as_of=hours[0] - half), by=ada).rows == []
+    assert said(0) == ["The courier is Zeppelin."]
+    assert said(1) == ["The courier is Norrbotten."]
+    assert said(2) == ["No courier."]
+    assert said(0, min_confidence=0.5) == []
+    leaf = {"field": "metadata.v", "op": "eq", "value": 2}
+    assert said(1, filter=leaf) == ["The courier is Norrbotten."]
+    assert said(0, filter=leaf) == []
+    # The exact moment belongs to what was written in it.
+    assert [r.content for r in records.page(Wanted(as_of=hours[1]), by=ada).rows] == [
+        "The courier is Norrbotten."
+    ]
+
+
+def test_what_was_forgotten_since_was_never_there(ada: Actor, clock: Clock) -> None:
+    row = save(ada)
+    clock.step()
+    clock.step()
+    records.forget(row, by=ada)
+    wanted = Wanted(as_of=clock.hours[1])
+    assert records.page(wanted, by=ada).rows == []
+    assert records.search("refunds", wanted, by=ada).hits == []
+
+
+# ── History ──────────────────────────────────────────────────────────────────
+def told(row: Record, by: Actor) -> list[tuple[str, dict[str, Any], str]]:
+    """Return the words, the metadata and the reason of every version."""
+    found = records.history(row.id, owner=None, by=by)
+    return [(one.content, one.metadata, one.reason) for one in found]
+
+
+def revised(by: Actor) -> Record:
+    row = save(by, "The courier is Zeppelin.", metadata={"m": "zeppelin"})
+    change = Amendment(content="The courier is Norrbotten.", metadata={"m": "n"})
+    return records.amend(row, change, provenance=SAID, reason="new", by=by)
+
+
+NOW = ("The courier is Norrbotten.", {"m": "n"}, "new")
+BLANK: tuple[str, dict[str, Any], str] = ("", {}, "")
+
+
+@pytest.mark.parametrize("take", [withholding.restrict, erasing.erase])
+def test_an_older_version_that_is_taken_away_has_no_words(
+    ada: Actor, world: World, take: Callable[[str, Sequence[str]], int]
+) -> None:
+    row = revised(ada)
+    old = RecordEntry.objects.get(record=row, version=1)
+    take(ada.workspace_id, [old.entry_id])
+    for by in (ada, world.actor("viewer")):
+        assert told(row, by) == [BLANK, NOW]
+    assert [one.content for one in records.versions(row)] == ["", NOW[0]]
+
+
+def test_an_end_does_not_repeat_what_is_restricted(ada: Actor) -> None:
+    row = save(ada, "Zeppelin.", metadata={"m": "zeppelin"})
+    spoken = str(row.current_entry_id)
+    new = draft(ada, "New.")
+    records.supersede([row], new, provenance=SAID, reason="why", by=ada)
+    withholding.restrict(ada.workspace_id, [spoken])
+    assert told(row, ada) == [BLANK, ("", {}, "why")]
+    withholding.lift(ada.workspace_id, [spoken])
+    words = ("Zeppelin.", {"m": "zeppelin"})
+    assert told(row, ada) == [(*words, ""), (*words, "why")]
+
+
+def test_an_agent_is_not_told_what_the_scanner_would_hold_now(
+    ada: Actor, world: World
+) -> None:
+    made = draft(ada, ATTACK, metadata={"m": 1})
+    row = records.insert(made, provenance=SAID, by=ada)
+    records.amend(
+        row,
+        Amendment(content="Cleaned."),
+        provenance=Provenance.OPERATOR_CURATED,
+        by=world.actor("operator"),
+    )
+    assert told(row, ada) == [BLANK, ("Cleaned.", {"m": 1}, "")]
+    [first, _] = told(row, world.actor("viewer"))
+    assert first == (ATTACK, {"m": 1}, "")
+
+
+def test_an_agent_that_keeps_an_id_does_not_read_what_expired(
+    ada: Actor, world: World
+) -> None:
+    row = save(ada, expires_at=timezone.now() + timedelta(hours=1))
+    assert len(told(row, ada)) == 1
+    Record.objects.filter(pk=row.pk).update(expires_at=timezone.now())
+    with pytest.raises(errors.NotFound):
+        records.history(row.id, owner=None, by=ada)
+    assert told(row, world.actor("viewer"))[0][0] == row.content

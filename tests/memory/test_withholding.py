@@ -1,0 +1,119 @@
+"""Entries that may not be used are nowhere to be found, and come back whole."""
+
+from __future__ import annotations
+
+import pytest
+
+from episodic import backlog, index, recall
+from episodic.models import Embedding, MemoryRelation, State
+from episodic.recall import Mode, Request
+from memory import chain, erasing, queries, ranking, withholding
+from memory.erasing import Remains
+from memory.models import JournalEntry
+from memory.queries import JournalFilter
+from memory.ranking import Question
+from tests.world import World
+
+pytestmark = pytest.mark.django_db
+MARKS = [withholding.retire, withholding.restrict]
+
+
+def recalled(world: World, mode: Mode = Mode.HYBRID, who: str = "ada") -> set[str]:
+    request = Request(query="refund denied receipt", mode=mode, k=50)
+    return {hit.entry.id for hit in recall.ask(request, by=world.actor(who)).hits}
+
+
+def worded(world: World) -> set[str]:
+    asked = Question(query="refund denied receipt", limit=50)
+    found = ranking.words_only(asked, by=world.actor("ada"))
+    return {hit.entry.id for hit in found}
+
+
+@pytest.mark.parametrize("mark", MARKS)
+@pytest.mark.parametrize("mode", list(Mode))
+def test_it_leaves_every_leg_of_recall(world: World, mark: object, mode: Mode) -> None:
+    row = world.indexed("Refund denied: no receipt")
+    stays = world.indexed("Refund denied: late receipt")
+    assert recalled(world, mode) == {row.id, stays.id}
+    assert callable(mark)
+    assert mark(world.acme.id, [row.id]) == 1
+    assert recalled(world, mode) == recalled(world, mode, "operator") == {stays.id}
+    assert row.id not in worded(world)
+    assert mark(world.acme.id, [row.id]) == 0
+    assert mark(world.other.id, [stays.id]) == 0
+
+
+def test_a_restricted_entry_comes_back_with_its_vector(world: World) -> None:
+    row = world.indexed("Refund denied: no receipt")
+    before = bytes(Embedding.objects.get(pk=row.pk).vector)
+    withholding.restrict(world.acme.id, [row.id])
+    kept = Embedding.objects.get(pk=row.pk)
+    assert (kept.state, bytes(kept.vector)) == (State.WITHHELD, before)
+    # No sweep brings it back, by whatever name it is asked.
+    assert index.sweep().indexed == 0
+    backlog.run(world.acme.id, by=world.actor("operator"), entry_ids=[row.id])
+    assert Embedding.objects.get(pk=row.pk).state == State.WITHHELD
+    assert withholding.lift(world.acme.id, [row.id]) == 1
+    back = Embedding.objects.get(pk=row.pk)
+    assert (back.state, bytes(back.vector)) == (State.INDEXED, before)
+    assert recalled(world, Mode.DENSE) == {row.id}
+
+
+def test_both_reasons_have_to_end(world: World) -> None:
+    row = world.indexed("Refund denied: no receipt")
+    withholding.restrict(world.acme.id, [row.id])
+    withholding.retire(world.acme.id, [row.id])
+    withholding.lift(world.acme.id, [row.id])
+    assert recalled(world) == set()
+    assert Embedding.objects.get(pk=row.pk).state == State.WITHHELD
+
+
+def test_what_was_never_embedded_waits_too(world: World) -> None:
+    row = world.entry("Refund denied: no receipt")
+    withholding.restrict(world.acme.id, [row.id])
+    assert index.sweep().indexed == 0
+    found = backlog.status(world.acme.id, by=world.actor("operator"))
+    assert (found.embeddable, found.pending) == (0, 0)
+    withholding.lift(world.acme.id, [row.id])
+    assert index.sweep().indexed == 1
+    assert recalled(world) == {row.id}
+
+
+def test_lists_show_it_to_whom_they_may(world: World) -> None:
+    old, barred = world.entry("Refund one"), world.entry("Refund two")
+    withholding.retire(world.acme.id, [old.id])
+    withholding.restrict(world.acme.id, [barred.id])
+
+    def seen(who: str, q: str = "") -> set[str]:
+        rows = queries.filtered(world.actor(who), JournalFilter(q=q))
+        return set(rows.values_list("pk", flat=True)) & {old.id, barred.id}
+
+    assert seen("ada") == seen("operator") == {old.id}
+    assert seen("compliance") == seen("owner") == {old.id, barred.id}
+    assert seen("ada", "refund") == seen("operator", "refund") == set()
+    assert seen("compliance", "refund") == {barred.id}
+    assert world.api("ada").get(f"/journal/{barred.id}").status == 404
+    assert world.api("compliance").get(f"/journal/{barred.id}").status == 200
+
+
+def test_the_chain_holds_whatever_is_marked(world: World) -> None:
+    row = world.entry("Refund one")
+    withholding.retire(world.acme.id, [row.id])
+    withholding.restrict(world.acme.id, [row.id])
+    assert chain.verify(world.acme.id, by=world.system()).ok
+
+
+def test_vectors_and_edges_follow_erased_and_redacted_words(world: World) -> None:
+    one = world.indexed("Refund denied: no receipt")
+    two = world.indexed("Refund denied: no receipt")
+    assert MemoryRelation.objects.exists()
+    erasing.redact(world.acme.id, {two.id: Remains("Refund [erased]", {}, {}, {})})
+    made = Embedding.objects.get(pk=two.pk)
+    assert (made.state, bytes(made.vector)) == (State.PENDING, b"")
+    assert not MemoryRelation.objects.exists()
+    assert recalled(world, Mode.DENSE) == {one.id}
+    assert index.sweep().indexed == 1
+    erasing.erase(world.acme.id, [one.id])
+    assert not Embedding.objects.filter(pk=one.pk).exists()
+    assert recalled(world, Mode.DENSE) == {two.id}
+    assert JournalEntry.objects.filter(pk=one.pk).exists()
