@@ -128,6 +128,14 @@ def _fresh_process() -> Iterator[None]:
     _forget()
 
 
+@pytest.fixture(autouse=True)
+def _nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start no thread behind a test that would read the next test's tables."""
+    from gdpr import remembering
+
+    monkeypatch.setattr(remembering, "listen", lambda: None)
+
+
 @pytest.fixture
 def world(db: None) -> World:
     """Two workspaces, their crews, agents and people, and every kind of key."""

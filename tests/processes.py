@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 from django.db import connection
+
+from gdpr.residue import raw
 
 
 def database_url() -> str:
@@ -19,6 +22,11 @@ def database_url() -> str:
         return f"postgres://{login}@/{config['HOST']}/{config['NAME']}"
     place = f"{config['HOST']}:{config['PORT']}".rstrip(":")
     return f"postgres://{login}@{place}/{config['NAME']}"
+
+
+def bytes_of(path: Path) -> bytes:
+    """Return a file's bytes; the live database keeps the locks of this process."""
+    return b"".join(raw.pieces(path, 0))
 
 
 def start(module: str, *args: str) -> subprocess.Popen[str]:

@@ -22,6 +22,7 @@ from memory.gateway.client import GatewayClient
 from memory.gateway.config import Secret
 from memory.models import GatewaySetup, JournalEntry, MemoryVersion, Record
 from memory.rules import errors
+from tests import processes
 from tests.memory.gateway import upstream
 from tests.world import ATTACK, World
 
@@ -395,7 +396,7 @@ def test_both_sides_over_a_socket(
     said_by_files = [
         path
         for path in Path(django_settings.DATA_DIR).rglob("*")
-        if path.is_file() and issued.token.encode() in path.read_bytes()
+        if path.is_file() and issued.token.encode() in processes.bytes_of(path)
     ]
     assert said_by_files == []
 

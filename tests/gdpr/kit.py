@@ -14,6 +14,7 @@ from gdpr.holders import registry
 from gdpr.holders.base import Fate, Found, Holder, Person
 from gdpr.models import Alias, AliasKind, Subject, SubjectLink, Via
 from memory.rules import words
+from tests import processes
 from tests.world import World
 
 ANNA: Final = {
@@ -141,7 +142,7 @@ def in_files(needle: str) -> dict[str, int]:
     hits = {}
     for path in files():
         place = path.relative_to(settings.DATA_DIR).as_posix()
-        raw = path.read_bytes().lower() + place.lower().encode()
+        raw = processes.bytes_of(path).lower() + place.lower().encode()
         count = raw.count(needle.lower().encode())
         if count:
             hits[place] = count

@@ -131,5 +131,5 @@ def test_nothing_names_the_person_between_wiping_and_the_end(
     assert _died(case, "cleaned")
     for path in settings.DATA_DIR.rglob("*"):
         if path.is_file():
-            assert MAIL.encode() not in path.read_bytes(), path.name
+            assert MAIL.encode() not in processes.bytes_of(path), path.name
     assert _resumed(case).state == CaseState.COMPLETE
