@@ -6,6 +6,7 @@ and looked at again, in the tables and in this process's memory.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
@@ -24,7 +25,7 @@ from memory.models import JournalEntry
 VECTOR_BYTES: Final = 24
 
 
-class Following:
+class Following(ABC):
     """What all places have in common that follow the journal."""
 
     derived = True
@@ -32,8 +33,9 @@ class Following:
     tables: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
 
+    @abstractmethod
     def _ids(self, workspace_id: str, entry_ids: Sequence[str]) -> Iterable[str]:
-        raise NotImplementedError
+        """Return the keys of what was made from these entries."""
 
     def find(self, person: Person) -> Iterator[Found]:
         """Return what was made from entries that name the person."""
