@@ -174,10 +174,49 @@ def clean(
     remains = [told for told in (_statistics(), _log()) if told]
     done.append("CHECKPOINT and pg_switch_wal")
     remains.append(
-        "Replicas, archived segments and base backups of this server are out of reach;"
-        " they end with their own retention."
+        "Replicas, archived segments, base backups and other databases of this server"
+        " are out of reach; they end with their own retention."
     )
     return done, remains, todo
+
+
+def _own_number() -> str:
+    """Return the name of the folders that hold this database and no other."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT oid::text FROM pg_database WHERE datname = current_database()"
+        )
+        return str(cursor.fetchone()[0])
+
+
+def roots() -> list[Path]:
+    """Return the folders of the server that may be read from here.
+
+    Tablespaces hang in the data folder as links, and a walk follows none.
+    """
+    top = folder()
+    if top is None:
+        return []
+    number = _own_number()
+    spaces = [path.resolve() for path in top.glob(f"pg_tblspc/*/PG_*/{number}")]
+    return [top, *spaces]
+
+
+def others() -> Callable[[Path], bool]:
+    """Return what tells the files of other databases of the same server.
+
+    What they say about a person is their owners' to erase, and no trace of ours.
+    """
+    top = folder()
+    base, number = (top / "base" if top else None), _own_number()
+
+    def is_other(path: Path) -> bool:
+        if base is None or not path.is_relative_to(base):
+            return False
+        place = path.relative_to(base).parts[0]
+        return place.isdigit() and place != number
+
+    return is_other
 
 
 def folder() -> Path | None:

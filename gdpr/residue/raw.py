@@ -116,12 +116,12 @@ def search(
     overlap = max(0, finder.longest - 1) + SPARE
     first: dict[bytes, str] = {}
     for path in files(*roots):
-        report.files += 1
         where = named(path, names)
         if "…" in where:
             report.found.append(Trace("files", where, "name of a file"))
         if skip(path):
             continue
+        report.files += 1
         for piece in pieces(path, overlap):
             report.bytes += len(piece)
             hits = finder.found(piece)

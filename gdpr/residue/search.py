@@ -141,17 +141,26 @@ class _Elsewhere:
     """Files that are read in another way, or that the report names as out of reach."""
 
     def __init__(self, known: stored.KnownFiles) -> None:
+        served = connection.vendor == "postgresql"
         self._known = known
-        self._log = connection.vendor == "postgresql" and postgres.keeps_log()
+        self._log = served and postgres.keeps_log()
+        self._others = postgres.others() if served else _nowhere
 
     def __call__(self, path: Path) -> bool:
-        return self._known(path) or (self._log and postgres.WAL in path.parts)
+        return (
+            self._known(path)
+            or (self._log and postgres.WAL in path.parts)
+            or self._others(path)
+        )
+
+
+def _nowhere(_path: Path) -> bool:
+    return False
 
 
 def _roots() -> list[Path]:
     """Return the folders outside ours that hold the database, where we may look."""
-    folder = postgres.folder() if connection.vendor == "postgresql" else None
-    return [folder] if folder else []
+    return postgres.roots() if connection.vendor == "postgresql" else []
 
 
 def _traces(first: dict[bytes, str]) -> list[Trace]:

@@ -20,10 +20,13 @@ from tests.world import World
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 
 
-def _tables_hold(folder: Path, word: str) -> bool:
-    """Whether a word lies in the tables' files; the log is another matter."""
+def _tables_hold(folder: Path, word: str, by: BaseDatabaseWrapper = connection) -> bool:
+    """Whether a word lies in a database's files; the log is another matter."""
     sought = word.encode()
-    files = (path for path in (folder / "base").rglob("*") if path.is_file())
+    with by.cursor() as cursor:
+        cursor.execute("SELECT oid FROM pg_database WHERE datname = current_database()")
+        own = folder / "base" / str(cursor.fetchone()[0])
+    files = (path for path in own.rglob("*") if path.is_file())
     return any(sought in path.read_bytes() for path in files)
 
 
@@ -74,6 +77,37 @@ def test_a_run_ends_with_the_tables_clean(shared_world: World) -> None:
     folder = postgres.folder()
     assert folder is not None
     assert not _tables_hold(folder, WORD)
+
+
+@pytest.fixture
+def neighbour() -> Iterator[BaseDatabaseWrapper]:
+    """Return a connection to another database of the same server."""
+    name = f"{connection.settings_dict['NAME']}_neighbour"
+    with connection.cursor() as cursor:
+        cursor.execute(f'CREATE DATABASE "{name}"')
+    other = connection.copy("neighbour")
+    other.settings_dict = {**other.settings_dict, "NAME": name}
+    try:
+        yield other
+    finally:
+        other.close()
+        with connection.cursor() as cursor:
+            cursor.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+def test_what_another_database_of_the_server_says_is_no_trace(
+    shared_world: World, neighbour: BaseDatabaseWrapper
+) -> None:
+    erasing.lived_in(shared_world)
+    with neighbour.cursor() as cursor:
+        cursor.execute("CREATE TABLE guests (name text)")
+        cursor.execute("INSERT INTO guests VALUES (%s)", [f"Maria {WORD}"])
+        cursor.execute("CHECKPOINT")
+    case = erasing.erased(shared_world, erasing.maria(shared_world))
+    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    folder = postgres.folder()
+    assert folder is not None
+    assert _tables_hold(folder, WORD, neighbour), "the neighbour keeps its own"
 
 
 def test_samples_of_a_table_that_is_empty_now_go(shared_world: World) -> None:
