@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import psycopg
 import pytest
 from django.db import connection
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -20,7 +22,7 @@ from tests.world import World
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 
 
-def _tables_hold(folder: Path, word: str, by: BaseDatabaseWrapper = connection) -> bool:
+def _tables_hold(folder: Path, word: str, by: Any = connection) -> bool:
     """Whether a word lies in a database's files; the log is another matter."""
     sought = word.encode()
     with by.cursor() as cursor:
@@ -80,23 +82,24 @@ def test_a_run_ends_with_the_tables_clean(shared_world: World) -> None:
 
 
 @pytest.fixture
-def neighbour() -> Iterator[BaseDatabaseWrapper]:
+def neighbour() -> Iterator[psycopg.Connection]:
     """Return a connection to another database of the same server."""
-    name = f"{connection.settings_dict['NAME']}_neighbour"
+    own = connection.settings_dict
+    name = f"{own['NAME']}_neighbour"
     with connection.cursor() as cursor:
         cursor.execute(f'CREATE DATABASE "{name}"')
-    other = connection.copy("neighbour")
-    other.settings_dict = {**other.settings_dict, "NAME": name}
     try:
-        yield other
+        with psycopg.connect(
+            dbname=name, host=own["HOST"], user=own["USER"], autocommit=True
+        ) as other:
+            yield other
     finally:
-        other.close()
         with connection.cursor() as cursor:
             cursor.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
 def test_what_another_database_of_the_server_says_is_no_trace(
-    shared_world: World, neighbour: BaseDatabaseWrapper
+    shared_world: World, neighbour: psycopg.Connection
 ) -> None:
     erasing.lived_in(shared_world)
     with neighbour.cursor() as cursor:
@@ -152,8 +155,11 @@ def _in_a_moment(
 ) -> None:
     """Let a transaction end when it was waited for so many times."""
     waited = []
+    really = time.sleep
 
-    def wait(_seconds: float) -> None:
+    def wait(seconds: float) -> None:
+        # A neighbour's transaction is waited for as well, and ends when it ends.
+        really(seconds)
         waited.append(1)
         if len(waited) == beats:
             other.rollback()
@@ -166,8 +172,6 @@ def test_a_transaction_that_began_before_keeps_dead_rows_and_is_told(
     early: BaseDatabaseWrapper,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(postgres, "LONGEST", 2)
-    monkeypatch.setattr(postgres, "WAIT", 0.01)
     folder = postgres.folder()
     assert folder is not None
     row = shared_world.entry(f"about {WORD}")
@@ -179,11 +183,39 @@ def test_a_transaction_that_began_before_keeps_dead_rows_and_is_told(
     from memory import erasing as hand
 
     hand.erase(shared_world.acme.id, [row.id])
-    _, _, todo = postgres.clean(["journal_entries"])
+    with monkeypatch.context() as hurry:
+        hurry.setattr(postgres, "LONGEST", 2)
+        _, _, todo = postgres.clean(["journal_entries"])
     _written_out()
     assert _tables_hold(folder, WORD), "whoever began before may still see the row"
     assert postgres.SEEN in todo
     early.rollback()
+    _, _, todo = postgres.clean(["journal_entries"])
+    assert not todo
+    assert not _tables_hold(folder, WORD)
+
+
+def test_a_transaction_that_writes_in_another_database_keeps_dead_rows_too(
+    shared_world: World,
+    neighbour: psycopg.Connection,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folder = postgres.folder()
+    assert folder is not None
+    row = shared_world.entry(f"about {WORD}")
+    neighbour.autocommit = False
+    with neighbour.cursor() as cursor:
+        cursor.execute("CREATE TABLE guests (name text)")
+    from memory import erasing as hand
+
+    hand.erase(shared_world.acme.id, [row.id])
+    with monkeypatch.context() as hurry:
+        hurry.setattr(postgres, "LONGEST", 2)
+        _, _, todo = postgres.clean(["journal_entries"])
+    _written_out()
+    assert _tables_hold(folder, WORD), "the rewrite looked as far back as the writer"
+    assert postgres.SEEN in todo
+    neighbour.rollback()
     _, _, todo = postgres.clean(["journal_entries"])
     assert not todo
     assert not _tables_hold(folder, WORD)
