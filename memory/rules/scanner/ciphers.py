@@ -10,8 +10,8 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from memory.rules.scanner import segment
-from memory.rules.scanner.views import beyond_ascii
+from memory.rules.scanner import segment, split
+from memory.rules.scanner.views import beyond_ascii, nearby
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,20 +34,31 @@ _MIN_MARKERS, _MIN_SHARE = 2, 0.12
 _LEET = str.maketrans("013457$@!|+89", "oleastsaiitbg")
 _LEET_WORD = re.compile(r"(?<![\w$@!|+])[a-z0-9$@!|+]{3,24}(?![\w$@])")
 _LEET_SIGN = re.compile(r"[013457$@!|+]")
-_MIN_LEET, _LONGEST = 2, 24
+_MIN_LEET, _LONGEST, _FEW_LEET = 2, 24, 60
 _LETTER = re.compile("[a-z]")
 _LEET_INSIDE = re.compile(r"[013457@$!|](?<=[a-z].)[a-z]")
 _EDGES = ".,:;()[]{}<>'\"`?*"
-_SPACED = re.compile(
-    r"(?<![^\W_])[^\W\d_](?:[ \n.\-_*|/,~\u00b7\u200b]{1,3}[^\W\d_]){3,800}(?![^\W_])"
-)
-_SNAKE = re.compile(r"[a-z]{1,20}(?:_[a-z]{1,20}){3,40}")
+_SPACED = re.compile(r"(?<![^\W_])[^\W\d_](?:[\W_]{1,4}[^\W\d_]){3,800}(?![^\W_])")
+# Signs between words, and how many: dots are common in the names of modules.
+_SIGNS = {"_": 3, "+": 3, ".": 5}
+_SNAKE = {
+    sign: re.compile(rf"[a-z]{{1,20}}(?:\{sign}[a-z]{{1,20}}){{{least},40}}")
+    for sign, least in _SIGNS.items()
+}
 _LETTERS_ONLY = bytes(code if chr(code) in _LETTERS else 0x20 for code in range(256))
 _ONE_LETTER = bytes(0x20 if code == 0x20 else 0x61 for code in range(256))
-_SNAKE_INSIDE = re.compile(r"_(?<=[a-z]_)[a-z]{1,20}_[a-z]{1,20}_[a-z]")
+_SNAKE_INSIDE = {
+    sign: re.compile(
+        rf"\{sign}(?<=[a-z]\{sign})[a-z]{{1,20}}\{sign}[a-z]{{1,20}}\{sign}[a-z]"
+    )
+    for sign in _SIGNS
+}
 _GLUED = re.compile(r"(?<![\w/.+=-])[a-z]{18,400}(?![\w/+=-])")
 _LONE_LETTERS = b"\x01\x01\x01\x01"
 _MIN_GLUED, _MIN_LETTERS, _MIN_COVERAGE, _LONGEST_PART = 18, 4, 0.75, 20
+_MIN_GLUED_SHARE, _FEW_SIGNS = 0.8, 2
+# A longer text is read in one order of its words only.
+_FLIPPED = 8000
 _ENOUGH = b"a" * _MIN_GLUED
 
 
@@ -90,10 +101,12 @@ def undo(view: View) -> Iterator[View]:
     yield from _leet(view)
     if _LONE_LETTERS in sizes or _has_foreign_letters(view.text):
         yield from _spaced(view)
-    if _SNAKE_INSIDE.search(view.text):
-        yield from _snake(view)
+    for sign, inside in _SNAKE_INSIDE.items():
+        if view.text.count(sign) > _FEW_SIGNS and inside.search(view.text):
+            yield from _snake(view, sign)
     if max(sizes, default=0) >= _MIN_GLUED:
         yield from _glued(view, letters)
+    yield from split.undo(view)
 
 
 def _has_foreign_letters(text: str) -> bool:
@@ -114,14 +127,15 @@ def _substitution(view: View, words: list[str]) -> Iterator[View]:
         if count < _MIN_MARKERS:
             continue
         pieces: list[tuple[str, int, int]] = []
-        for start, end in _enciphered(view.text, cipher):
+        there = {word for word in words if _TABLE.get(word) == cipher}
+        for start, end in _enciphered(view.text, cipher, there):
             said = view.text[start:end]
             said = (
                 said[::-1] if cipher == "reversed" else _shifted(said, int(cipher[5:]))
             )
             pieces.append((said, start, end))
             pieces.append(("\n\n", end, end))
-            if cipher == "reversed":
+            if cipher == "reversed" and end - start <= _FLIPPED:
                 flipped = " ".join(word[::-1] for word in view.text[start:end].split())
                 pieces += [(flipped, start, end), ("\n\n", end, end)]
         kind = {"shift13": "rot13", "reversed": "reversed"}.get(cipher, "cipher")
@@ -129,14 +143,15 @@ def _substitution(view: View, words: list[str]) -> Iterator[View]:
             yield view.derive(pieces, kind=kind)
 
 
-def _enciphered(text: str, cipher: str) -> Iterator[tuple[int, int]]:
+def _enciphered(text: str, cipher: str, there: set[str]) -> Iterator[tuple[int, int]]:
     """Paragraphs in which this cipher explains enough words."""
     start = 0
     for part in re.split(r"(\n+)", text):
-        words = _WORD.findall(part)
-        hits = sum(_TABLE.get(word) == cipher for word in words)
-        if hits >= _MIN_MARKERS and hits >= _MIN_SHARE * len(words):
-            yield start, start + len(part)
+        if any(word in part for word in there):
+            words = _WORD.findall(part)
+            hits = sum(_TABLE.get(word) == cipher for word in words)
+            if hits >= _MIN_MARKERS and hits >= _MIN_SHARE * len(words):
+                yield start, start + len(part)
         start += len(part)
 
 
@@ -159,14 +174,13 @@ def _leet(view: View) -> Iterator[View]:
     if not _LEET_INSIDE.search(view.text):
         return
     bent = {word.strip(_EDGES) for word in set(view.text.split()) if not word.isalpha()}
-    known = [word for word in bent if _LEET_SIGN.search(word) and unleet(word)]
+    known = {word for word in bent if _LEET_SIGN.search(word) and unleet(word)}
     if len(known) < _MIN_LEET:
         return
     pieces: list[tuple[str, int, int]] = []
     position = 0
-    for match in _LEET_WORD.finditer(view.text):
-        word = match.group()
-        plain = "" if word.isalpha() else unleet(word)
+    for match in _leet_words(known).finditer(view.text):
+        plain = unleet(match.group())
         if plain:
             start, end = match.span()
             pieces.append((view.text[position:start], position, start))
@@ -174,7 +188,15 @@ def _leet(view: View) -> Iterator[View]:
             position = end
     if pieces:
         pieces.append((view.text[position:], position, len(view.text)))
-        yield view.derive(pieces, kind="leetspeak")
+        yield view.derive(nearby(pieces, view.text), kind="leetspeak")
+
+
+def _leet_words(known: set[str]) -> re.Pattern[str]:
+    """Where the bent words stand; many of them are not searched one by one."""
+    if len(known) > _FEW_LEET:
+        return _LEET_WORD
+    words = "|".join(map(re.escape, sorted(known, key=len, reverse=True)))
+    return re.compile(rf"(?<![\w$@!|+])(?:{words})(?![\w$@])")
 
 
 def _spaced(view: View) -> Iterator[View]:
@@ -189,7 +211,7 @@ def _spaced(view: View) -> Iterator[View]:
             position = end
     if pieces:
         pieces.append((view.text[position:], position, len(view.text)))
-        yield view.derive(pieces, kind="spaced")
+        yield view.derive(nearby(pieces, view.text), kind="spaced")
 
 
 def _joined(run: str) -> str:
@@ -204,20 +226,21 @@ def _joined(run: str) -> str:
     return " ".join(words)
 
 
-def _snake(view: View) -> Iterator[View]:
+def _snake(view: View, sign: str) -> Iterator[View]:
     pieces: list[tuple[str, int, int]] = []
-    for match in _snakes(view.text):
-        pieces.append((match.group().replace("_", " "), match.start(), match.end()))
+    for match in _snakes(view.text, sign):
+        plain = match.group().replace(sign, " ")
+        pieces.append((plain, match.start(), match.end()))
         pieces.append(("\n\n", match.end(), match.end()))
     if pieces:
         yield view.derive(pieces, kind="glued")
 
 
-def _snakes(text: str) -> Iterator[re.Match[str]]:
+def _snakes(text: str, sign: str = "_") -> Iterator[re.Match[str]]:
     """What `_SNAKE` finds, tried only where joined words lie ahead."""
     end = 0
-    while inside := _SNAKE_INSIDE.search(text, end):
-        match = _SNAKE.search(text, max(end, inside.start() - _LONGEST_PART))
+    while inside := _SNAKE_INSIDE[sign].search(text, end):
+        match = _SNAKE[sign].search(text, max(end, inside.start() - _LONGEST_PART))
         if not match:
             return
         yield match
@@ -229,7 +252,7 @@ def _glued(view: View, letters: str) -> Iterator[View]:
     for start in _long_words(letters):
         match = _GLUED.match(view.text, start)
         words = segment.segment(match.group()) if match else ()
-        if match and len(words) >= 4 and segment.coverage(words) >= 0.9:
+        if match and len(words) >= 4 and segment.coverage(words) >= _MIN_GLUED_SHARE:
             pieces.append((" ".join(words), match.start(), match.end()))
             pieces.append(("\n\n", match.end(), match.end()))
     if pieces:

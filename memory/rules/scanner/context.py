@@ -19,7 +19,7 @@ _JSON_KEY = re.compile(r"\"[\w .-]{1,60}\"\s{0,3}:")
 _CUES = re.compile(
     r"attack|injection|malicious|payload|jailbreak|adversar|poison|phrases?\b|"
     r"for example|for instance|e\.g\.|such as|detects?\b|detector|flags\b|flagged|"
-    r"vulnerab|exploit|red.team|test case|owasp|social engineering|regex"
+    r"vulnerab|exploit|exfiltration|red.team|test case|owasp|social engineering|regex"
 )
 _CUE_BEFORE, _CUE_AFTER, _WHOLE = 220, 120, 0.8
 _MANY_CUES, _DENSE, _DENSE_PER = 2, 3, 1500

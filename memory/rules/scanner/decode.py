@@ -15,6 +15,7 @@ import urllib.parse
 from typing import TYPE_CHECKING
 
 from memory.rules.scanner import segment
+from memory.rules.scanner.views import nearby
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -49,7 +50,8 @@ _NUMBERS = re.compile(r"[0-9][0-9a-fA-F ,:;]{15}")
 _PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2})+")
 _ENTITY = re.compile(r"(?:&(?:#[0-9]{2,7}|#[xX][0-9a-fA-F]{2,6}|[a-zA-Z]{2,8});)+")
 _ONE_ESCAPE = re.compile(
-    r"\\(?:u\{[0-9a-fA-F]{2,6}\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8})"
+    r"\\(?:u\{[0-9a-fA-F]{2,6}\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}"
+    r"|[01][0-7]{2})"
 )
 _ESCAPE = re.compile(rf"(?:{_ONE_ESCAPE.pattern})+")
 _BINARY = re.compile(r"(?:[01]{8}[ ,]{0,2}){6,}")
@@ -125,7 +127,8 @@ def _inline(
         pieces.append((view.text[position:], position, len(view.text)))
         # Nobody encodes plain letters without wanting to hide them.
         yield view.derive(
-            pieces, kind=f"{kind}_letters" if plain >= _MIN_PLAIN else kind
+            nearby(pieces, view.text),
+            kind=f"{kind}_letters" if plain >= _MIN_PLAIN else kind,
         )
 
 
@@ -197,7 +200,7 @@ def _from_escapes(run: str) -> str:
 
 
 def _from_escape(run: str) -> str:
-    code = int(run[2:].strip("{}"), 16)
+    code = int(run[1:], 8) if run[1].isdigit() else int(run[2:].strip("{}"), 16)
     return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "?"
 
 

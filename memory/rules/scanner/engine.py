@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _NO_MODES: Mapping[str, str] = MappingProxyType({})
 _DECODED_BONUS, _SHOWN, _MAX_FINDINGS = 0.5, 400, 200
-_SHORT, _HEAD_SHARE, _WORTH_HIDING = 400, 0.4, 0.6
+_HEAD_SHARE, _WORTH_HIDING = 0.4, 0.6
 
 
 def scan(
@@ -53,8 +53,8 @@ def scan(
 
 
 def _risk(text: str, points: float) -> float:
-    """The review priority: the score, raised by the learned head where it is cheap."""
-    if not points and len(text) > _SHORT:
+    """The review priority: the score of what has findings, raised by the head."""
+    if not points:
         return points
     return round(points + (1.0 - points) * _HEAD_SHARE * head.likelihood(text), 4)
 

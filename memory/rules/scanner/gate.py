@@ -7,6 +7,8 @@ once and remembered, so that ordinary text costs one look-up a word.
 from __future__ import annotations
 
 import re
+from functools import reduce
+from operator import or_
 from typing import NamedTuple
 
 from memory.rules.scanner import lexicon, registry, sentences
@@ -138,22 +140,17 @@ def elsewhere(text: str) -> int:
 def stretches(text: str) -> list[Stretch]:
     """Every sentence with what it may express."""
     tokens = sentences.tokens(text)
+    tokens.append(sentences.END)
+    masks = _masks(tokens)
     found: list[Stretch] = []
-    first = number = mask = 0
-    for place, bits in enumerate(_masks(tokens)):
-        if not bits:
-            continue
-        if bits is not _BREAK:
-            mask |= bits
-            continue
+    first = 0
+    for number in range(tokens.count(sentences.END)):
+        place = tokens.index(sentences.END, first)
+        mask = reduce(or_, masks[first:place], 0)
         if mask & _KEY:
             mask |= _phrases(tokens[first:place], mask)
         found.append(Stretch(number, mask))
-        number += 1
-        first, mask = place + 1, 0
-    if mask & _KEY:
-        mask |= _phrases(tokens[first:], mask)
-    found.append(Stretch(number, mask))
+        first = place + 1
     return found
 
 

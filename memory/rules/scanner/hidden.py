@@ -12,6 +12,7 @@ from memory.rules.scanner import (
     lexicon,
     normalise,
     registry,
+    segment,
     sentences,
 )
 from memory.rules.scanner.model import Hit
@@ -37,8 +38,10 @@ GAMES = frozenset(
 CODES = frozenset(
     "base64 base32 ascii85 hex escape escape_letters url_letters html_letters".split()
 )
-SILENT = frozenset({"url", "html", "plain", "spread", "lookalike"})
+SILENT = frozenset({"url", "html", "plain", "spread", "lookalike", "split"})
 _MIN_WORDS, _LONG, _MIN_LONG = 3, 5, 2
+# Nobody writes this many words in such a way by accident.
+_SENTENCE, _KNOWN, _MIN_KNOWN, _CLEAR = 8, 4, 3, 0.6
 _STYLED = re.compile(
     "[\U0001d400-\U0001d7ff\u24b6-\u24e9\uff21-\uff3a\uff41-\uff5a"
     "\U0001f130-\U0001f149\U0001f150-\U0001f169\U0001f170-\U0001f189]{2,}"
@@ -141,13 +144,27 @@ def judge(view: View, pieces: list[tuple[int, int, str]]) -> list[Hit]:
     if not decode.is_prose(said) or not _is_enough(view.kind, said):
         return []
     start, end = pieces[0][0], pieces[-1][1]
-    name = "letter_game" if view.kind in GAMES else "encoded_prose"
+    name = "encoded_prose"
+    if view.kind in GAMES:
+        name = "long_letter_game" if _is_sentence(view, said) else "letter_game"
     shown = said[:_SHOWN]
     hits = [Hit(registry.rule(f"hidden_text.{name}"), start, end, decoded=shown)]
     if _gives_orders(said):
         rule = registry.rule("hidden_text.encoded_order")
         hits.append(Hit(rule, start, end, decoded=shown))
     return hits
+
+
+def _is_sentence(view: View, said: str) -> bool:
+    """A whole sentence hidden in one step; what only looks like it is mostly noise."""
+    words = said.split()
+    known = {word for word in words if len(word) >= _KNOWN and segment.is_known(word)}
+    return (
+        view.depth == 1
+        and len(words) >= _SENTENCE
+        and len(known) >= _MIN_KNOWN
+        and segment.readability(said) >= _CLEAR
+    )
 
 
 def changed(view: View, text: str) -> list[tuple[int, int, str]]:

@@ -19,6 +19,8 @@ _NEGATION_REACH, _REPORT_REACH, _MAX_HITS = 6, 8, 120
 # Sentences that an expression may run across.
 _REACH = 3
 _EVERY = -1
+# Looking for literals in a long text costs more than it saves.
+_SHORT = 1000
 
 
 class _Phrase(NamedTuple):
@@ -129,16 +131,17 @@ def _possible(mask: int) -> list[_Phrase]:
 def _raw(text: str) -> Iterator[Hit]:
     elsewhere = gate.elsewhere(text)
     stretches = gate.stretches(text)
-    is_cjk = sentences.has_cjk(text)
+    bounds: list[tuple[int, int]] = []
+    if sentences.has_cjk(text):
+        bounds = sentences.bounds(text)
+        stretches = [_unspaced(text, bounds, one) for one in stretches]
     phrases = [
-        (number, there)
-        for number, mask in stretches
-        if (there := _possible(_EVERY if is_cjk else mask))
+        (number, there) for number, mask in stretches if (there := _possible(mask))
     ]
-    spans = _spans([mask | elsewhere for _, mask in stretches])
+    spans = _spans([mask | elsewhere for _, mask in stretches], text)
     if not phrases and not spans:
         return
-    bounds = sentences.bounds(text)
+    bounds = bounds or sentences.bounds(text)
     for number, there in phrases:
         start, end = bounds[number]
         yield from _in_sentence(start, text[start:end], there)
@@ -147,16 +150,32 @@ def _raw(text: str) -> Iterator[Hit]:
         yield from _search(expression, start, text[start:end])
 
 
-def _spans(masks: list[int]) -> list[tuple[_Expression, int, int]]:
+def _unspaced(
+    text: str, bounds: list[tuple[int, int]], stretch: gate.Stretch
+) -> gate.Stretch:
+    """Any rule may match a sentence whose words are not apart."""
+    start, end = bounds[stretch.number]
+    if sentences.has_cjk(text[start:end]):
+        return gate.Stretch(stretch.number, _EVERY)
+    return stretch
+
+
+def _spans(masks: list[int], text: str) -> list[tuple[_Expression, int, int]]:
     """Expressions and the runs of sentences in which they are worth trying."""
     worth = _open(reduce(or_, masks), _EXPRESSIONS)
+    if len(text) <= _SHORT:
+        worth = [one for one in worth if _has_literals(one, text)]
     if not worth:
         return []
     found: list[tuple[_Expression, int, int]] = []
     last_seen: dict[str, int] = {}
     final = len(masks) - 1
+    firsts = reduce(or_, (one.first for one in worth))
     for number in range(len(masks)):
         mask = masks[number]
+        # What begins in a later sentence is found from there.
+        if not mask & firsts and not any(one.second & mask for one in worth):
+            continue
         for later in masks[number + 1 : number + _REACH]:
             mask |= later
         for expression in _open(mask, worth):
@@ -190,6 +209,14 @@ def _in_sentence(offset: int, part: str, phrases: Iterable[_Phrase]) -> Iterator
             start, end = places[first][0], places[last - 1][1]
             factor = _sentence_factor(phrase.rule, encoded.chars, first)
             yield Hit(phrase.rule, offset + start, offset + end, factor)
+
+
+def _has_literals(expression: _Expression, text: str) -> bool:
+    """Say whether any alternative finds its literals in the whole text."""
+    for pattern in expression.patterns:
+        if _has_one_of_each(pattern.required, text):
+            return True
+    return False
 
 
 def _search(expression: _Expression, offset: int, part: str) -> Iterator[Hit]:

@@ -107,16 +107,16 @@ _LOOKALIKES = {
     0x2CA3: "p",
     0x2CA5: "c",
 }
-_LOWER = {chr(code): chr(code).lower() for code in range(128)}
 _BORROWED = frozenset(map(chr, _LOOKALIKES))
 # Words in a script of their own where accents are optional lose them.
 _LAST_FOLDED = 0x530
 _WORD = re.compile(r"[^\W\d_]{3,40}")
 _APOSTROPHES = "\u2018\u2019\u02bc\u00b4"
 _LATIN = re.compile("[a-z]")
-_MIN_WORD, _MIN_WHOLE, _FEW, _LAST_ASCII = 4, 5, 24, 127
+_MIN_WORD, _MIN_WHOLE, _FEW = 4, 5, 24
 _NEGATIVE = ((0x1F150, 0x1F169), (0x1F170, 0x1F189), (0x1F130, 0x1F149))
-_REGIONAL = re.compile("[\U0001f1e6-\U0001f1ff]{3,}")
+_REGIONAL = re.compile("[\U0001f1e6-\U0001f1ff](?: ?[\U0001f1e6-\U0001f1ff]){2,}")
+_APART = re.compile("[\U0001f1e6-\U0001f1ff](?: [\U0001f1e6-\U0001f1ff]){3,}")
 
 
 @lru_cache(maxsize=16384)
@@ -149,7 +149,7 @@ def normalise(view: View) -> View:
     if text.isascii():
         return replace(view, text=text.lower())
     beyond = set(beyond_ascii(text))
-    table = _LOWER | {char: fold_char(char) for char in beyond}
+    table = {char: fold_char(char) for char in beyond}
     odd = "".join(char for char, folded in table.items() if len(folded) != 1)
     plain = {ord(char): said for char, said in table.items() if len(said) == 1}
     if not odd:
@@ -169,12 +169,11 @@ def _translated(text: str, table: dict[int, str]) -> str:
     """One letter for one; most text has few letters beyond ASCII, or none."""
     if text.isascii():
         return text.lower()
-    beyond = [code for code in table if code > _LAST_ASCII]
-    if len(beyond) > _FEW:
-        return text.translate(table)
-    for code in beyond:
-        text = text.replace(chr(code), table[code])
-    return text.lower() if text.isascii() else text.translate(table)
+    if len(table) > _FEW:
+        return text.translate(table).lower()
+    for code, said in table.items():
+        text = text.replace(chr(code), said)
+    return text.lower()
 
 
 def unmask(view: View) -> tuple[View | None, list[tuple[int, int]]]:
@@ -230,7 +229,16 @@ def flags(text: str) -> View | None:
     if not _REGIONAL.search(beyond_ascii(text)) or not _REGIONAL.search(text):
         return None
     letters = {0x1F1E6 + number: chr(97 + number) for number in range(26)}
-    return View(text.translate(letters).lower(), kind="flag_letters", depth=1)
+    pieces: list[tuple[str, int, int]] = []
+    position = 0
+    for match in _APART.finditer(text):
+        start, end = match.span()
+        run = match.group().replace(" ", "").translate(letters)
+        pieces.append((text[position:start].translate(letters), position, start))
+        pieces.append((" ".join(segment.segment(run)), start, end))
+        position = end
+    pieces.append((text[position:].translate(letters), position, len(text)))
+    return View(text).derive(pieces, kind="flag_letters")
 
 
 def folded(text: str) -> str:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 WINDOW = 900
 SUSPICIOUS = 0.4
 HELD = 0.72
+# From here on no further window changes anything.
+_CERTAIN = 0.9999
 
 
 class Scored(NamedTuple):
@@ -59,6 +61,8 @@ def score(scored: Sequence[Scored]) -> float:
         while active[first].finding.end < one.finding.start - WINDOW:
             first += 1
         best = max(best, _window(active[first : last + 1]))
+        if best >= _CERTAIN:
+            break
     return round(best, 4)
 
 

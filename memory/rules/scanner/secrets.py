@@ -157,7 +157,10 @@ def find(view: View) -> Iterator[Hit]:
     """Yield secrets in a view that still has its upper and lower case."""
     text = view.text
     for rule, pattern in _COMPILED:
-        if not any(need in text for need in rule.needs):
+        for need in rule.needs:
+            if need in text:
+                break
+        else:
             continue
         for match in pattern.finditer(text):
             if _is_real(rule.id, match):

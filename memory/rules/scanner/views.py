@@ -6,6 +6,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 
 _ASCII = bytes(range(128))
+_REACH, _LONG = 400, 1000
 
 
 def beyond_ascii(text: str) -> str:
@@ -14,6 +15,29 @@ def beyond_ascii(text: str) -> str:
         return ""
     encoded = text.encode("utf-8", "surrogatepass")
     return encoded.translate(None, _ASCII).decode("utf-8", "surrogatepass")
+
+
+def nearby(
+    pieces: list[tuple[str, int, int]], source: str
+) -> list[tuple[str, int, int]]:
+    """The pieces that differ from their source, with a little of what surrounds them.
+
+    What was not changed has been judged already; only its ends can join with what was.
+    """
+    kept: list[tuple[str, int, int]] = []
+    for text, start, end in pieces:
+        if len(text) <= _LONG or text != source[start:end]:
+            kept.append((text, start, end))
+            continue
+        first = text.find(" ", _REACH)
+        last = text.rfind(" ", 0, len(text) - _REACH)
+        if not 0 < first < last:
+            kept.append((text, start, end))
+            continue
+        kept.append((text[:first], start, start + first))
+        kept.append(("\n\n", start + first, start + first))
+        kept.append((text[last:], start + last, end))
+    return kept
 
 
 def _here(mark: tuple[int, int, int]) -> int:

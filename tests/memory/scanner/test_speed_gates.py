@@ -47,11 +47,19 @@ def test_long_runs_are_what_the_expression_finds(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["a_b_c_d __a_b_c x_y_z_w_", "_a_b_c_d", f"{'q' * 30}_b_c_d_e", "a_b"]
+    "text",
+    [
+        "a_b_c_d_e_f __a_b_c x_y_z_w_v_u_",
+        "_a_b_c_d_e_f",
+        f"{'q' * 30}_b_c_d_e_f",
+        "a_b",
+    ],
 )
 def test_snakes_are_what_the_expression_finds(text: str) -> None:
-    found = [match.span() for match in ciphers._snakes(text)]
-    assert found == [match.span() for match in ciphers._SNAKE.finditer(text)]
+    for sign, pattern in ciphers._SNAKE.items():
+        signed = text.replace("_", sign)
+        found = [match.span() for match in ciphers._snakes(signed, sign)]
+        assert found == [match.span() for match in pattern.finditer(signed)]
 
 
 def test_only_characters_beyond_ascii_are_left() -> None:
