@@ -202,15 +202,18 @@ DEFAULT_FROM_EMAIL = env.str("CREWSHIP_EMAIL_FROM", "crewship@localhost")
 def _database() -> dict[str, Any]:
     config = env.db("DATABASE_URL", f"sqlite:///{DATA_DIR / 'crewship.sqlite3'}")
     if config["ENGINE"] == "django.db.backends.sqlite3":
+        config["ENGINE"] = "crewship_memory.sqlite3"
         # IMMEDIATE: a transaction that reads and then writes would otherwise die with
         # "database is locked" as soon as a second writer exists.
+        # Each thread has a connection: a file mapped, or much of it kept, by every one
+        # of them would fill the memory, and the system keeps it once anyway.
         config["OPTIONS"] = {
             "transaction_mode": "IMMEDIATE",
             "timeout": 20,
             "init_command": (
                 "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; "
                 "PRAGMA secure_delete=ON; PRAGMA foreign_keys=ON; "
-                "PRAGMA mmap_size=268435456; PRAGMA cache_size=-32000; "
+                "PRAGMA mmap_size=0; PRAGMA cache_size=-8000; "
                 "PRAGMA temp_store=MEMORY; PRAGMA journal_size_limit=67108864;"
             ),
         }

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
@@ -33,6 +33,13 @@ FIRST_WAIT: Final = timedelta(seconds=5)
 LONGEST_WAIT: Final = timedelta(hours=1)
 KEEP_CHANGES: Final = 200_000
 WANTING: Final = (State.PENDING, State.FAILED)
+# Plain SQL: whoever appends waits while it runs, and for each vector the ORM would
+# build the statement anew. Re-embedding keeps the original clock.
+_KEEP: Final = (
+    "UPDATE journal_embeddings SET state = %s, vector = %s, dim = %s, model = %s,"
+    " indexed_at = COALESCE(indexed_at, %s), embedded_at = %s, attempts = 0,"
+    " last_error = '', next_attempt_at = NULL, lease_until = NULL WHERE entry_id = %s"
+)
 
 
 @dataclass(slots=True)
@@ -159,17 +166,20 @@ def _candidates(now: datetime, limit: int) -> list[str]:
 def claim(entry_ids: Sequence[str], now: datetime) -> list[str]:
     """Lease rows to this worker and return those it got.
 
-    Two workers may read the same row; the conditional UPDATE lets exactly one win.
+    Two workers may read the same row; the one that locks it while it is still free
+    wins, and the other passes it by.
     """
+    if not entry_ids:
+        return []
     other = Q(state=State.INDEXED) & ~Q(model=engine.embedder().model)
     wanted = Q(state__in=WANTING) | other
-    rows = _ready(Embedding.objects.filter(wanted), now)
+    rows = _ready(Embedding.objects.filter(wanted, pk__in=entry_ids), now)
     with transaction.atomic():
-        return [
-            entry_id
-            for entry_id in entry_ids
-            if rows.filter(pk=entry_id).update(lease_until=now + LEASE)
-        ]
+        locked = rows.order_by("pk").select_for_update(skip_locked=True)
+        free = set(locked.values_list("pk", flat=True))
+        won = [entry_id for entry_id in entry_ids if entry_id in free]
+        Embedding.objects.filter(pk__in=won).update(lease_until=now + LEASE)
+    return won
 
 
 # ── Embedding ────────────────────────────────────────────────────────────────
@@ -220,21 +230,22 @@ def _alive(entry_ids: Sequence[str]) -> set[str]:
 
 
 def _keep(vectors: Sequence[tuple[str, Vectors]], model: str) -> None:
-    now = timezone.now()
-    for entry_id, vector in vectors:
-        stored = Embedding.objects.filter(pk=entry_id)
-        stored.filter(indexed_at__isnull=True).update(indexed_at=now)
-        stored.update(
-            state=State.INDEXED,
-            vector=vector.astype("<f4").tobytes(),
-            dim=len(vector),
-            model=model,
-            embedded_at=now,
-            attempts=0,
-            last_error="",
-            next_attempt_at=None,
-            lease_until=None,
+    now = connection.ops.adapt_datetimefield_value(timezone.now())
+    rows = [
+        (
+            State.INDEXED.value,
+            vector.astype("<f4").tobytes(),
+            len(vector),
+            model,
+            now,
+            now,
+            entry_id,
         )
+        for entry_id, vector in vectors
+    ]
+    if rows:
+        with connection.cursor() as cursor:
+            cursor.executemany(_KEEP, rows)
 
 
 def _postpone(entry_ids: Sequence[str], error: EmbedderError) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from datetime import timedelta
 from typing import Final
@@ -13,15 +14,22 @@ from memory import jobs
 from memory.jobs import Job, Outcome
 
 GATHER_SECONDS: Final = 0.06
+# While appends keep coming, a sweep is followed by a pause of so many times its own
+# length: it looks at the database no more often than it is worth.
+PAUSE: Final = 3
+LONGEST_GATHER: Final = 0.35
+# A message that nobody took in this time is lost, or another process took it.
+LOST_SECONDS: Final = 1.0
+SWEEP: Final = 512
 
 
 def _sweep(_home: str = jobs.HOUSE) -> Outcome:
     """Embed what waits, until nothing does."""
     total = index.Report()
     while True:
-        one = index.sweep(limit=512)
+        one = index.sweep(limit=SWEEP)
         total.add(one)
-        if not one.indexed:
+        if one.indexed + one.skipped + one.failed < SWEEP:
             break
     counts = {"indexed": total.indexed, "failed": total.failed}
     if total.failed:
@@ -90,40 +98,71 @@ def install() -> None:
     )
 
 
+_beginning = threading.Lock()
+
+
 @shared_task(name="episodic.sweep", ignore_result=True)
 def sweep() -> None:
-    """Embed what waits, and note it when there was something."""
+    """Embed what waits, and note it when there was something.
+
+    What a workspace's first entries set going may take long: one thread at a time does
+    it, so that another stays free for what is appended meanwhile.
+    """
     jobs.note("index_sweep", _sweep)
-    health.begin()
-    consolidation.begin()
+    if _beginning.acquire(blocking=False):
+        try:
+            health.begin()
+            consolidation.begin()
+        finally:
+            _beginning.release()
 
 
 @shared_task(name="episodic.sweep_soon", ignore_result=True)
 def sweep_soon() -> None:
-    """Wait for a burst of appends to gather, then sweep."""
-    time.sleep(GATHER_SECONDS)
-    sweep()
+    """Wait for a burst of appends to gather, then embed what waits."""
+    time.sleep(nudge.gather)
+    nudge.heard()
+    start = time.monotonic()
+    jobs.note("index_sweep", _sweep)
+    nudge.took(time.monotonic() - start)
 
 
 class Nudge:
-    """Wakes the worker after an append, at most once per gathering time.
+    """Wakes the worker after an append, unless it is about to look anyway.
 
-    An append within that time needs no second message: the sweep that was asked for
-    has not looked at the database yet. A lost message costs one tick of the clock.
+    Where the worker is a thread of this process, one message is under way at a time:
+    the sweep that was asked for has not looked at the database yet. For a worker that
+    is elsewhere there is one message in half the gathering time. A lost message costs
+    one tick of the clock.
     """
 
     def __init__(self) -> None:
         self._last = 0.0
+        self._asked = self._near = False
+        self.gather = GATHER_SECONDS
 
     def __call__(self, **kwargs: object) -> None:
         """Receive the journal's signal."""
+        if not kwargs.get("embeddable"):
+            return
         now = time.monotonic()
-        if not kwargs.get("embeddable") or now - self._last < GATHER_SECONDS / 2:
+        spare = LOST_SECONDS if self._near and self._asked else GATHER_SECONDS / 2
+        if self._near and not self._asked:
+            spare = 0.0
+        if now - self._last < spare:
             return
         if not current_app.conf.get("crewship_delivers"):
             return
-        self._last = now
+        self._last, self._asked = now, True
         sweep_soon.delay()
+
+    def heard(self) -> None:
+        """Note that a sweep of this process is about to look."""
+        self._near, self._asked = True, False
+
+    def took(self, seconds: float) -> None:
+        """Learn from a sweep's length how long to gather before the next."""
+        self.gather = max(GATHER_SECONDS, min(PAUSE * seconds, LONGEST_GATHER))
 
 
 nudge = Nudge()

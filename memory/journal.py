@@ -17,14 +17,13 @@ from django.db import transaction
 from django.dispatch import Signal
 from django.utils import timezone
 
-from memory import people, ranking
+from memory import chain_end, numbers, people, ranking
 from memory.models import (
     ChainHead,
     IdempotencyRecord,
     JournalEntry,
     PriorityChange,
     SubjectMention,
-    Workspace,
     ids,
 )
 from memory.rules import chain, checks, entries, errors, words
@@ -125,15 +124,6 @@ def _row(new: NewEntry, by: Actor, now: datetime) -> JournalEntry:
     )
 
 
-def _locked_head(workspace_id: str) -> ChainHead:
-    """Return the chain's end, locked until the transaction ends."""
-    try:
-        return ChainHead.objects.select_for_update().get(workspace_id=workspace_id)
-    except ChainHead.DoesNotExist:
-        ChainHead.objects.get_or_create(workspace_id=workspace_id)
-        return ChainHead.objects.select_for_update().get(workspace_id=workspace_id)
-
-
 def _chain(rows: Sequence[JournalEntry], head: ChainHead, number: int) -> None:
     """Give each row its number, salt and hash, and move the head behind the last."""
     secret = key()
@@ -208,11 +198,10 @@ def _written(news: Sequence[NewEntry], now: datetime, by: Actor) -> list[Journal
 def _store(
     rows: Sequence[JournalEntry], news: Sequence[NewEntry], workspace_id: str
 ) -> None:
-    head = _locked_head(workspace_id)
-    number = Workspace.objects.values_list("number", flat=True).get(pk=workspace_id)
-    _chain(rows, head, number)
-    JournalEntry.objects.bulk_create(rows)
-    head.save(update_fields=["seq", "entry_hash", "mac"])
+    head = chain_end.locked(workspace_id)
+    _chain(rows, head, numbers.of(workspace_id))
+    chain_end.insert(rows)
+    chain_end.move(head)
     mentions = _mentions(rows, news)
     if mentions:
         SubjectMention.objects.bulk_create(mentions)
@@ -269,7 +258,7 @@ def once(
     body_digest = chain.keyed_digest(secret, entries.canonical(body))
     with transaction.atomic():
         # The head's lock makes two simultaneous repeats wait for each other.
-        _locked_head(by.workspace_id)
+        chain_end.locked(by.workspace_id)
         seen = IdempotencyRecord.objects.filter(
             workspace_id=by.workspace_id, actor_id=by.id, key_digest=digest
         ).first()
@@ -302,7 +291,7 @@ def prioritise(
     if len(reason) > entries.SUMMARY_BYTES or not entries.is_storable(reason):
         raise errors.Invalid("reason is too long or not text.", code="bad_reason")
     with transaction.atomic():
-        _locked_head(entry.workspace_id)
+        chain_end.locked(entry.workspace_id)
         live = JournalEntry.objects.select_for_update().get(pk=entry.pk)
         if live.priority == priority.value:
             return PriorityChange(

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import threading
+from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Q
 from django.utils import timezone
 
@@ -26,6 +28,13 @@ from memory.rules.entries import NewEntry, Severity
 PREFIX: Final = "cmk_"
 SHOWN: Final = 12
 TOUCH_EVERY: Final = timedelta(minutes=1)
+_KEPT: Final = 1_024
+# Everything that an agent's key and its actor are made of.
+_LOOK: Final = (
+    "SELECT k.id, k.workspace_id, k.scopes, k.expires_at, k.revoked_at, k.last_used_at,"
+    " a.id, a.slug, a.crew_id, a.role, a.memory_walk_depth"
+    " FROM agent_keys k JOIN agents a ON a.id = k.agent_id WHERE k.digest = %s"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,20 +98,65 @@ def _operator_actor(key: OperatorKey) -> Actor | None:
     )
 
 
+class _AgentKeys:
+    """Agents' keys as last read, each beside the columns that it was made from.
+
+    The columns are read at every request, so that a revocation counts at once in every
+    process; only when they differ is the key read again.
+    """
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, tuple[Any, AgentKey, Actor]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, wanted: str) -> tuple[AgentKey, Actor] | None:
+        """Return the key with a digest and whom it stands for."""
+        with connection.cursor() as cursor:
+            cursor.execute(_LOOK, [wanted])
+            columns = cursor.fetchone()
+        if columns is None:
+            return None
+        with self._lock:
+            kept = self._kept.get(wanted)
+            if kept is not None and kept[0] == columns:
+                self._kept.move_to_end(wanted)
+                return kept[1], kept[2]
+        return self._read(wanted, columns)
+
+    def _read(self, wanted: str, columns: Any) -> tuple[AgentKey, Actor] | None:
+        key = AgentKey.objects.select_related("agent").filter(digest=wanted).first()
+        if key is None:
+            return None
+        actor = _agent_actor(key)
+        with self._lock:
+            self._kept[wanted] = columns, key, actor
+            while len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+        return key, actor
+
+
+_agent_keys = _AgentKeys()
+
+
+def _operator(wanted: str) -> tuple[OperatorKey, Actor] | None:
+    keys = OperatorKey.objects.select_related("user")
+    key = keys.filter(digest=wanted).first()
+    if key is None or key.state != "active":
+        return None
+    actor = _operator_actor(key)
+    return None if actor is None else (key, actor)
+
+
 def authenticate(token: str) -> Actor | None:
     """Return who a key stands for, or None for unknown, expired and revoked keys."""
     if not token.startswith(PREFIX) or len(token) > 128 or not token.isascii():
         return None
     wanted = digest(token)
-    agent_keys = AgentKey.objects.select_related("agent")
-    key: AgentKey | OperatorKey | None = agent_keys.filter(digest=wanted).first()
-    if key is None:
-        key = OperatorKey.objects.select_related("user").filter(digest=wanted).first()
-    if key is None or key.state != "active":
+    found = _agent_keys.of(wanted) or _operator(wanted)
+    if found is None or found[0].state != "active":
         return None
-    actor = _agent_actor(key) if isinstance(key, AgentKey) else _operator_actor(key)
-    if actor is not None:
-        _touch(key)
+    key, actor = found
+    _touch(key)
     return actor
 
 

@@ -17,7 +17,8 @@ from typing import Any, Final
 from django.db import connection
 from django.db.models.expressions import RawSQL
 
-from memory.models import ChainHead, Workspace
+from memory import numbers
+from memory.models import ChainHead
 from memory.rules import words
 from memory.rules.entries import SEQ_BITS
 
@@ -79,7 +80,7 @@ def quote(term: str) -> str:
 
 def docids(workspace_id: str) -> tuple[int, int]:
     """Return the range of a workspace's row numbers in the index, both ends in it."""
-    number = Workspace.objects.values_list("number", flat=True).get(pk=workspace_id)
+    number = numbers.of(workspace_id)
     return number << SEQ_BITS, ((number + 1) << SEQ_BITS) - 1
 
 

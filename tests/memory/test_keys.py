@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
 
 from memory import keys, tenancy
-from memory.models import AgentKey, JournalEntry, Membership, OperatorKey, User
+from memory.models import Agent, AgentKey, JournalEntry, Membership, OperatorKey, User
 from memory.rules import errors
 from memory.rules.actors import AgentRole, KeyScope, Role
 from tests.world import World
@@ -78,6 +79,41 @@ def test_the_last_use_is_written_at_most_once_a_minute(world: World) -> None:
     key.refresh_from_db()
     assert key.last_used_at is not None
     assert key.last_used_at >= first
+
+
+def test_a_key_that_did_not_change_is_looked_up_with_one_query(
+    world: World, django_assert_num_queries: Any
+) -> None:
+    token = world.tokens["ada"]
+    first = keys.authenticate(token)
+    assert keys.authenticate(token) == first
+    with django_assert_num_queries(1):
+        assert keys.authenticate(token) == first
+
+
+def test_what_changes_behind_a_key_counts_at_the_next_request(world: World) -> None:
+    """Whoever changed it, in whatever process: the row is looked at every time."""
+    token = world.tokens["ada"]
+    keys.authenticate(token)
+    actor = keys.authenticate(token)
+    assert actor is not None
+    row = AgentKey.objects.filter(digest=keys.digest(token))
+    Agent.objects.filter(pk=actor.id).update(memory_walk_depth=1, role="LEAD")
+    changed = keys.authenticate(token)
+    assert changed is not None
+    assert (changed.walk_depth, changed.agent_role) == (1, AgentRole.LEAD)
+    row.update(scopes=[KeyScope.READ.value])
+    narrowed = keys.authenticate(token)
+    assert narrowed is not None
+    assert narrowed.scopes == {KeyScope.READ}
+    row.update(expires_at=timezone.now() - timedelta(seconds=1))
+    assert keys.authenticate(token) is None
+    row.update(expires_at=None)
+    assert keys.authenticate(token) is not None
+    row.update(revoked_at=timezone.now())
+    assert keys.authenticate(token) is None
+    row.delete()
+    assert keys.authenticate(token) is None
 
 
 @pytest.mark.parametrize(

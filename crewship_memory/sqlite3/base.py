@@ -1,0 +1,57 @@
+"""The database backend: a transaction waits for its turn before SQLite is asked.
+
+Only transactions do; a statement on its own relies on SQLite's lock, as ever. What is
+overridden here is Django's, but its stubs do not tell of it.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+from django.db.backends.sqlite3 import base
+
+from crewship_memory.sqlite3.line import Line
+
+SECONDS: Final = 20.0
+_lines: dict[str, Line] = {}
+# A child starts with nobody in line: the threads that stood there stayed behind.
+os.register_at_fork(after_in_child=_lines.clear)
+
+
+def line(name: str) -> Line:
+    """Return the line before one database file."""
+    return _lines.setdefault(name, Line())
+
+
+class DatabaseWrapper(base.DatabaseWrapper):
+    """Django's, but for when a transaction begins."""
+
+    def _start_transaction_under_autocommit(self) -> None:
+        self._line().join(self, SECONDS)
+        try:
+            super()._start_transaction_under_autocommit()  # type: ignore[misc]
+        except BaseException:
+            self._line().leave(self)
+            raise
+
+    def _commit(self) -> None:
+        try:
+            super()._commit()  # type: ignore[misc]
+        finally:
+            self._line().leave(self)
+
+    def _rollback(self) -> None:
+        try:
+            super()._rollback()  # type: ignore[misc]
+        finally:
+            self._line().leave(self)
+
+    def _close(self) -> None:
+        try:
+            super()._close()  # type: ignore[misc]
+        finally:
+            self._line().leave(self)
+
+    def _line(self) -> Line:
+        return line(str(self.settings_dict["NAME"]))

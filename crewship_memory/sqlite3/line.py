@@ -1,0 +1,51 @@
+"""A queue of threads, of which the first may write."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+
+
+class Line:
+    """Lets one write at a time, first come first served.
+
+    SQLite allows one writer and lets the others sleep, ever longer, until one of them
+    happens to wake when nobody writes. Among the threads of one process that is a lot
+    of idle time and bad luck; here whoever leaves wakes whoever is next. Between
+    processes SQLite's own lock still decides.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._first: object | None = None
+        self._behind: deque[tuple[object, threading.Lock]] = deque()
+
+    def join(self, who: object, seconds: float) -> None:
+        """Return when it is somebody's turn, or after ``seconds`` in any case.
+
+        Then whoever was first counts as gone: SQLite has the last word anyway.
+        """
+        with self._lock:
+            if self._first is None or self._first is who:
+                self._first = who
+                return
+            gate = threading.Lock()
+            gate.acquire()
+            place = (who, gate)
+            self._behind.append(place)
+        if gate.acquire(timeout=seconds):
+            return
+        with self._lock:
+            if self._first is not who:
+                self._behind.remove(place)
+                self._first = who
+
+    def leave(self, who: object) -> None:
+        """Let the next one write; nothing happens unless it was somebody's turn."""
+        with self._lock:
+            if self._first is not who:
+                return
+            self._first = None
+            if self._behind:
+                self._first, gate = self._behind.popleft()
+                gate.release()

@@ -1,0 +1,95 @@
+"""The queue before SQLite's one writer."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+from django.db import connection, transaction
+
+from crewship_memory.sqlite3 import base
+from crewship_memory.sqlite3.line import Line
+from memory.models import Workspace
+
+LONG = 30.0
+
+
+def behind(line: Line, names: list[str], came: list[str]) -> list[threading.Thread]:
+    """Put threads in line one after the other; each notes its name and leaves."""
+    threads = []
+    for number, name in enumerate(names, 1):
+
+        def wait(name: str = name) -> None:
+            line.join(name, LONG)
+            came.append(name)
+            line.leave(name)
+
+        threads.append(threading.Thread(target=wait))
+        threads[-1].start()
+        until = time.monotonic() + LONG
+        while len(line._behind) < number and time.monotonic() < until:
+            time.sleep(0.001)
+    return threads
+
+
+def test_who_came_first_writes_first() -> None:
+    line, names = Line(), [f"thread {n}" for n in range(6)]
+    came: list[str] = []
+    line.join("me", LONG)
+    threads = behind(line, names, came)
+    assert came == []
+    line.leave("me")
+    for thread in threads:
+        thread.join(LONG)
+    assert came == names
+    assert line._first is None
+
+
+def test_only_who_is_first_can_leave() -> None:
+    line = Line()
+    came: list[str] = []
+    line.join("me", LONG)
+    (other,) = behind(line, ["other"], came)
+    line.leave("somebody else")
+    assert (came, line._first) == ([], "me")
+    line.leave("me")
+    other.join(LONG)
+    assert came == ["other"]
+
+
+def test_one_that_never_leaves_holds_nobody_up_for_ever() -> None:
+    line = Line()
+    line.join("gone", LONG)
+    line.join("me", 0.01)
+    line.leave("gone")
+    assert line._first == "me"
+    line.leave("me")
+    assert line._first is None
+
+
+def test_the_first_may_join_again() -> None:
+    line = Line()
+    line.join("me", LONG)
+    line.join("me", LONG)
+    line.leave("me")
+    assert line._first is None
+
+
+@pytest.mark.sqlite
+@pytest.mark.django_db(transaction=True)
+def test_a_transaction_is_first_in_line_until_it_ends() -> None:
+    here = transaction.get_connection()
+    line = base.line(str(connection.settings_dict["NAME"]))
+    with transaction.atomic():
+        assert line._first is here
+        with transaction.atomic():
+            Workspace.objects.count()
+        assert line._first is here
+    assert line._first is None
+    with pytest.raises(ZeroDivisionError), transaction.atomic():
+        raise ZeroDivisionError
+    assert line._first is None
+    with transaction.atomic():
+        connection.close()
+        assert line._first is None
