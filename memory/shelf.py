@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from memory.files import quarantine
 from memory.files.places import Owner
-from memory.files.quarantine import Held, Incoming, Judgement, Refused
+from memory.files.quarantine import Held, Incoming, Judgement, Policy, Refused
 from memory.files.vault import digest
 from memory.models import HeldFile, HeldRecord
 from memory.rules import entries, errors, scanner, scopes
@@ -141,12 +141,58 @@ def _incoming(draft: Draft, owner: Owner, source: str, by: Actor) -> Incoming:
     )
 
 
-def _judge(draft: Draft, incoming: Incoming) -> Judgement:
-    """Judge the content; metadata that looks bad is refused, it cannot be released."""
-    leaves = "\n".join(entries.leaves(draft.metadata))
-    if leaves.strip() and quarantine.judge(incoming, leaves).action != "allow":
-        raise Refused(why="the metadata holds text that the scanner does not let pass.")
-    return quarantine.judge(incoming, draft.content)
+class Gate:
+    """The gate for one writer's drafts: what it asks the database, it asks once."""
+
+    def __init__(self, *, source: str, by: Actor) -> None:
+        self._source, self._by = source, by
+        self._policies: dict[str, Policy] = {}
+        self._blocked: dict[str | None, bool] = {}
+
+    def admit(self, draft: Draft, record_id: str = "") -> Draft:
+        """Let a draft pass, redact it, or raise Held or Refused."""
+        source = self._source
+        if draft.owner is None:
+            if scanner.scan(draft.content, source=source).is_held:
+                why = "name a crew or an agent: only theirs can be reviewed."
+                raise Refused(why=why)
+            return draft
+        incoming = _incoming(draft, draft.owner, source, self._by)
+        if self._is_blocked(incoming):
+            raise Refused(why="this writer is blocked until an operator lifts it.")
+        judged = self._judge(draft, incoming)
+        if judged.action == "allow":
+            return draft
+        if judged.action == "block":
+            raise Refused(why=judged.why)
+        if judged.action == "redact":
+            spans = scanner.spans(judged.verdict.findings)
+            return replace(draft, content=scanner.redact(draft.content, spans))
+        held = quarantine.hold(incoming, judged, by=self._by)
+        _keep(held, draft, record_id, source)
+        raise Held(held_id=held.id, why=judged.why)
+
+    def _is_blocked(self, incoming: Incoming) -> bool:
+        whose = incoming.owner.agent_id
+        if whose not in self._blocked:
+            self._blocked[whose] = quarantine.is_blocked(incoming)
+        return self._blocked[whose]
+
+    def _policy(self, workspace_id: str) -> Policy:
+        if workspace_id not in self._policies:
+            self._policies[workspace_id] = quarantine.policy(workspace_id)
+        return self._policies[workspace_id]
+
+    def _judge(self, draft: Draft, incoming: Incoming) -> Judgement:
+        """Judge content; metadata that looks bad is refused, it cannot be released."""
+        said = self._policy(incoming.owner.workspace_id)
+        leaves = "\n".join(entries.leaves(draft.metadata))
+        if leaves.strip():
+            beside = quarantine.judge(incoming, leaves, said)
+            if beside.action != "allow":
+                why = "the metadata holds text that the scanner does not let pass."
+                raise Refused(why=why)
+        return quarantine.judge(incoming, draft.content, said)
 
 
 def gate(draft: Draft, record_id: str, *, source: str, by: Actor) -> Draft:
@@ -154,24 +200,7 @@ def gate(draft: Draft, record_id: str, *, source: str, by: Actor) -> Draft:
 
     Runs outside any transaction: what is held must outlive the refusal.
     """
-    if draft.owner is None:
-        if scanner.scan(draft.content, source=source).is_held:
-            raise Refused(why="name a crew or an agent: only theirs can be reviewed.")
-        return draft
-    incoming = _incoming(draft, draft.owner, source, by)
-    if quarantine.is_blocked(incoming):
-        raise Refused(why="this writer is blocked until an operator lifts it.")
-    judged = _judge(draft, incoming)
-    if judged.action == "allow":
-        return draft
-    if judged.action == "block":
-        raise Refused(why=judged.why)
-    if judged.action == "redact":
-        spans = scanner.spans(judged.verdict.findings)
-        return replace(draft, content=scanner.redact(draft.content, spans))
-    held = quarantine.hold(incoming, judged, by=by)
-    _keep(held, draft, record_id, source)
-    raise Held(held_id=held.id, why=judged.why)
+    return Gate(source=source, by=by).admit(draft, record_id)
 
 
 def _keep(held: HeldFile, draft: Draft, record_id: str, source: str) -> None:

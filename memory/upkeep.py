@@ -1,4 +1,9 @@
-"""Small housekeeping: old answers to repeated requests, and tidy word indexes."""
+"""Small housekeeping: old answers to repeated requests, and tidy word indexes.
+
+No statistics are kept for SQLite's planner. With them it takes the index of a scope and
+sorts, where it read the newest records in order: a page of 20,000 records took four
+times as long. Questions that name rows by id say so (``records.access.equal``).
+"""
 
 from __future__ import annotations
 

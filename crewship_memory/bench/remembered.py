@@ -6,8 +6,6 @@ import statistics
 import time
 from typing import Any, Final
 
-from django.db import transaction
-
 from crewship_memory.bench import dataset
 from crewship_memory.bench.dataset import Shop, Writer
 from episodic import index
@@ -24,11 +22,13 @@ def _fill(shop: Shop, by: Actor, size: int) -> None:
     """Save records of three users, each with a vector of a random direction."""
     writer, owner = Writer(size), records.owner_for(by)
     for start in range(0, size, BATCH):
-        with transaction.atomic():
-            for n in range(start, min(size, start + BATCH)):
-                scope = Scope(user=f"u{n % 3}")
-                new = Draft(content=writer.sentence(14), owner=owner, scope=scope)
-                records.insert(new, provenance=Provenance.AGENT_EXTRACTED, by=by)
+        drafts = [
+            Draft(
+                content=writer.sentence(14), owner=owner, scope=Scope(user=f"u{n % 3}")
+            )
+            for n in range(start, min(size, start + BATCH))
+        ]
+        records.keep_all(drafts, provenance=Provenance.AGENT_EXTRACTED, by=by)
     index.discover(shop.workspace_id)
     dataset.vectors(shop.workspace_id, size)
 

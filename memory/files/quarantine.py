@@ -141,14 +141,26 @@ def action_for(settings: Mapping[str, Any], tier: str, source: str) -> str:
     return str(chosen) if chosen in ACTIONS else "hold"
 
 
-def _resembles_known(workspace_id: str, text: str) -> bool:
-    """Whether a text is close to one that a person confirmed as an attack."""
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What a workspace has to say of texts on their way in, read once for many."""
+
+    settings: Mapping[str, Any]
+    attacks: tuple[str, ...]
+
+    def resembles_known(self, text: str) -> bool:
+        """Whether a text is close to one that a person confirmed as an attack."""
+        if not self.attacks:
+            return False
+        mine = scanner.signature(text)
+        return any(scanner.similarity(mine, one) >= SAME for one in self.attacks)
+
+
+def policy(workspace_id: str) -> Policy:
+    """Return a workspace's policy as it is now."""
     known = KnownAttack.objects.filter(workspace_id=workspace_id)
-    signatures = list(known.values_list("signature", flat=True)[:KNOWN_ATTACKS])
-    if not signatures:
-        return False
-    mine = scanner.signature(text)
-    return any(scanner.similarity(mine, other) >= SAME for other in signatures)
+    signatures = known.values_list("signature", flat=True)[:KNOWN_ATTACKS]
+    return Policy(_settings(workspace_id), tuple(signatures))
 
 
 def is_cleared(workspace_id: str, text: str) -> bool:
@@ -174,17 +186,21 @@ def _why(verdict: Verdict) -> str:
     return strongest.why
 
 
-def judge(incoming: Incoming, text: str) -> Judgement:
-    """Scan a text for its place and source; policy decides what a hit means."""
+def judge(incoming: Incoming, text: str, said: Policy | None = None) -> Judgement:
+    """Scan a text for its place and source; policy decides what a hit means.
+
+    Whoever judges many texts reads the policy once and hands it in.
+    """
     workspace_id = incoming.owner.workspace_id
-    settings = _settings(workspace_id)
+    said = said or policy(workspace_id)
+    settings = said.settings
     verdict = scanner.scan(
         text,
         source=incoming.source,
         tier=incoming.place.tier.value,
         modes=settings.get("rules", {}),
     )
-    held = verdict.is_held or _resembles_known(workspace_id, text)
+    held = verdict.is_held or said.resembles_known(text)
     if not held or is_cleared(workspace_id, text):
         return Judgement("allow", "", verdict)
     if verdict.is_blocked:

@@ -35,7 +35,7 @@ SETTLE_SECONDS: Final = 1.0
 STEP_SECONDS: Final = 0.02
 SETTLED: Final = 50
 # Messages per transaction.
-PIECE: Final = 25
+PIECE: Final = 100
 FORGOTTEN_AFTER: Final = timedelta(days=7)
 
 
@@ -215,17 +215,16 @@ def add(
     """
     guest.actor.require("records.write")
     check_session(guest, session_id)
-    judged, provenance = [], records.Provenance.AGENT_EXTRACTED
-    for told in messages:
-        draft = _draft(guest, place, session_id, told)
-        try:
-            judged.append(records.prepare(draft, provenance=provenance, by=guest.actor))
-        except (Held, Refused):
-            continue
+    by, said = guest.actor, records.Provenance.AGENT_EXTRACTED
+    drafts = [_draft(guest, place, session_id, told) for told in messages]
+    found = records.prepare_all(drafts, provenance=said, by=by)
+    judged = records.all_or_nothing(
+        [one for one in found if not isinstance(one, Held | Refused)]
+    )
     for start in range(0, len(judged), PIECE):
         with transaction.atomic():
-            for draft in judged[start : start + PIECE]:
-                records.keep(draft, provenance=provenance, by=guest.actor)
+            part = judged[start : start + PIECE]
+            records.keep_all(part, provenance=said, by=by)
             GatewayPending.objects.get_or_create(
                 workspace_id=guest.actor.workspace_id,
                 digest=_pending(guest, place, session_id),

@@ -23,6 +23,7 @@ from django.core.servers.basehttp import (
     WSGIRequestHandler,
     get_internal_wsgi_application,
 )
+from django.db import IntegrityError, transaction
 
 from memory import keys, records, tenancy
 from memory.files import places
@@ -37,6 +38,7 @@ from memory.rules.tiers import Place
 from memory.shelf import Draft
 
 HANG_SECONDS: Final = 3.0
+TRIES: Final = 5
 CAST: Final = (
     ("agent", AgentRole.AGENT),
     ("lead", AgentRole.LEAD),
@@ -307,8 +309,22 @@ def strike(workspace: Workspace) -> None:
         lock.unlink(missing_ok=True)
     shutil.rmtree(data / "files" / workspace.slug, ignore_errors=True)
     shutil.rmtree(data / "blobs" / workspace.id, ignore_errors=True)
-    Crew.objects.filter(workspace=workspace).delete()
-    workspace.delete()
+    _delete(workspace.pk)
+
+
+def _delete(workspace_id: str) -> None:
+    """Remove the rows; the clock may write for this workspace while we do."""
+    for left in reversed(range(TRIES)):
+        try:
+            with transaction.atomic():
+                Crew.objects.filter(workspace_id=workspace_id).delete()
+                Workspace.objects.filter(pk=workspace_id).delete()
+        except IntegrityError:
+            # A sweep added a row after what is to go had been read.
+            if not left:
+                raise
+        else:
+            return
 
 
 @contextmanager

@@ -1,15 +1,15 @@
 """Records: remembered statements, each a chain of journal entries with one current.
 
-One service under every contract and dialect. ``writing`` saves, revises, supersedes;
-``forgetting`` takes words away; ``reading`` lists, ``finding`` ranks, ``past`` tells
-what was said before; ``access`` decides who reaches what.
+One service under every contract and dialect. ``writing`` saves, revises, supersedes,
+``many`` does it for many at once; ``forgetting`` takes words away; ``reading`` lists,
+``finding`` ranks, ``past`` tells what was said before; ``access`` decides who reaches
+what.
 """
 
 from __future__ import annotations
 
 from memory.records.access import (
     is_expired,
-    is_safe,
     mine,
     owner_for,
     owner_of,
@@ -18,6 +18,7 @@ from memory.records.access import (
     scope_of,
 )
 from memory.records.chain import TYPES, named
+from memory.records.counting import count, kinds, scopes
 from memory.records.finding import find, search
 from memory.records.forgetting import (
     forget,
@@ -25,19 +26,24 @@ from memory.records.forgetting import (
     forget_subject,
     retire_expired,
 )
+from memory.records.many import (
+    all_or_nothing,
+    called,
+    keep_all,
+    prepare_all,
+    saying,
+)
 from memory.records.past import authors, history, versions
 from memory.records.reading import (
     by_external,
-    count,
     facts,
     get,
-    kinds,
     page,
     probe,
-    scopes,
     sources,
     told_again,
 )
+from memory.records.showing import is_safe, withheld
 from memory.records.types import (
     KEEP,
     Action,
@@ -80,9 +86,11 @@ __all__ = [
     "Saved",
     "Version",
     "Wanted",
+    "all_or_nothing",
     "amend",
     "authors",
     "by_external",
+    "called",
     "count",
     "draft_of",
     "facts",
@@ -96,6 +104,7 @@ __all__ = [
     "is_expired",
     "is_safe",
     "keep",
+    "keep_all",
     "kinds",
     "mine",
     "named",
@@ -104,12 +113,14 @@ __all__ = [
     "page",
     "permit",
     "prepare",
+    "prepare_all",
     "probe",
     "reach",
     "replace_content",
     "retire_expired",
     "revise",
     "save",
+    "saying",
     "scope_of",
     "scopes",
     "search",
@@ -117,4 +128,5 @@ __all__ = [
     "supersede",
     "told_again",
     "versions",
+    "withheld",
 ]

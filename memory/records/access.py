@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
+from typing import Any
 
 from django.db.models import Q, QuerySet, TextField, Value
 from django.db.models.fields.json import KeyTextTransform
@@ -13,14 +12,16 @@ from django.db.models.lookups import Exact
 from django.utils import timezone
 
 from memory import queries
-from memory.files import quarantine
 from memory.files.places import Owner
-from memory.files.vault import digest
-from memory.models import Agent, Crew, HeldRecord, HeldState, Record, RecordStatus
+from memory.models import Agent, Crew, Record, RecordStatus
+from memory.records import sifting
 from memory.records.types import Match, Wanted
-from memory.rules import entries, errors, scanner, scopes
+from memory.rules import entries, errors, scopes
 from memory.rules.actors import Actor, AgentRole
 from memory.rules.scopes import Scope
+
+# Ids of records, or a question for them.
+Among = Sequence[str] | QuerySet[Record, Any]
 
 
 # ── Permission ───────────────────────────────────────────────────────────────
@@ -83,8 +84,8 @@ def owner_for(
 
 
 # ── Reach ────────────────────────────────────────────────────────────────────
-def _equal(column: str, value: str, *, named: bool) -> Q:
-    """Return a condition; of rows that are named by id no other index may find them.
+def equal(column: str, value: str, *, named: bool) -> Q:
+    """Return a condition; rows that are ``named`` by id, no other index may find.
 
     A database without statistics would rather read a whole workspace than ten rows.
     """
@@ -93,7 +94,7 @@ def _equal(column: str, value: str, *, named: bool) -> Q:
 
 
 def reach(
-    owner: Owner | None, *, by: Actor, among: Sequence[str] | None = None
+    owner: Owner | None, *, by: Actor, among: Among | None = None
 ) -> QuerySet[Record]:
     """Return every record an owner reaches: its own, and its crew's shared ones.
 
@@ -104,7 +105,7 @@ def reach(
     by.require("records.read")
     named = among is not None
     rows = Record.objects.select_related("crew__workspace", "agent")
-    rows = rows.filter(_equal("workspace_id", by.workspace_id, named=named))
+    rows = rows.filter(equal("workspace_id", by.workspace_id, named=named))
     if among is not None:
         rows = rows.filter(pk__in=among)
     rows = rows.filter(Q(current_entry=None) | Q(current_entry__restricted_at=None))
@@ -120,8 +121,8 @@ def reach(
         raise errors.NotFound
     own = Q(agent=None)
     if owner.agent_id is not None:
-        own |= _equal("agent_id", owner.agent_id, named=named)
-    return rows.filter(own, _equal("crew_id", owner.crew.id, named=named))
+        own |= equal("agent_id", owner.agent_id, named=named)
+    return rows.filter(own, equal("crew_id", owner.crew.id, named=named))
 
 
 def alive() -> Q:
@@ -186,7 +187,7 @@ def _owner(wanted: Wanted, by: Actor) -> Owner | None:
 
 
 def standing(
-    wanted: Wanted, *, by: Actor, among: Sequence[str] | None = None
+    wanted: Wanted, *, by: Actor, among: Among | None = None
 ) -> QuerySet[Record]:
     """Return the rows whose place is wanted, in whatever state they are."""
     _check(wanted)
@@ -195,9 +196,9 @@ def standing(
 
 
 def select(
-    wanted: Wanted, *, by: Actor, among: Sequence[str] | None = None
+    wanted: Wanted, *, by: Actor, among: Among | None = None
 ) -> QuerySet[Record]:
-    """Return the rows wanted of what is there now; the filter is not yet asked."""
+    """Return the rows wanted of what is there now; the filter has still to be asked."""
     rows = standing(wanted, by=by, among=among)
     expired = False if by.is_agent else wanted.expired
     if expired is not None:
@@ -208,7 +209,10 @@ def select(
 
 
 def narrowed(rows: QuerySet[Record], wanted: Wanted) -> QuerySet[Record]:
-    """Return the rows whose own words and facts are wanted."""
+    """Return the rows whose own words and facts are wanted, as far as SQL knows.
+
+    The filter has still to be asked: what it is handed here is what surely fails it.
+    """
     if wanted.kinds:
         rows = rows.filter(kind__in=wanted.kinds)
     if wanted.provenances:
@@ -217,47 +221,6 @@ def narrowed(rows: QuerySet[Record], wanted: Wanted) -> QuerySet[Record]:
         rows = rows.filter(confidence__gte=wanted.min_confidence)
     if wanted.text:
         rows = rows.filter(content__icontains=wanted.text)
+    if wanted.filter is not None:
+        rows = rows.filter(sifting.conditions(wanted.filter))
     return rows
-
-
-# ── For a model's eyes ───────────────────────────────────────────────────────
-class _Verdicts:
-    """What the scanner said of texts, by their digest: it says the same again."""
-
-    def __init__(self, size: int = 8_192) -> None:
-        self._known: OrderedDict[str, bool] = OrderedDict()
-        self._size = size
-        self._lock = threading.Lock()
-
-    def is_held(self, text: str) -> bool:
-        key = f"{scanner.VERSION}:{digest(text.encode())}"
-        with self._lock:
-            if key in self._known:
-                self._known.move_to_end(key)
-                return self._known[key]
-        held = scanner.scan(text, source="prompt").is_held
-        with self._lock:
-            self._known[key] = held
-            while len(self._known) > self._size:
-                self._known.popitem(last=False)
-        return held
-
-
-_verdicts = _Verdicts()
-
-
-def is_safe(record: Record) -> bool:
-    """Whether a model may see a record: the scanner says so now, or a person did."""
-    return may_show(record, record.content)
-
-
-def may_show(record: Record, text: str) -> bool:
-    """Whether a model may see a text that a record holds, or held before."""
-    if not _verdicts.is_held(text):
-        return True
-    if quarantine.is_cleared(record.workspace_id, text):
-        return True
-    rows = HeldRecord.objects.filter(record=record, workspace_id=record.workspace_id)
-    return rows.filter(
-        held__state=HeldState.RELEASED, held__sha256=digest(text.encode())
-    ).exists()

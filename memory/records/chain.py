@@ -120,6 +120,39 @@ def extend(
     return entry
 
 
+def begin(
+    records: Sequence[Record],
+    people: Sequence[tuple[str, ...]],
+    *,
+    by: Actor,
+    reason: str = "",
+) -> list[JournalEntry]:
+    """Write that new records came to be: one append for all, in their order.
+
+    Runs inside the caller's transaction, before the rows are there; ``link`` ties the
+    two together when they are.
+    """
+    verb = VERBS[RecordEvent.CREATED]
+    pairs = zip(records, people, strict=True)
+    news = [_spoken(record, verb, about, reason=reason) for record, about in pairs]
+    return journal.write(news, by=by)
+
+
+def link(records: Sequence[Record], entries: Sequence[JournalEntry]) -> None:
+    """Tie new records to the entries that tell of their beginning."""
+    RecordEntry.objects.bulk_create(
+        RecordEntry(
+            workspace_id=record.workspace_id,
+            record=record,
+            entry=entry,
+            version=record.version,
+            event=RecordEvent.CREATED,
+            valid_from=entry.ts,
+        )
+        for record, entry in zip(records, entries, strict=True)
+    )
+
+
 def spoken_ids(workspace_id: str, records: Sequence[str]) -> list[str]:
     """Return the entries that hold words of some records."""
     rows = RecordEntry.objects.filter(

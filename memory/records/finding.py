@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final
 
 from django.db.models import QuerySet
 
@@ -18,11 +18,12 @@ from memory.files.places import Owner
 from memory.lexical import WordScope
 from memory.models import Record
 from memory.records import likeness
-from memory.records.access import is_safe, owner_for, select
+from memory.records.access import owner_for, select
 from memory.records.chain import TYPES
-from memory.records.reading import told_of, walk
+from memory.records.reading import asked_for, told_of, walk
+from memory.records.showing import is_safe
 from memory.records.types import Found, Hit, Wanted
-from memory.rules import entries, errors, filters
+from memory.rules import entries, errors
 from memory.rules.actors import Actor
 
 LIMIT: Final = 100
@@ -35,15 +36,12 @@ FAINT: Final = 0.1
 
 
 # ── Candidates ───────────────────────────────────────────────────────────────
-class Candidate(NamedTuple):
-    """As much of a record as ranking needs; a large scope has many."""
-
-    id: str
-    content: str
-    entry_id: str | None
-
-
+# As much of a record as ranking needs, plainly as it is read: a large scope has many.
 COLUMNS: Final = ("id", "content", "current_entry_id")
+Candidate = tuple[str, str, str | None]
+ID: Final = 0
+CONTENT: Final = 1
+ENTRY: Final = 2
 
 
 @dataclass(slots=True)
@@ -58,18 +56,20 @@ class _Pool:
 
     def take(self, row: Record) -> None:
         """Add a record that was read whole."""
-        one = Candidate(row.id, row.content, row.current_entry_id)
+        one = (row.id, row.content, row.current_entry_id)
         self.these.setdefault(row.id, one)
         self.rows[row.id] = row
 
     def read(self, rows: QuerySet[Record], most: int) -> int:
         """Add those of some rows that the filter wants; return how many were read."""
-        asked, holds = _asked_for(self.wanted)
+        asked, holds = asked_for(self.wanted)
         names = (*COLUMNS, *asked)
         told = list(rows.order_by("-updated_at", "id").values_list(*names)[:most])
-        for row in told:
-            if holds is None or holds(told_of(asked, row[len(COLUMNS) :])):
-                self.these.setdefault(row[0], Candidate(*row[: len(COLUMNS)]))
+        size = len(COLUMNS)
+        kept = told
+        if holds is not None:
+            kept = [row[:size] for row in told if holds(told_of(asked, row[size:]))]
+        self.these |= {row[ID]: row for row in kept}
         return len(told)
 
     def load(self, ids: Sequence[str]) -> dict[str, Record]:
@@ -79,12 +79,6 @@ class _Pool:
             found = select(self.wanted, by=self.by, among=missing)
             self.rows |= {row.id: row for row in found}
         return {one: self.rows[one] for one in ids if one in self.rows}
-
-
-def _asked_for(wanted: Wanted) -> tuple[list[str], filters.Holds | None]:
-    """Return the columns that a filter asks of a row, and the filter ready to ask."""
-    holds = filters.read(wanted.filter)
-    return ([] if holds is None else sorted(filters.columns(wanted.filter))), holds
 
 
 def _newest(wanted: Wanted, by: Actor) -> _Pool:
@@ -105,7 +99,7 @@ def _newest(wanted: Wanted, by: Actor) -> _Pool:
 def _elsewhere(query: str, pool: _Pool) -> None:
     """Add what the journal's vectors and word index find in a large scope."""
     wanted, by = pool.wanted, pool.by
-    owner = owner_for(by) if by.is_agent else wanted.owner
+    owner = wanted.owner or (owner_for(by) if by.is_agent else None)
     scope = WordScope(
         workspace_id=by.workspace_id,
         crew_id=owner.crew.id if owner else None,
@@ -114,11 +108,13 @@ def _elsewhere(query: str, pool: _Pool) -> None:
     )
     near = ranking.ranker().nearest(query, scope, limit=DEEP, least=FAINT)
     words = lexical.rank(lexical.ask(by.workspace_id, query), scope, DEEP)
-    known = {one.entry_id for one in pool.these.values()}
+    known = {one[ENTRY] for one in pool.these.values()}
     ids = ({hit.entry_id for hit in words} | set(near or ())) - known
-    rows = Record.objects.filter(workspace_id=by.workspace_id, current_entry_id__in=ids)
-    among = list(rows.order_by().values_list("pk", flat=True))
-    pool.read(select(wanted, by=by, among=among), len(among))
+    if ids:
+        rows = Record.objects.order_by().filter(
+            workspace_id=by.workspace_id, current_entry_id__in=ids
+        )
+        pool.read(select(wanted, by=by, among=rows.values("pk")), len(ids))
 
 
 # ── Ranking ──────────────────────────────────────────────────────────────────
@@ -159,7 +155,7 @@ def _order(scores: Mapping[int, float]) -> list[int]:
 
 def _cosines(query: str, pool: _Pool) -> dict[int, float] | None:
     """Return place → nearness of the candidates that have a vector."""
-    entries_of = [one.entry_id for one in pool.these.values()]
+    entries_of = [one[ENTRY] for one in pool.these.values()]
     near = ranking.ranker().cosines(
         query, [one for one in entries_of if one], workspace_id=pool.by.workspace_id
     )
@@ -171,7 +167,7 @@ def _cosines(query: str, pool: _Pool) -> dict[int, float] | None:
 def _rank(query: str, pool: _Pool) -> _Ranked:
     """Rank candidates by words and by meaning, and fuse the two by rank."""
     these = list(pool.these.values())
-    told = likeness.by_words(query, [one.content for one in these])
+    told = likeness.by_words(query, [one[CONTENT] for one in these])
     near = _cosines(query, pool)
     legs = [_order({place: pair[0] for place, pair in told.items()})]
     if near is not None:
@@ -249,7 +245,8 @@ def _loaded(
 ) -> Iterator[tuple[int, Record]]:
     """Yield places and records, as many at a time as the answer will hold."""
     for start in range(0, len(order), chunk):
-        part = {ranked.these[place].id: place for place in order[start : start + chunk]}
+        places = order[start : start + chunk]
+        part = {ranked.these[place][ID]: place for place in places}
         found = pool.load(list(part))
         yield from ((place, found[key]) for key, place in part.items() if key in found)
 

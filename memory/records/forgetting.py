@@ -17,7 +17,7 @@ from memory import erasing, holding, withholding
 from memory.files.places import Owner
 from memory.models import Record, RecordEntry, RecordEvent, RecordStatus
 from memory.records import chain
-from memory.records.access import narrowed, owner_of, permit, reach, standing
+from memory.records.access import equal, narrowed, owner_of, permit, reach, standing
 from memory.records.reading import facts
 from memory.records.types import Match, Wanted
 from memory.rules import entries, errors, filters, words
@@ -117,7 +117,7 @@ def forget_scope(wanted: Wanted, *, reason: str = "", by: Actor) -> int:
         holding.may_destroy(home, chain.spoken_ids(home, part), holding.RECORDS)
     for part in parts:
         rows = Record.objects.select_related("crew__workspace", "agent").filter(
-            workspace_id=home, pk__in=part
+            equal("workspace_id", home, named=True), pk__in=part
         )
         with transaction.atomic():
             gone += sum(forget(row, reason=reason, by=by) for row in rows)

@@ -13,7 +13,8 @@ from typing import Final
 
 from memory import ranking
 from memory.models import Record, RecordStatus
-from memory.records.access import alive, is_safe
+from memory.records.access import alive
+from memory.records.showing import is_safe
 from memory.records.types import Alike
 from memory.rules import words
 
@@ -22,6 +23,8 @@ NEIGHBOURS: Final = 500
 TOLD: Final = 5
 _ENDINGS: Final = ("ings", "ing", "ies", "ied", "ers", "ed", "es", "er", "ly", "s")
 _SATURATION, _LENGTH = 1.2, 0.75
+# Between texts that are searched as one; none of them holds it, and it is no space.
+GAP: Final = "\x00"
 
 
 def stem(word: str) -> str:
@@ -38,22 +41,44 @@ def cut(text: str) -> list[str]:
 
 
 # ── A question's words ───────────────────────────────────────────────────────
+def _ends(texts: Sequence[str]) -> list[int]:
+    """Return where each text ends in all of them as one."""
+    return list(accumulate(len(one) + 1 for one in texts))
+
+
 def _joined(texts: Sequence[str]) -> tuple[str, list[int]]:
     """Return texts as one, as ``words.split`` sees them, and where each ends."""
-    whole = "\n".join(texts)
+    whole = GAP.join(texts)
     if whole.isascii():
-        return whole.lower(), list(accumulate(len(one) + 1 for one in texts))
+        return whole.lower(), _ends(texts)
     lowered = [unicodedata.normalize("NFC", one).lower() for one in texts]
-    return "\n".join(lowered), list(accumulate(len(one) + 1 for one in lowered))
+    return GAP.join(lowered), _ends(lowered)
 
 
-def _bags(texts: Sequence[str], asked: Sequence[str]) -> dict[int, dict[str, int]]:
+def _holding(
+    query: str, texts: Sequence[str], joined: tuple[str, list[int]]
+) -> set[int]:
+    """Return the places of texts that hold a whole question, in any case."""
+    if not query.strip():
+        return set()
+    whole, ends = joined
+    if not whole.isascii():
+        folded = [one.casefold() for one in texts]
+        whole, ends = GAP.join(folded), _ends(folded)
+    pattern = r"\s+".join(map(re.escape, query.casefold().split()))
+    found = re.finditer(pattern, whole)
+    return {bisect_right(ends, match.start()) for match in found}
+
+
+def _bags(
+    joined: tuple[str, list[int]], asked: Sequence[str]
+) -> dict[int, dict[str, int]]:
     """Return the place of each text with an asked stem → how often it has each.
 
     All texts are searched as one, which is far quicker than one after the other: a
     word has a stem only when it begins with it, so few places are looked at.
     """
-    whole, ends = _joined(texts)
+    whole, ends = joined
     found: dict[int, dict[str, int]] = {}
     for term in asked:
         known: dict[str, bool] = {}
@@ -76,36 +101,29 @@ def by_words(query: str, texts: Sequence[str]) -> dict[int, tuple[float, float]]
     A text that holds the whole question, in any case, has all its words.
     """
     asked = list(dict.fromkeys(stem(w) for w in words.telling(words.split(query))))
-    whole = " ".join(query.casefold().split())
-    bags = _bags(texts, asked)
+    joined = _joined(texts)
+    bags, holding = _bags(joined, asked), _holding(query, texts, joined)
     spread = Counter(term for bag in bags.values() for term in bag)
+    rarity = {term: _rarity(many, len(texts)) for term, many in spread.items()}
     mean = sum(map(len, texts)) / max(1, len(texts)) or 1.0
     found: dict[int, tuple[float, float]] = {}
     # A question of another script is a piece of a text whose words we cannot cut.
-    every = not asked or not whole.isascii()
+    every = not asked or not query.casefold().isascii()
     nothing: dict[str, int] = {}
-    for place in range(len(texts)) if every else bags:
-        bag, text = bags.get(place, nothing), texts[place]
-        share = len(bag) / len(asked) if asked else 0.0
-        if share < 1.0 and _holds(text, whole):
-            share = 1.0
-        if share:
-            long = len(text) / mean
-            weight = sum(_weight(bag[t], spread[t], len(texts), long) for t in bag)
-            found[place] = (weight + 10 * (share == 1.0), share)
+    for place in bags.keys() | holding if every else bags:
+        bag = bags.get(place, nothing)
+        share = 1.0 if place in holding else len(bag) / len(asked)
+        length = _SATURATION * (1 - _LENGTH + _LENGTH * len(texts[place]) / mean)
+        weight = 10.0 * (share == 1.0)
+        for term, times in bag.items():
+            weight += rarity[term] * times * (_SATURATION + 1) / (times + length)
+        found[place] = (weight, share)
     return found
 
 
-def _holds(text: str, whole: str) -> bool:
-    low = text.casefold()
-    return bool(whole) and (whole in low or whole in " ".join(low.split()))
-
-
-def _weight(times: int, spread: int, size: int, long: float) -> float:
-    """Return what a term adds; ``long`` is the text's length over the mean."""
-    rarity = math.log(1 + (size - spread + 0.5) / (spread + 0.5))
-    length = 1 - _LENGTH + _LENGTH * long
-    return rarity * times * (_SATURATION + 1) / (times + _SATURATION * length)
+def _rarity(spread: int, size: int) -> float:
+    """Return what a term weighs that so many texts of all hold."""
+    return math.log(1 + (size - spread + 0.5) / (spread + 0.5))
 
 
 # ── The same thing twice ─────────────────────────────────────────────────────

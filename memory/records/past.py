@@ -21,8 +21,10 @@ from memory.models import (
     RecordStatus,
     User,
 )
-from memory.records.access import alive, may_show, owner_for, reach, standing
+from memory.records import sifting
+from memory.records.access import alive, owner_for, reach, standing
 from memory.records.chain import SPEAKS
+from memory.records.showing import may_show
 from memory.records.types import Version, Wanted
 from memory.rules import errors
 from memory.rules.actors import Actor
@@ -148,6 +150,8 @@ def links_at(wanted: Wanted, moment: datetime, *, by: Actor) -> QuerySet[RecordE
     What was forgotten since has no words left, and does not come back here either.
     """
     rows = standing(wanted, by=by).exclude(status=RecordStatus.FORGOTTEN)
+    if wanted.filter is not None:
+        rows = rows.filter(sifting.conditions(wanted.filter, sifting.LASTING))
     links = RecordEntry.objects.filter(
         Q(valid_to=None) | Q(valid_to__gt=moment),
         workspace_id=by.workspace_id,

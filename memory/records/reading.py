@@ -1,26 +1,26 @@
-"""Reading records: one, a page, a count, the names a scope is divided by."""
+"""Reading records: one, a page, what took whose place."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import datetime
-from itertools import islice
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
-from django.db.models import Count, Model, Q, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.utils.dateparse import parse_datetime
 
 from memory import cursors
 from memory.files.places import Owner
 from memory.models import Record, RecordEntry, RecordStatus
 from memory.records import past
-from memory.records.access import is_safe, mine, owner_for, reach, select
+from memory.records.access import equal, mine, owner_for, reach, select
 from memory.records.likeness import alike
+from memory.records.showing import is_safe, withheld
 from memory.records.types import Action, Order, Page, Saved, Wanted
 from memory.rules import errors, filters
 from memory.rules.actors import Actor
-from memory.rules.scopes import NAMES, Scope
+from memory.rules.scopes import Scope
 
 LIMIT: Final = 500
 CHUNK: Final = 250
@@ -34,8 +34,20 @@ LINKS: Final = {
     Order.NEWEST: ("valid_from", "record_id"),
     Order.OLDEST: ("record__created_at", "record_id"),
 }
+# More rows than this are not named in a question to the database.
+HIDDEN: Final = 5_000
 Place = tuple[datetime, str]
 Row = TypeVar("Row", bound=Model)
+
+
+class Over(NamedTuple):
+    """How many rows the database passes over, and which of them are not there."""
+
+    many: int = 0
+    hidden: frozenset[str] = frozenset()
+
+
+NOTHING: Final = Over()
 
 
 # ── One ──────────────────────────────────────────────────────────────────────
@@ -96,6 +108,12 @@ def told_of(names: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
     return {key: None if value == "" else value for key, value in pairs}
 
 
+def asked_for(wanted: Wanted) -> tuple[list[str], filters.Holds | None]:
+    """Return the columns that a filter asks of a row, and the filter ready to ask."""
+    holds = filters.read(wanted.filter)
+    return ([] if holds is None else sorted(filters.columns(wanted.filter))), holds
+
+
 def _walk(
     rows: QuerySet[Row],
     order: Order,
@@ -132,9 +150,12 @@ def _place(row: Model, names: tuple[str, str]) -> Place:
 
 
 def _of_now(
-    wanted: Wanted, order: Order, after: Place | None, skip: int, by: Actor
+    wanted: Wanted, order: Order, after: Place | None, over: Over, by: Actor
 ) -> Iterator[tuple[Record, Place]]:
-    yield from _walk(select(wanted, by=by), order, ROWS[order], after, skip)
+    rows = select(wanted, by=by)
+    if over.hidden:
+        rows = rows.exclude(pk__in=over.hidden)
+    yield from _walk(rows, order, ROWS[order], after, over.many)
 
 
 def _of_then(
@@ -151,18 +172,18 @@ def walk(
     *,
     order: Order = Order.NEWEST,
     after: Place | None = None,
-    skip: int = 0,
+    over: Over = NOTHING,
     by: Actor,
 ) -> Iterator[tuple[Record | None, Place]]:
     """Yield every record looked at with its place; None for one that is not wanted.
 
-    ``skip`` rows are passed over unread, where every row is wanted (``_is_plain``).
+    ``over`` is passed over unread, where every row is wanted (``_is_plain``).
     """
     by.require("records.read")
     holds = filters.read(wanted.filter)
     rows: Iterator[tuple[Record | None, Place]]
     if wanted.as_of is None:
-        rows = _of_now(wanted, order, after, skip, by)
+        rows = _of_now(wanted, order, after, over, by)
     else:
         rows = _of_then(wanted, wanted.as_of, order, after, by)
     for row, place in rows:
@@ -184,23 +205,23 @@ def page(
     order: Order = Order.NEWEST,
     by: Actor,
 ) -> Page:
-    """Return a page of records. An agent does not get what no model may see."""
+    """Return a page of records. For an agent, what no model may see is not there."""
     limit = max(1, min(limit, LIMIT))
     question = cursors.digest([asdict(_bare(wanted)), _whose(wanted), order.value])
     after = _after(cursor, by, question) if cursor else None
     rows: list[Record] = []
     last: Place | None = None
-    skip = max(0, min(offset, FURTHEST)) if _is_plain(wanted) else 0
-    offset = max(0, offset - skip)
+    over = _passed_over(wanted, offset, by)
+    offset = max(0, offset - over.many)
     skipped = 0
-    walked = walk(wanted, order=order, after=after, skip=skip, by=by)
-    for number, (row, place) in enumerate(walked):
+    walked = walk(wanted, order=order, after=after, over=over, by=by)
+    for number, (row, place) in enumerate(seen(walked, by)):
         if len(rows) == limit or (number >= SCAN and not offset):
             assert last is not None  # noqa: S101  (limit and SCAN are positive)
             made = cursors.make(
                 by.workspace_id, question, [last[0].isoformat(), last[1]]
             )
-            return Page(_seen(rows, by), made)
+            return Page(rows, made)
         last = place
         if row is None:
             continue
@@ -208,7 +229,7 @@ def page(
             skipped += 1
             continue
         rows.append(row)
-    return Page(_seen(rows, by), None)
+    return Page(rows, None)
 
 
 def _bare(wanted: Wanted) -> Wanted:
@@ -235,44 +256,31 @@ def _after(cursor: str, by: Actor, question: str) -> Place:
     return parsed, str(key)
 
 
-def _seen(rows: list[Record], by: Actor) -> list[Record]:
-    return [row for row in rows if is_safe(row)] if by.is_agent else rows
+def _passed_over(wanted: Wanted, offset: int, by: Actor) -> Over:
+    """Return how many rows the database may pass over, and those it must not count."""
+    if offset <= 0 or not _is_plain(wanted):
+        return NOTHING
+    hidden = withheld(select(wanted, by=by), COUNTED) if by.is_agent else set()
+    if len(hidden) > HIDDEN:
+        return NOTHING
+    return Over(min(offset, FURTHEST), frozenset(hidden))
 
 
-def count(wanted: Wanted, *, by: Actor) -> int:
-    """Return how many records are wanted; with a filter, of the first 50,000."""
-    by.require("records.read")
-    if _is_plain(wanted):
-        return select(wanted, by=by).count()
-    looked = islice(walk(wanted, by=by), COUNTED)
-    return sum(row is not None for row, _ in looked)
-
-
-def scopes(
-    name: str, *, owner: Owner | None, by: Actor, limit: int = 1_000
-) -> list[tuple[str, int]]:
-    """Return the values of user, agent, namespace or thread, each with its count."""
-    if name not in NAMES:
-        raise errors.Invalid("A scope's name is not known.", code="bad_scope")
-    column = f"scope_{name}"
-    if owner is None and by.is_agent:
-        owner = owner_for(by)
-    rows = mine(owner, by=by).exclude(**{column: ""}).order_by(column)
-    counted = rows.values(column).annotate(many=Count("pk"))
-    return [(row[column], row["many"]) for row in counted[:limit]]
-
-
-def kinds(*, by: Actor, limit: int = 100) -> list[str]:
-    """Return the kinds of record in a workspace, for a filter's choices."""
-    by.require("records.read")
-    rows = Record.objects.filter(workspace_id=by.workspace_id).order_by("kind")
-    return list(rows.values_list("kind", flat=True).distinct()[:limit])
+def seen(
+    walked: Iterator[tuple[Record | None, Place]], by: Actor
+) -> Iterator[tuple[Record | None, Place]]:
+    """Leave out what no model may see, as if it were not there, when a model asks."""
+    for row, place in walked:
+        if row is None or not by.is_agent or is_safe(row):
+            yield row, place
 
 
 def sources(record: Record) -> list[Record]:
     """Return the records whose place a record took."""
+    # By the index of what took whose place: any other holds the whole workspace.
     rows = Record.objects.filter(
-        workspace_id=record.workspace_id, superseded_by_id=record.id
+        equal("workspace_id", record.workspace_id, named=True),
+        superseded_by_id=record.id,
     )
     return list(rows.exclude(status=RecordStatus.FORGOTTEN).order_by("created_at"))
 

@@ -15,12 +15,11 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from memory import shelf
-from memory.files.vault import digest
 from memory.models import Record, RecordEvent, RecordStatus
-from memory.records import chain, likeness
+from memory.records import chain, likeness, rows
 from memory.records.access import owner_of, permit, reach, scope_of
 from memory.records.types import KEEP, Action, Amendment, Saved
-from memory.rules import errors, scopes
+from memory.rules import errors
 from memory.rules.actors import Actor
 from memory.shelf import Draft
 
@@ -38,68 +37,14 @@ def prepare(draft: Draft, *, provenance: str, by: Actor) -> Draft:
     return shelf.gate(draft, "", source=provenance, by=by)
 
 
-def _fill(record: Record, draft: Draft, provenance: str) -> None:
-    """Put a draft's words and facts into a row; its place is not touched."""
-    record.content, record.sha256 = draft.content, digest(draft.content.encode())
-    record.metadata, record.confidence = draft.metadata, draft.confidence
-    record.kind, record.session_id = draft.kind, draft.session_id
-    record.turn_range, record.expires_at = draft.turn_range, draft.expires_at
-    record.provenance = provenance
-
-
-def _new(draft: Draft, provenance: str, by: Actor) -> Record:
-    owner, scope = draft.owner, draft.scope
-    record = Record(
-        workspace_id=by.workspace_id,
-        crew=owner.crew if owner else None,
-        agent=owner.agent if owner else None,
-        scope_extra=dict(scope.extra) or None,
-        scope_key=scope.key,
-        external_id=draft.external_id,
-        **{f"scope_{name}": getattr(scope, name) for name in scopes.NAMES},
-    )
-    _fill(record, draft, provenance)
-    return record
-
-
-def _store(record: Record, draft: Draft, by: Actor, reason: str = "") -> Record:
-    people = chain.people_in(record, draft)
-    record.save(force_insert=True)
-    record.current_entry = chain.extend(
-        record, RecordEvent.CREATED, people, by=by, reason=reason
-    )
-    record.created_at = record.updated_at = record.current_entry.recorded_at
-    record.save(update_fields=["current_entry", "created_at", "updated_at"])
-    return record
-
-
 def insert(draft: Draft, *, provenance: str, by: Actor) -> Record:
     """Save a draft that was judged already, by the gate or by a person."""
     permit(draft.owner, by.workspace_id, by)
     shelf.check(draft)
+    record = rows.fresh(draft, provenance, by)
     with transaction.atomic():
-        return _store(_new(draft, provenance, by), draft, by)
-
-
-def _same(draft: Draft, by: Actor) -> Record | None:
-    """Return the current record of a draft's external id, expired or not."""
-    owner = draft.owner
-    rows = Record.objects.select_related("crew__workspace", "agent").filter(
-        workspace_id=by.workspace_id,
-        status=RecordStatus.CURRENT,
-        crew=owner.crew if owner else None,
-        agent=owner.agent if owner else None,
-        scope_key=draft.scope.key,
-        external_id=draft.external_id,
-    )
-    return rows.first()
-
-
-def _says(record: Record, draft: Draft) -> bool:
-    """Whether a record already holds all that a draft does."""
-    facts = ("content", "kind", "metadata", "confidence", "session_id", "expires_at")
-    same = all(getattr(record, name) == getattr(draft, name) for name in facts)
-    return same and set(draft.subjects) <= {*chain.named(record), record.scope_user}
+        rows.store([record], [draft], by)
+    return record
 
 
 def keep(draft: Draft, *, provenance: str, by: Actor) -> tuple[Record, Action]:
@@ -108,7 +53,7 @@ def keep(draft: Draft, *, provenance: str, by: Actor) -> tuple[Record, Action]:
     May run inside the caller's own transaction, after ``prepare`` outside of it.
     """
     for _ in range(TRIES):
-        found = _same(draft, by) if draft.external_id else None
+        found = rows.named([draft], by).get(rows.name_of(draft))
         if found is None:
             try:
                 return insert(draft, provenance=provenance, by=by), Action.CREATED
@@ -117,17 +62,18 @@ def keep(draft: Draft, *, provenance: str, by: Actor) -> tuple[Record, Action]:
                 if not draft.external_id:
                     raise
                 continue
-        if _says(found, draft):
+        if rows.says(found, draft):
             return found, Action.UNCHANGED
         done = replace_content(
             found, draft, expected=found.version, provenance=provenance, by=by
         )
         if done is not None:
             return done, Action.UPDATED
-    raise _busy()
+    raise busy()
 
 
-def _busy() -> errors.Conflict:
+def busy() -> errors.Conflict:
+    """Return what is told when others keep changing the same record."""
     return errors.Conflict("The record keeps changing; try again.", code="busy_record")
 
 
@@ -173,15 +119,15 @@ def replace_content(
     permit(owner_of(record), record.workspace_id, by)
     shelf.check(draft)
     with transaction.atomic():
-        rows = Record.objects.select_for_update().filter(pk=record.pk)
-        live = rows.filter(workspace_id=by.workspace_id).first()
+        locked = Record.objects.select_for_update().filter(pk=record.pk)
+        live = locked.filter(workspace_id=by.workspace_id).first()
         if live is None or live.status != RecordStatus.CURRENT:
             raise errors.NotFound
         if live.version != expected:
             return None
         people = chain.people_in(live, draft)
         live.version += 1
-        _fill(live, draft, provenance or live.provenance)
+        rows.fill(live, draft, provenance or live.provenance)
         live.current_entry = chain.extend(
             live, RecordEvent.UPDATED, people, by=by, reason=reason
         )
@@ -234,7 +180,7 @@ def amend(
         draft = _amended(row, wanted)
         permit(draft.owner, row.workspace_id, by)
         shelf.check(draft)
-        if _says(row, draft):
+        if rows.says(row, draft):
             return row
         draft = shelf.gate(draft, row.id, source=provenance, by=by)
         done = replace_content(
@@ -243,7 +189,7 @@ def amend(
         )  # fmt: skip
         if done is not None:
             return done
-    raise _busy()
+    raise busy()
 
 
 def revise(
@@ -275,19 +221,19 @@ def supersede(
         permit(owner_of(source), source.workspace_id, by)
     judged = prepare(draft, provenance=provenance, by=by)
     with transaction.atomic():
-        new = _new(judged, provenance, by)
+        new = rows.fresh(judged, provenance, by)
         ids = sorted({source.id for source in sources})
-        rows = Record.objects.select_for_update().filter(
+        locked = Record.objects.select_for_update().filter(
             workspace_id=by.workspace_id, pk__in=ids, status=RecordStatus.CURRENT
         )
-        live = list(rows.order_by("pk"))
+        live = list(locked.order_by("pk"))
         if len(live) != len(ids):
             raise errors.Conflict(
                 "One of the records is not current any more.", code="not_current"
             )
         for row in live:
             _end(row, new.id, reason, by)
-        _store(new, judged, by, reason)
+        rows.store([new], [judged], by, reason)
         Record.objects.filter(pk__in=ids).update(superseded_by=new)
     return Saved(new, Action.CREATED, likeness.alike(new))
 

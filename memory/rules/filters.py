@@ -177,6 +177,14 @@ def _value(field: str, op: str, leaf: Mapping[str, Any]) -> object:
     return value
 
 
+def leaf(raw: Mapping[str, Any]) -> tuple[str, str, Any]:
+    """Return a leaf's field, operator and value, as they are compared."""
+    field, op = _field(raw["field"]), raw["op"]
+    if op not in OPERATORS:
+        raise _bad(f"A filter's operator is one of {', '.join(OPERATORS)}.")
+    return field, op, _value(field, op, raw)
+
+
 class _Reader:
     def __init__(self) -> None:
         self.leaves = 0
@@ -210,10 +218,8 @@ class _Reader:
         self.leaves += 1
         if self.leaves > LEAVES:
             raise _bad(f"A filter has {LEAVES} conditions at most.")
-        field, op = _field(raw["field"]), raw["op"]
-        if op not in OPERATORS:
-            raise _bad(f"A filter's operator is one of {', '.join(OPERATORS)}.")
-        value, pick, compare = _value(field, op, raw), _pick(field), _COMPARE[op]
+        field, op, value = leaf(raw)
+        pick, compare = _pick(field), _COMPARE[op]
         return lambda facts: compare(pick(facts), value)
 
 

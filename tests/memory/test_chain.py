@@ -12,7 +12,7 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory import chain, erasing, journal, verdicts
+from memory import chain, erasing, journal, links, verdicts
 from memory.models import ChainCheckpoint, ChainHead, JournalEntry, PriorityChange
 from memory.rules import chain as rules
 from memory.rules import errors
@@ -364,3 +364,74 @@ def test_the_database_refuses_a_number_given_twice(world: World) -> None:
     with pytest.raises(IntegrityError), transaction.atomic():
         tamper(second, seq=first.seq)
     assert connection.is_usable()
+
+
+# ── Links only ───────────────────────────────────────────────────────────────
+def _walked(world: World) -> chain.Report:
+    return chain.walk_links(world.acme.id, by=world.system())
+
+
+def _told(report: chain.Report) -> tuple[Any, ...]:
+    breaks = [(one.kind, one.seq, one.entry_id, one.reason) for one in report.breaks]
+    return report.count, report.erased, report.redacted, breaks
+
+
+@pytest.fixture(params=[3, 5_000])
+def chunk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Read links in few or in many at once."""
+    monkeypatch.setattr(links, "CHUNK", request.param)
+    return int(request.param)
+
+
+@pytest.mark.usefixtures("chunk")
+@pytest.mark.parametrize("at", [0, 1, 4, 9])
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"prev_hash": "0" * 64},
+        {"entry_hash": "f" * 64},
+        {"commitment": "1" * 64},
+        {"commitment": ""},
+        {"entry_hash": "no hash at all"},
+        {"prev_hash": "AB" * 32},
+        {"seq": 10_000},
+        {"seal": "0" * 64, "salt": None},
+    ],
+)
+def test_a_walk_of_links_finds_what_a_whole_walk_finds(
+    world: World, changed: dict[str, Any], at: int
+) -> None:
+    rows = [world.entry() for _ in range(10)]
+    erase(rows[2])
+    erase(rows[6])
+    assert _told(_walked(world)) == _told(verify(world))
+    assert _walked(world).ok
+    tamper(rows[at], **changed)
+    found = [one for one in verify(world).breaks if one.kind != "priority_break"]
+    assert found
+    walked = {(one.kind, one.seq) for one in _walked(world).breaks}
+    whole = {(one.kind, one.seq) for one in found}
+    # What an untouched entry says is not read.
+    assert walked <= whole
+    assert {one for one in whole if one[0] != "content_break"} <= walked
+
+
+@pytest.mark.usefixtures("chunk")
+def test_a_walk_of_links_crosses_what_left_on_purpose(world: World) -> None:
+    rows = [world.entry() for _ in range(12)]
+    attest(world, rows[4:7])
+    erase(rows[9])
+    assert _told(_walked(world)) == _told(verify(world))
+    assert _walked(world).ok
+    JournalEntry.objects.filter(pk=rows[8].pk).delete()
+    assert [one.kind for one in _walked(world).breaks] == ["gap"]
+
+
+def test_capitals_are_no_hash() -> None:
+    key, prev, committed = b"k", "ab" * 32, "cd" * 32
+    made = rules.link(key, prev, committed)
+    assert rules.is_unbroken(key, prev, prev + committed + made, 1)
+    assert not rules.is_unbroken(key, prev, prev + committed + made.upper(), 1)
+    assert not rules.is_unbroken(key, prev, f" {prev}{committed}{made}", 1)
+    assert not rules.is_unbroken(key, prev, prev + committed + made, 2)
+    assert not rules.is_unbroken(key, "00" * 32, prev + committed + made, 1)

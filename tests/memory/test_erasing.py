@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memory import chain, erasing, journal, lexical, verdicts
@@ -183,3 +185,14 @@ def test_whoever_holds_something_hears_of_it_inside_the_transaction(
     assert heard == [("erased", [row.id])]
     # The one that could not follow kept everybody from going.
     assert left(row).summary == "Zanzibar"
+
+
+@pytest.mark.sqlite
+def test_nobody_waits_while_an_erasure_reads_and_reckons(world: World) -> None:
+    row = world.entry("Zanzibar called")
+    with CaptureQueriesContext(connection) as asked:
+        erasing.erase(world.acme.id, [row.id])
+    said = [query["sql"] for query in asked.captured_queries]
+    begins = [at for at, sql in enumerate(said) if sql.startswith(("BEGIN", "SAVE"))]
+    assert said[0].startswith("SELECT")
+    assert "UPDATE journal_entries" in said[begins[0] + 1]

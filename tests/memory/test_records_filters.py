@@ -134,15 +134,21 @@ def test_what_is_not_understood_is_refused(ada: Actor, expression: Any) -> None:
 # ── Filters, against a plain evaluator ───────────────────────────────────────
 SCALARS = st.one_of(
     st.text("abAB", max_size=3),
+    st.sampled_from(["1", "true", "null", "é\U0001f600", "a\u2028\x01", '"', "0.1"]),
     st.integers(-2, 2),
-    st.sampled_from([0.5, 1.0, -1.5]),
+    st.sampled_from([2**53 + 1, 10**30, -(10**15)]),
+    st.sampled_from([0.5, 1.0, -1.5, 0.1, 0.1 + 0.2, 1e300, 5e-324, -0.0]),
     st.booleans(),
 )
 LISTS = st.one_of(
     st.lists(st.text("ab", max_size=2), min_size=1, max_size=3),
-    st.lists(st.sampled_from([0, 1, 1.0, 2]), min_size=1, max_size=3),
+    st.lists(st.sampled_from([0, 1, 1.0, 2, 0.3]), min_size=1, max_size=3),
 )
-FIELDS = ("metadata.a", "metadata.b", "metadata.d.e", "content", "kind", "confidence")
+FIELDS = (
+    *("metadata.a", "metadata.b", "metadata.d.e", "content", "kind", "confidence"),
+    # Names that mean something to a database, and places in a list.
+    *("metadata.gte", "metadata.a.0", "metadata.0", "metadata.a-b c", "metadata.é"),
+)
 
 
 @st.composite
@@ -185,6 +191,10 @@ METADATA = st.fixed_dictionaries(
         "a": st.one_of(SCALARS, st.none(), st.lists(SCALARS, max_size=2)),
         "b": SCALARS,
         "d": st.one_of(SCALARS, st.fixed_dictionaries({}, optional={"e": SCALARS})),
+        "gte": SCALARS,
+        "0": SCALARS,
+        "a-b c": SCALARS,
+        "é": SCALARS,
     },
 )
 ROWS = st.lists(
@@ -252,7 +262,7 @@ def plain(expression: dict[str, Any], row: tuple[str, str, float, Any]) -> bool:
 
 
 @settings(
-    max_examples=60,
+    max_examples=150,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
@@ -261,8 +271,8 @@ def test_any_filter_gives_what_plain_reading_gives(
     ada: Actor, rows: list[Any], expression: dict[str, Any]
 ) -> None:
     Record.objects.all().delete()
-    for number, (content, kind, confidence, metadata) in enumerate(rows):
-        draft = Draft(
+    drafts = [
+        Draft(
             content=content,
             owner=records.owner_for(ada),
             kind=kind,
@@ -270,10 +280,16 @@ def test_any_filter_gives_what_plain_reading_gives(
             metadata=metadata,
             external_id=str(number),
         )
-        records.insert(draft, provenance=SAID, by=ada)
-    page = records.page(Wanted(filter=expression), limit=50, by=ada)
+        for number, (content, kind, confidence, metadata) in enumerate(rows)
+    ]
+    records.keep_all(drafts, provenance=SAID, by=ada)
     expected = {str(n) for n, row in enumerate(rows) if plain(expression, row)}
+    wanted = Wanted(filter=expression)
+    page = records.page(wanted, limit=50, by=ada)
     assert {row.external_id for row in page.rows} == expected
+    assert records.count(wanted, by=ada) == len(expected)
+    found = records.search("", wanted, limit=50, by=ada).hits
+    assert {hit.record.external_id for hit in found} == expected
 
 
 def test_times_compare_as_times() -> None:

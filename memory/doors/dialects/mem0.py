@@ -70,28 +70,42 @@ def _statements(turns: list[MessageIn], *, infer: bool) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _add(by: Actor, text: str, data: shapes.AddIn, scope: Scope) -> dict[str, Any]:
-    """Keep a statement; one that is there already, word by word, is not kept twice."""
+def _kept(
+    texts: list[str], data: shapes.AddIn, scope: Scope, by: Actor
+) -> dict[str, Record]:
+    """Keep statements together, or none of them; return text → its record."""
     owner = records.owner_for(by)
-    same = {"field": "content", "op": "eq", "value": text}
-    if len(text) <= 2_000:
-        # The text narrows in the database; the filter then compares it exactly.
-        wanted = Wanted(
-            owner=owner, scope=scope, match=Match.EXACT, text=text, filter=same
+    drafts = [
+        Draft(
+            content=text,
+            owner=owner,
+            scope=scope,
+            metadata=data.metadata,
+            session_id=scope.thread,
+            expires_at=shapes.end_of(data.expiration_date),
         )
-        known = records.page(wanted, limit=1, by=by).rows
-        if known:
-            return {"id": known[0].id, "memory": text, "event": "NONE"}
-    draft = Draft(
-        content=text,
-        owner=owner,
-        scope=scope,
-        metadata=data.metadata,
-        session_id=scope.thread,
-        expires_at=shapes.end_of(data.expiration_date),
-    )
-    saved = records.save(draft, provenance=Provenance.AGENT_EXTRACTED, by=by)
-    return {"id": saved.record.id, "memory": saved.record.content, "event": "ADD"}
+        for text in texts
+    ]
+    said = Provenance.AGENT_EXTRACTED
+    judged = records.prepare_all(drafts, provenance=said, by=by)
+    good = records.all_or_nothing(judged)
+    kept = records.keep_all(good, provenance=said, by=by)
+    return {text: row for text, (row, _) in zip(texts, kept, strict=True)}
+
+
+def _added(
+    texts: list[str], data: shapes.AddIn, scope: Scope, by: Actor
+) -> list[dict[str, Any]]:
+    """Keep statements; one that is there already, word by word, is not kept twice."""
+    wanted = Wanted(owner=records.owner_for(by), scope=scope, match=Match.EXACT)
+    known = records.saying(texts, wanted, by=by)
+    new = _kept([text for text in texts if text not in known], data, scope, by)
+    return [
+        {"id": known[text].id, "memory": text, "event": "NONE"}
+        if text in known
+        else {"id": new[text].id, "memory": new[text].content, "event": "ADD"}
+        for text in texts
+    ]
 
 
 def add(call: Call) -> dict[str, Any]:
@@ -105,7 +119,7 @@ def add(call: Call) -> dict[str, Any]:
     if len(texts) > MOST_ADDED:
         detail = f"messages: they hold more than {MOST_ADDED} memories; send fewer."
         raise errors.Invalid(detail, code="too_many")
-    return {"results": [_add(by, text, data, Scope.of(scope)) for text in texts]}
+    return {"results": _added(texts, data, Scope.of(scope), by)}
 
 
 # ── Reading ──────────────────────────────────────────────────────────────────

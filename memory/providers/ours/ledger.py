@@ -18,6 +18,7 @@ from memory.rules.actors import Actor
 from memory.rules.scopes import Scope
 
 SCANNED: Final = 500
+COUNTED: Final = 50_000
 STEP: Final = 100
 LESSONS: Final = 200
 # A scope may hold more; from here on it is worth tidying.
@@ -146,6 +147,9 @@ def reset_source(desk: Desk, source: str) -> int:
 def _links(desk: Desk) -> Any:
     rows = access.standing(desk.wanted(), by=desk.by).exclude(status="forgotten")
     rows = rows.filter(access.alive())
+    if desk.by.is_agent:
+        # What it may not read is not there: neither its versions nor how many.
+        rows = rows.exclude(pk__in=records.withheld(rows, COUNTED))
     return RecordEntry.objects.filter(
         workspace_id=desk.by.workspace_id, record__in=rows.values("id")
     )

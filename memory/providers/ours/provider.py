@@ -17,16 +17,14 @@ from memory.providers.contract.base import MemoryProvider
 from memory.providers.contract.extensions import Capabilities, Extensions
 from memory.providers.ours import (
     insights,
+    intake,
     mapping,
     packaging,
     picture,
-    statements,
 )
-from memory.records import Action, Amendment, Found, Order, Provenance, Wanted
+from memory.records import Amendment, Found, Order, Provenance, Wanted
 from memory.rules import errors
 from memory.rules.actors import Actor
-from memory.rules.scopes import Scope
-from memory.shelf import Draft
 
 NAME: Final = "native"
 VERSION: Final = "1"
@@ -63,70 +61,7 @@ class Remembering(MemoryProvider):
 
     # ── The five ─────────────────────────────────────────────────────────────
     def _ingest(self, asked: types.Ingest) -> types.IngestResult:
-        if isinstance(asked, types.VerbatimIngest):
-            return self._keep(asked, [asked.content], Provenance.USER_REQUESTED)
-        if isinstance(asked, types.TextIngest):
-            drawn = statements.of_text(asked.content)
-        else:
-            drawn = statements.of_messages(asked.messages)
-        return self._keep(asked, drawn, Provenance.AGENT_EXTRACTED)
-
-    def _keep(
-        self, asked: types.Ingest, texts: Sequence[str], provenance: Provenance
-    ) -> types.IngestResult:
-        done: dict[Action, list[str]] = {action: [] for action in Action}
-        for text in texts:
-            known = self._known(asked, text)
-            if known is not None:
-                done[Action.UNCHANGED].append(known.id)
-                continue
-            draft = self._draft(asked, text)
-            saved = records.save(draft, provenance=provenance, by=self._by)
-            done[saved.action].append(saved.record.id)
-        return types.IngestResult(
-            created=done[Action.CREATED],
-            updated=done[Action.UPDATED],
-            unchanged=done[Action.UNCHANGED],
-        )
-
-    def _known(self, asked: types.Ingest, text: str) -> Record | None:
-        """Return the memory that says a drawn statement already, word for word."""
-        if isinstance(asked, types.VerbatimIngest):
-            return None
-        same = {"field": "content", "op": "eq", "value": text}
-        scope = mapping.scope_in(asked.scope)
-        return self._first(Wanted(scope=scope, text=text, filter=same))
-
-    def _draft(self, asked: types.Ingest, text: str) -> Draft:
-        """Return a text as a draft.
-
-        A drawn statement is named by its words, so that many callers at once keep it
-        once; unless the memory of that name was corrected and says something else now.
-        """
-        draft = mapping.draft(asked, text, self._owner)
-        if draft.external_id:
-            return self._at_home(draft)
-        if isinstance(asked, types.VerbatimIngest):
-            return draft
-        name = mapping.said(text)
-        taken = self._first(Wanted(scope=draft.scope, external_id=name))
-        return draft if taken else replace(draft, external_id=name)
-
-    def _at_home(self, draft: Draft) -> Draft:
-        """Return a draft in the scope where its external id was first used.
-
-        The id is the user's: a thread or a namespace makes no second memory of it.
-        """
-        user = Scope(user=draft.scope.user)
-        found = self._first(Wanted(scope=user, external_id=draft.external_id))
-        if found is None:
-            return draft
-        home = records.scope_of(found)
-        return replace(draft, scope=home, session_id=found.session_id)
-
-    def _first(self, wanted: Wanted) -> Record | None:
-        rows = records.page(self._mine(wanted), limit=1, by=self._by).rows
-        return rows[0] if rows else None
+        return intake.take([asked], owner=self._owner, by=self._by)[0]
 
     def _mine(self, wanted: Wanted) -> Wanted:
         return replace(wanted, owner=self._owner)
@@ -312,10 +247,17 @@ class Remembering(MemoryProvider):
         return self.run("reflect", scope, hook)
 
     def batch_ingest(self, inputs: Sequence[types.Ingest]) -> list[types.IngestResult]:
-        """Return a result for each input; all are checked before the first is kept."""
+        """Return a result for each input; they are kept together, or none is."""
         for one in inputs:
             self.run("batch", one.scope, lambda: None)
-        return [self.ingest(one) for one in inputs]
+        if not inputs:
+            return []
+        given = [reading.read_ingest(one) for one in inputs]
+
+        def hook() -> list[types.IngestResult]:
+            return intake.take(given, owner=self._owner, by=self._by)
+
+        return self.run("ingest", given[0].scope, hook)
 
     def batch_delete(self, refs: Sequence[types.MemoryRef]) -> None:
         """Delete each; all are checked before the first goes."""

@@ -49,6 +49,13 @@ class Upstream:
         """The calls that came, in order."""
         return [one.path for one in self.requests]
 
+    def came(self, many: int, seconds: float = 10.0) -> list[str]:
+        """Wait for so many calls and return them: a client may give up sooner."""
+        end = time.monotonic() + seconds
+        while len(self.requests) < many and time.monotonic() < end:
+            time.sleep(0.01)
+        return self.paths
+
 
 def answer(status: int, body: object, **headers: str) -> bytes:
     """Return an HTTP answer."""

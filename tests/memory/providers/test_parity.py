@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 from django.core.management import call_command
+from django.db.models import signals
 
-from memory.models import ProviderRun, Workspace
+from memory import tenancy
+from memory.models import Crew, ProviderRun, Workspace
 from memory.providers import conformance, parity, registry, stage
 from memory.providers.base import Provider
 from memory.rules import errors
@@ -32,6 +34,24 @@ class ExampleHarness(stage.OnStage):
 
     def unbound(self) -> Provider:
         return InMemory(None, Shelf())
+
+
+def test_a_stage_goes_while_the_clock_writes_for_it() -> None:
+    """The sweeps know no stage: they add rows while it is being removed."""
+    late: list[str] = []
+
+    def write(instance: Workspace, **_: object) -> None:
+        if not late:
+            late.append(Crew.objects.create(workspace=instance, slug="late").pk)
+
+    workspace, _ = tenancy.ensure_workspace("parity-late")
+    signals.pre_delete.connect(write, sender=Workspace)
+    try:
+        stage.strike(workspace)
+    finally:
+        signals.pre_delete.disconnect(write, sender=Workspace)
+    assert late
+    assert not Workspace.objects.filter(slug="parity-late").exists()
 
 
 def _bad(report: parity.Report) -> list[str]:

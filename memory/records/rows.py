@@ -1,0 +1,114 @@
+"""A draft as a row of the table: made, filled, stored with its entry, found again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from memory.files.vault import digest
+from memory.models import Record, RecordStatus
+from memory.records import chain
+from memory.rules import scopes
+from memory.rules.actors import Actor
+from memory.shelf import Draft
+
+# What an external id names: a record of this owner and this scope.
+Name = tuple[str | None, str | None, str, str]
+
+
+def fill(record: Record, draft: Draft, provenance: str) -> None:
+    """Put a draft's words and facts into a row; its place is not touched."""
+    record.content, record.sha256 = draft.content, digest(draft.content.encode())
+    record.metadata, record.confidence = draft.metadata, draft.confidence
+    record.kind, record.session_id = draft.kind, draft.session_id
+    record.turn_range, record.expires_at = draft.turn_range, draft.expires_at
+    record.provenance = provenance
+
+
+def fresh(draft: Draft, provenance: str, by: Actor) -> Record:
+    """Return a draft as a row that is not stored yet."""
+    owner, scope = draft.owner, draft.scope
+    record = Record(
+        workspace_id=by.workspace_id,
+        crew=owner.crew if owner else None,
+        agent=owner.agent if owner else None,
+        scope_extra=dict(scope.extra) or None,
+        scope_key=scope.key,
+        external_id=draft.external_id,
+        **{f"scope_{name}": getattr(scope, name) for name in scopes.NAMES},
+    )
+    fill(record, draft, provenance)
+    return record
+
+
+def store(
+    records: Sequence[Record], drafts: Sequence[Draft], by: Actor, reason: str = ""
+) -> None:
+    """Store new rows with their entries, inside the caller's transaction.
+
+    However many there are: one append to the journal, one insert into each table. The
+    entries come first, so that a row is written once, complete. All were recorded at
+    one moment; microseconds keep them in their order wherever they are listed.
+    """
+    pairs = zip(records, drafts, strict=True)
+    people = [chain.people_in(record, draft) for record, draft in pairs]
+    entries = chain.begin(records, people, by=by, reason=reason)
+    for place, (record, entry) in enumerate(zip(records, entries, strict=True)):
+        record.current_entry = entry
+        made = entry.recorded_at + timedelta(microseconds=place)
+        record.created_at = record.updated_at = made
+    Record.objects.bulk_create(records)
+    chain.link(records, entries)
+
+
+# ── The same record again ────────────────────────────────────────────────────
+def name_of(draft: Draft) -> Name:
+    """Return what a draft's external id names."""
+    owner = draft.owner
+    crew = owner.crew.id if owner else None
+    return crew, owner.agent_id if owner else None, draft.scope.key, draft.external_id
+
+
+def named(drafts: Sequence[Draft], by: Actor) -> dict[Name, Record]:
+    """Return the current records of some drafts' external ids, expired or not."""
+    found: dict[Name, Record] = {}
+    groups: dict[tuple[str | None, str | None], list[Draft]] = {}
+    for draft in drafts:
+        if draft.external_id:
+            groups.setdefault(name_of(draft)[:2], []).append(draft)
+    for group in groups.values():
+        found |= _named(group, by)
+    return found
+
+
+def _named(drafts: Sequence[Draft], by: Actor) -> dict[Name, Record]:
+    """Return the records that drafts of one owner name.
+
+    Asked so that the index which keeps a name unique also finds it; it holds no empty
+    names, and SQLite has to be told that none is asked for.
+    """
+    owner, asked = drafts[0].owner, {name_of(draft) for draft in drafts}
+    rows = Record.objects.filter(
+        workspace_id=by.workspace_id,
+        status=RecordStatus.CURRENT,
+        crew=owner.crew if owner else None,
+        agent=owner.agent if owner else None,
+        scope_key__in={name[2] for name in asked},
+        external_id__in={name[3] for name in asked},
+    ).exclude(external_id="")
+    found: dict[Name, Record] = {}
+    for row in rows.order_by():
+        row.crew, row.agent = (owner.crew, owner.agent) if owner else (None, None)
+        name = row.crew_id, row.agent_id, row.scope_key or "", row.external_id
+        if name in asked:
+            found[name] = row
+    return found
+
+
+def says(record: Record, draft: Draft) -> bool:
+    """Whether a record already holds all that a draft does."""
+    facts = ("content", "kind", "metadata", "confidence", "session_id", "expires_at")
+    if any(getattr(record, name) != getattr(draft, name) for name in facts):
+        return False
+    others = set(draft.subjects) - {record.scope_user}
+    return not others or others <= set(chain.named(record))

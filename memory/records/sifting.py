@@ -1,0 +1,182 @@
+"""A filter as conditions of the database: all that surely fails it is left behind.
+
+The conditions are wide: what they let through is asked again by ``rules.filters``,
+which alone decides. So only what both databases compare alike is handed over: equality,
+lists of values, ranges of numbers and times. Texts in order (each database sorts its
+own way), what a text or a list contains, and negations are not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Final
+
+from django.db.models import JSONField, Q, TextField, Value
+from django.db.models.expressions import Expression
+from django.db.models.fields.json import (
+    KeyTextTransform,
+    KeyTransform,
+    KeyTransformGte,
+    KeyTransformLte,
+)
+from django.db.models.functions import Cast
+from django.db.models.lookups import Exact, In, IsNull
+
+from memory.rules import entries, filters
+
+# What of a record is the same in all its versions.
+LASTING: Final = ("created_at", "session_id", "external_id")
+# A path of plain names; a number among them might be a place in a list.
+_STEP: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+# Each database reads the digits of a fraction its own way: nearly equal goes through.
+_NEARLY: Final = 1e-9
+_LEAST: Final = 1e-300
+_LARGEST: Final = 1e15
+
+
+def conditions(
+    expression: Mapping[str, Any] | None, only: Collection[str] | None = None
+) -> Q:
+    """Return what a row has to fulfil so that a filter may hold for it.
+
+    ``only`` are the columns that may be asked; any of them when it is None. Raises
+    Invalid ``bad_filter`` for what is no filter.
+    """
+    filters.read(expression)
+    found = None if expression is None else _wide(expression, only)
+    return Q() if found is None else found
+
+
+def _wide(raw: Mapping[str, Any], only: Collection[str] | None) -> Q | None:
+    """Return a condition that holds wherever an expression does; None for always."""
+    if "and" in raw:
+        parts = [part for one in raw["and"] if (part := _wide(one, only)) is not None]
+        return _all(parts)
+    if "or" in raw:
+        wide = [_wide(one, only) for one in raw["or"]]
+        parts = [part for part in wide if part is not None]
+        return _any(parts) if len(parts) == len(wide) else None
+    if "field" not in raw:
+        return None
+    field, op, value = filters.leaf(raw)
+    column = "kind" if field == "type" else field
+    if only is not None and column not in only:
+        return None
+    return _leaf(column, op, value)
+
+
+def _all(parts: list[Q]) -> Q | None:
+    found = Q()
+    for part in parts:
+        found &= part
+    return found if parts else None
+
+
+def _any(parts: list[Q]) -> Q:
+    found = parts[0]
+    for part in parts[1:]:
+        found |= part
+    return found
+
+
+def _leaf(column: str, op: str, value: Any) -> Q | None:
+    if not _is_plain(value):
+        return None
+    if column in filters.TIMES or column == "confidence":
+        return _measured(column, op, value)
+    if column in filters.TEXTS:
+        return _worded(column, op, value)
+    path = column.removeprefix(filters.METADATA).split(".")
+    if not all(_STEP.fullmatch(step) for step in path):
+        return None
+    return _kept(path, op, value)
+
+
+def _is_plain(value: object) -> bool:
+    """Whether every database can be asked for a value."""
+    if isinstance(value, list):
+        return all(map(_is_plain, value))
+    if isinstance(value, str):
+        return entries.is_storable(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return abs(value) <= _LARGEST
+    return True
+
+
+# ── Columns ──────────────────────────────────────────────────────────────────
+def _measured(column: str, op: str, value: Any) -> Q | None:
+    """Return a condition on a number or a time of the row."""
+    if op == "eq":
+        return Q(**{column: value})
+    if op in ("in", "gt", "gte", "lt", "lte"):
+        return Q(**{f"{column}__{op}": value})
+    return None
+
+
+def _worded(column: str, op: str, value: Any) -> Q | None:
+    """Return a condition on a text of the row; an empty one counts as absent."""
+    if op == "eq":
+        return Q(**{column: value})
+    if op == "in":
+        return Q(**{f"{column}__in": value})
+    if op == "exists":
+        return ~Q(**{column: ""}) if value else Q(**{column: ""})
+    return None
+
+
+# ── Metadata ─────────────────────────────────────────────────────────────────
+def _at(path: list[str], kind: type[KeyTransform]) -> Expression:
+    """Return what stands at a path, as JSON or as text."""
+    found: Any = "metadata"
+    for step in path[:-1]:
+        found = KeyTransform(step, found)
+    made: Expression = kind(path[-1], found)
+    return made
+
+
+def _as_text(path: list[str]) -> Expression:
+    return Cast(_at(path, KeyTextTransform), TextField())
+
+
+def _kept(path: list[str], op: str, value: Any) -> Q | None:
+    """Return a condition on a value of the metadata."""
+    if op == "exists":
+        return Q(IsNull(_as_text(path), False)) if value else None  # noqa: FBT003
+    if op == "in":
+        if isinstance(value[0], str):
+            return Q(In(_as_text(path), value))
+        return _any([_between(path, one, one) for one in value])
+    if isinstance(value, bool):
+        told = Exact(_as_text(path), Value("true" if value else "false"))
+        return Q(told) if op == "eq" else None
+    if isinstance(value, str):
+        return Q(Exact(_as_text(path), Value(value))) if op == "eq" else None
+    return _ranged(path, op, value)
+
+
+def _ranged(path: list[str], op: str, value: float) -> Q | None:
+    bounds: dict[str, Callable[[], Q]] = {
+        "eq": lambda: _between(path, value, value),
+        "gt": lambda: _between(path, value, None),
+        "gte": lambda: _between(path, value, None),
+        "lt": lambda: _between(path, None, value),
+        "lte": lambda: _between(path, None, value),
+    }
+    return bounds[op]() if op in bounds else None
+
+
+def _between(path: list[str], low: float | None, high: float | None) -> Q:
+    """Return a condition on a number; a value of another kind may pass it."""
+    found = Q()
+    if low is not None:
+        least = low - abs(low) * _NEARLY - _LEAST
+        found &= Q(KeyTransformGte(_at(path, KeyTransform), _number(least)))
+    if high is not None:
+        most = high + abs(high) * _NEARLY + _LEAST
+        found &= Q(KeyTransformLte(_at(path, KeyTransform), _number(most)))
+    return found
+
+
+def _number(value: float) -> Value:
+    return Value(value, output_field=JSONField())

@@ -1,0 +1,342 @@
+"""Many records at once: one transaction, few questions, each its own record."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from memory import chain, people, records
+from memory.files.quarantine import Held
+from memory.gateway import serving, users
+from memory.gateway.serving import Message, Place
+from memory.gateway.users import Guest
+from memory.models import HeldFile, JournalEntry, Record, RecordEntry, SubjectMention
+from memory.providers.contract import types
+from memory.providers.ours.provider import Remembering
+from memory.records import Action, Order, Provenance, Wanted, rows
+from memory.records import chain as links
+from memory.rules import errors
+from memory.rules.actors import Actor
+from memory.shelf import Draft, Scope
+from tests.world import ATTACK, World
+
+SAID = Provenance.AGENT_EXTRACTED
+WHOSE = types.Scope(user="harriet")
+
+
+@pytest.fixture
+def ada(world: World) -> Actor:
+    return world.actor("ada")
+
+
+def drafts(by: Actor, texts: list[str], **fields: Any) -> list[Draft]:
+    owner = records.owner_for(by)
+    return [Draft(content=text, owner=owner, **fields) for text in texts]
+
+
+def facts(many: int, first: int = 0) -> list[str]:
+    return [f"The lorry number {n} left for Porto." for n in range(first, first + many)]
+
+
+def asked(act: Callable[[], Any]) -> int:
+    """Return how many questions an act puts to the database."""
+    with CaptureQueriesContext(connection) as seen:
+        act()
+    return len(seen)
+
+
+def provider(by: Actor) -> Remembering:
+    made = Remembering(by)
+    made.initialize()
+    return made
+
+
+# ── How much is asked ────────────────────────────────────────────────────────
+def _ingest(world: World) -> Callable[[int, int], Any]:
+    one = provider(world.actor("ada"))
+
+    def act(many: int, first: int) -> Any:
+        text = " ".join(facts(many, first))
+        return one.ingest(types.TextIngest(content=text, scope=WHOSE))
+
+    return act
+
+
+def _batch(world: World) -> Callable[[int, int], Any]:
+    one = provider(world.actor("ada"))
+
+    def act(many: int, first: int) -> Any:
+        return one.batch_ingest(
+            [
+                types.VerbatimIngest(content=text, scope=WHOSE)
+                for text in facts(many, first)
+            ]
+        )
+
+    return act
+
+
+def _mem0(world: World) -> Callable[[int, int], Any]:
+    client = Client(enforce_csrf_checks=True)
+
+    def act(many: int, first: int) -> Any:
+        turns = [{"role": "user", "content": text} for text in facts(many, first)]
+        body = {"messages": turns, "user_id": "harriet", "infer": False}
+        reply = client.post(
+            "/compat/mem0/v3/memories/add/",
+            json.dumps(body),
+            "application/json",
+            headers={"Authorization": f"Token {world.tokens['ada']}"},
+        )
+        assert len(reply.json()["results"]) == many
+
+    return act
+
+
+def _gateway(world: World) -> Callable[[int, int], Any]:
+    issued = users.issue(world.agents["ada"], "mia", by=world.actor("owner"))
+    guest = Guest(world.actor("ada"), issued.key)
+
+    def act(many: int, first: int) -> Any:
+        return serving.add(guest, PLACE, "chat:c1", messages(many, first))
+
+    return act
+
+
+PLACE = Place(app_id="default", project_id="default")
+
+
+def messages(many: int, first: int = 0) -> list[Message]:
+    return [
+        Message(sender_id="mia", role="user", timestamp=1 + n, content=text)
+        for n, text in enumerate(facts(many, first), first)
+    ]
+
+
+@pytest.mark.parametrize("door", [_ingest, _batch, _mem0, _gateway])
+def test_what_a_record_costs_in_questions(
+    world: World, door: Callable[[World], Callable[[int, int], Any]]
+) -> None:
+    act = door(world)
+    act(2, 0)
+    few, many = asked(lambda: act(10, 100)), asked(lambda: act(50, 200))
+    # Rows go in by the thirty: that is what grows, and nothing else.
+    assert (many - few) / 40 <= 0.25
+    assert many / 50 <= 1.0
+    assert Record.objects.count() == 62
+
+
+def test_a_replay_costs_next_to_nothing_and_stores_nothing(world: World) -> None:
+    act = _gateway(world)
+    act(50, 0)
+    before = JournalEntry.objects.count(), Record.objects.count()
+    assert asked(lambda: act(50, 0)) / 50 <= 0.4
+    assert (JournalEntry.objects.count(), Record.objects.count()) == before
+
+
+def test_a_single_record_is_written_once(ada: Actor) -> None:
+    [draft] = drafts(ada, ["Refunds end at $200."])
+    with CaptureQueriesContext(connection) as seen:
+        records.insert(draft, provenance=SAID, by=ada)
+    said = [one["sql"].split() for one in seen.captured_queries]
+    assert not [one for one in said if one[:2] == ["UPDATE", '"records"']]
+
+
+@pytest.mark.sqlite
+def test_a_name_is_found_by_the_index_that_keeps_it_unique(ada: Actor) -> None:
+    for owner in (records.owner_for(ada), records.owner_for(ada, shared=True), None):
+        wanted = [Draft(content="x", owner=owner, external_id="one")]
+        with CaptureQueriesContext(connection) as seen:
+            rows.named(wanted, ada)
+        [said] = seen.captured_queries
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN QUERY PLAN {said['sql']}")
+            [plan] = [row[3] for row in cursor.fetchall()]
+        assert "external_once" in plan or "external_id=" in plan
+
+
+# ── Each its own record ──────────────────────────────────────────────────────
+def test_each_has_its_entry_its_link_and_its_people(ada: Actor, world: World) -> None:
+    given = drafts(ada, facts(3), scope=Scope(user="mia"), subjects=("harriet",))
+    kept = records.keep_all(given, provenance=SAID, by=ada)
+    assert [row.content for row, _ in kept] == facts(3)
+    for row, action in kept:
+        assert action is Action.CREATED
+        row.refresh_from_db()
+        entry = JournalEntry.objects.get(pk=row.current_entry_id)
+        link = RecordEntry.objects.get(record=row)
+        assert (entry.summary, entry.refs["record_id"]) == (row.content, row.id)
+        assert (link.entry_id, link.event, link.valid_to) == (entry.id, "created", None)
+        assert row.created_at == row.updated_at
+        assert row.created_at - entry.recorded_at < timedelta(milliseconds=1)
+        named = SubjectMention.objects.filter(entry=entry).values_list("alias")
+        assert {alias for (alias,) in named} == {"harriet", "mia"}
+        [version] = records.history(row.id, owner=None, by=ada)
+        assert (version.number, version.content) == (1, row.content)
+    seqs = [JournalEntry.objects.get(pk=r.current_entry_id).seq for r, _ in kept]
+    assert seqs == sorted(seqs)
+    assert chain.verify(ada.workspace_id, by=world.actor("owner")).ok
+
+
+def test_a_batch_is_listed_in_its_order(ada: Actor) -> None:
+    records.keep_all(drafts(ada, facts(9)), provenance=SAID, by=ada)
+    for order, wanted in ((Order.OLDEST, facts(9)), (Order.NEWEST, facts(9)[::-1])):
+        page = records.page(Wanted(), order=order, by=ada)
+        assert [row.content for row in page.rows] == wanted
+
+
+def test_a_known_name_is_the_next_version_and_twice_in_a_batch_too(ada: Actor) -> None:
+    [one] = drafts(ada, ["Limit 200."], external_id="limit")
+    records.keep_all([one], provenance=SAID, by=ada)
+    again, new, twice = (
+        *drafts(ada, ["Limit 200."], external_id="limit"),
+        *drafts(ada, ["Term 30."], external_id="term"),
+        *drafts(ada, ["Term 60."], external_id="term"),
+    )
+    kept = records.keep_all([again, new, twice, new], provenance=SAID, by=ada)
+    done = [action for _, action in kept]
+    assert done == [Action.UNCHANGED, Action.CREATED, Action.UPDATED, Action.UPDATED]
+    assert len({row.id for row, _ in kept[1:]}) == 1
+    assert (kept[-1][0].content, kept[-1][0].version) == ("Term 30.", 3)
+
+
+def test_many_at_once_are_made_in_parts(
+    ada: Actor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records.many, "PART", 2)
+    kept = records.keep_all(drafts(ada, facts(5)), provenance=SAID, by=ada)
+    assert [row.content for row, _ in kept] == facts(5)
+    wanted = Wanted(owner=records.owner_for(ada))
+    assert set(records.saying(facts(7), wanted, by=ada)) == set(facts(5))
+
+
+def test_whoever_saved_a_name_first_meanwhile_keeps_it(
+    ada: Actor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [theirs] = drafts(ada, ["Limit 200."], external_id="limit")
+    first = records.insert(theirs, provenance=SAID, by=ada)
+    look, looks = rows.named, [0]
+
+    def late(wanted: Any, by: Actor) -> Any:
+        looks[0] += 1
+        return {} if looks[0] == 1 else look(wanted, by)
+
+    monkeypatch.setattr(rows, "named", late)
+    given = [
+        *drafts(ada, ["Other."]),
+        *drafts(ada, ["Limit 300."], external_id="limit"),
+    ]
+    kept = records.keep_all(given, provenance=SAID, by=ada)
+    assert [action for _, action in kept] == [Action.CREATED, Action.UPDATED]
+    assert kept[1][0].id == first.id
+    assert Record.objects.filter(content="Other.").count() == 1
+
+
+# ── All of it, or why not ────────────────────────────────────────────────────
+def test_a_crash_leaves_nothing_half_written(
+    ada: Actor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = JournalEntry.objects.count()
+
+    def crash(*_: Any) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(links, "link", crash)
+    with pytest.raises(RuntimeError):
+        records.keep_all(drafts(ada, facts(4)), provenance=SAID, by=ada)
+    assert (JournalEntry.objects.count(), Record.objects.count()) == (before, 0)
+
+
+def test_every_draft_is_judged_and_each_fault_is_told_in_its_place(ada: Actor) -> None:
+    given = drafts(ada, ["Fine.", ATTACK, " ", "x" * 70_000, "Good."])
+    found = records.prepare_all(given, provenance=SAID, by=ada)
+    kinds = [type(one).__name__ for one in found]
+    assert kinds == ["Draft", "Held", "Invalid", "TooLarge", "Draft"]
+    assert HeldFile.objects.count() == 1
+    with pytest.raises(Held):
+        records.all_or_nothing(found)
+    assert Record.objects.count() == 0
+
+
+def test_who_may_not_write_writes_nothing(world: World) -> None:
+    lena = records.owner_for(world.actor("lena"))
+    foreign = [Draft(content="Fine.", owner=lena)]
+    ada = world.actor("ada")
+    [fault] = records.prepare_all(foreign, provenance=SAID, by=ada)
+    assert isinstance(fault, errors.NotFound)
+    with pytest.raises(errors.NotFound):
+        records.keep_all(foreign, provenance=SAID, by=ada)
+    assert records.keep_all([], provenance=SAID, by=ada) == []
+
+
+def test_an_ingest_with_a_held_statement_keeps_none_of_it(
+    world: World, ada: Actor
+) -> None:
+    one = provider(ada)
+    with pytest.raises(errors.HouseError) as caught:
+        one.batch_ingest(
+            [
+                types.TextIngest(content="The kiln was booked today.", scope=WHOSE),
+                types.VerbatimIngest(content=ATTACK, scope=WHOSE),
+            ]
+        )
+    assert caught.value.problem_code == "held"
+    assert (Record.objects.count(), HeldFile.objects.count()) == (0, 1)
+
+
+def test_a_person_who_must_not_come_back_refuses_the_whole_batch(
+    ada: Actor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Strict(people.Nobody):
+        def gate(self, workspace_id: str) -> people.Gate:  # noqa: ARG002
+            def refuse(texts: Any, _subjects: Any) -> None:
+                if any("number 2" in text for text in texts):
+                    raise errors.Conflict(code="subject_suppressed")
+
+            return refuse
+
+    monkeypatch.setattr(people._port, "people", Strict())
+    with pytest.raises(errors.Conflict):
+        records.keep_all(drafts(ada, facts(4)), provenance=SAID, by=ada)
+    assert Record.objects.count() == 0
+
+
+# ── What one request says twice ──────────────────────────────────────────────
+def test_what_is_said_twice_in_a_request_is_kept_once(ada: Actor) -> None:
+    one = provider(ada)
+    text = "The kiln in Porto was booked."
+    wide = types.TextIngest(content=text, scope=WHOSE)
+    deep = WHOSE.model_copy(update={"thread": "t1"})
+    done = one.batch_ingest([types.TextIngest(content=text, scope=deep), wide, wide])
+    [made] = done[0].created
+    assert [(r.created, r.unchanged) for r in done[1:]] == [([], [made])] * 2
+    [again] = one.batch_ingest([wide])
+    assert again.unchanged == [made]
+    # What another thread says is not there to be found in this one.
+    other = types.TextIngest(
+        content=text, scope=WHOSE.model_copy(update={"thread": "t2"})
+    )
+    assert len(one.ingest(other).created) == 1
+
+
+def test_an_external_id_is_the_users_within_a_request_too(ada: Actor) -> None:
+    one = provider(ada)
+
+    def given(text: str, thread: str) -> types.VerbatimIngest:
+        scope = WHOSE.model_copy(update={"thread": thread})
+        return types.VerbatimIngest(
+            content=text, scope=scope, metadata={"externalId": "limit"}
+        )
+
+    first, second = one.batch_ingest([given("200.", "t1"), given("300.", "t2")])
+    assert first.created == second.updated
+    [row] = Record.objects.all()
+    assert (row.content, row.scope_thread, row.version) == ("300.", "t1", 2)
+    assert one.batch_ingest([]) == []

@@ -1,0 +1,175 @@
+"""What no model may see is not there for an agent: not listed, not counted."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from memory import records
+from memory.files import review
+from memory.files.quarantine import Held
+from memory.files.review import Decision
+from memory.models import HeldFile, Record
+from memory.providers.ours import ledger
+from memory.providers.ours.ledger import Desk
+from memory.records import Amendment, Order, Provenance, Wanted, reading, showing
+from memory.rules.actors import Actor
+from memory.shelf import Draft, Scope
+from tests.world import ATTACK, World
+
+SAID = Provenance.AGENT_EXTRACTED
+BAD = (1, 4, 6)
+MANY = 8
+EVERY = {"field": "kind", "op": "eq", "value": "statement"}
+
+
+@pytest.fixture
+def ada(world: World) -> Actor:
+    return world.actor("ada")
+
+
+def text(number: int) -> str:
+    return f"Note {number}. {ATTACK}" if number in BAD else f"Note {number}."
+
+
+@pytest.fixture
+def notes(ada: Actor) -> list[Record]:
+    """Return notes, some of them as a rule of tomorrow would hold them."""
+    owner = records.owner_for(ada)
+    given = [
+        Draft(content=text(n), owner=owner, scope=Scope(user=f"u{n % 2}"))
+        for n in range(MANY)
+    ]
+    return [row for row, _ in records.keep_all(given, provenance=SAID, by=ada)]
+
+
+def listed(by: Actor, **asked: Any) -> list[str]:
+    """Return what a caller finds that goes on until there is no more."""
+    found: list[str] = []
+    cursor: str | None = None
+    while True:
+        page = records.page(Wanted(**asked), limit=2, cursor=cursor, by=by)
+        found += [row.content for row in page.rows]
+        cursor = page.next_cursor
+        if cursor is None:
+            return found
+        assert len(page.rows) == 2
+
+
+@pytest.mark.usefixtures("notes")
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"scope": Scope(user="u0")},
+        {"filter": EVERY},
+        {"text": "note"},
+        {"as_of": timedelta(hours=1)},
+    ],
+)
+def test_an_agent_is_told_of_as_many_as_it_can_list(
+    ada: Actor, world: World, asked: dict[str, Any]
+) -> None:
+    if "as_of" in asked:
+        asked = {"as_of": timezone.now() + asked["as_of"]}
+    mine = listed(ada, **asked)
+    assert records.count(Wanted(**asked), by=ada) == len(mine)
+    assert not [one for one in mine if ATTACK in one]
+    # A person decides about them, so a person sees them.
+    person = world.actor("operator")
+    theirs = records.page(Wanted(**asked), limit=50, by=person).rows
+    assert records.count(Wanted(**asked), by=person) == len(theirs) > len(mine)
+
+
+@pytest.mark.usefixtures("notes")
+@pytest.mark.parametrize("wanted", [Wanted(), Wanted(filter=EVERY)])
+@pytest.mark.parametrize("order", list(Order))
+def test_pages_by_number_are_full_and_hold_each_once(
+    ada: Actor, wanted: Wanted, order: Order
+) -> None:
+    pages = [
+        records.page(wanted, limit=2, offset=start, order=order, by=ada).rows
+        for start in range(0, MANY, 2)
+    ]
+    assert [len(page) for page in pages] == [2, 2, 1, 0]
+    shown = [row.content for page in pages for row in page]
+    assert sorted(shown) == [text(n) for n in range(MANY) if n not in BAD]
+
+
+@pytest.mark.usefixtures("notes")
+def test_many_of_them_are_passed_over_by_hand(
+    ada: Actor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "HIDDEN", 1)
+    wanted = Wanted()
+    page = records.page(wanted, limit=9, offset=3, order=Order.OLDEST, by=ada)
+    assert [row.content for row in page.rows] == ["Note 5.", "Note 7."]
+
+
+@pytest.mark.usefixtures("notes")
+def test_the_names_of_a_scope_count_what_can_be_seen(ada: Actor, world: World) -> None:
+    def counted(by: Actor) -> list[tuple[str, int]]:
+        return records.scopes("user", owner=None, by=by)
+
+    assert counted(ada) == [("u0", 2), ("u1", 3)]
+    assert counted(world.actor("operator")) == [("u0", 4), ("u1", 4)]
+
+
+@pytest.mark.usefixtures("notes")
+def test_a_scopes_ledger_adds_up(ada: Actor) -> None:
+    desk = Desk(records.owner_for(ada), Scope(), ada)
+    assert ledger.cap(desk)["active_memories"] == MANY - len(BAD)
+    assert ledger.stats(desk)["count"] == MANY - len(BAD)
+    summary = ledger.summary(desk)
+    assert (summary["active_versions"], summary["superseded_versions"]) == (5, 0)
+    assert summary["total_claims"] == 5
+    assert len(ledger.recent(desk, 50)) == 5
+
+
+def test_a_released_text_counts_again(ada: Actor, world: World) -> None:
+    owner = records.owner_for(ada)
+    with pytest.raises(Held) as caught:
+        records.save(Draft(content=ATTACK, owner=owner), provenance=SAID, by=ada)
+    assert records.count(Wanted(), by=ada) == 0
+    held = HeldFile.objects.get(pk=caught.value.fields["held_id"])
+    by = world.actor("operator")
+    review.decide(held, Decision.RELEASE, version=held.version, reason="fine", by=by)
+    assert records.count(Wanted(), by=ada) == len(listed(ada)) == 1
+
+
+def test_a_corrected_record_counts_again(ada: Actor, notes: list[Record]) -> None:
+    change = Amendment(content="Note 1, said well.")
+    by = ada
+    row = Record.objects.get(pk=notes[1].id)
+    records.amend(row, change, provenance=SAID, by=by)
+    assert records.count(Wanted(), by=ada) == len(listed(ada)) == MANY - len(BAD) + 1
+
+
+def test_counting_again_reads_no_text_again(
+    ada: Actor, notes: list[Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(showing, "_verdicts", showing._Verdicts())
+    assert records.count(Wanted(), by=ada) == MANY - len(BAD)
+    judged: list[str] = []
+    plain = showing._Verdicts.is_held
+
+    def is_held(self: Any, said: str) -> bool:
+        judged.append(said)
+        return plain(self, said)
+
+    monkeypatch.setattr(showing._Verdicts, "is_held", is_held)
+    assert records.count(Wanted(), by=ada) == MANY - len(BAD)
+    # Those that are held are looked at once more: somebody may have let them pass.
+    assert sorted(judged) == sorted(notes[n].content for n in BAD)
+
+
+def test_verdicts_are_kept_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = showing._Verdicts(size=2)
+    monkeypatch.setattr(showing, "_verdicts", few)
+    for said in ("One.", "Two.", "Three."):
+        assert not few.is_held(said)
+    assert len(few._known) == 2
+    assert few.told("") is None
