@@ -30,6 +30,12 @@ def current(workspace_id: str) -> str | None:
     return None if found is None else str(found[0])
 
 
+def held(workspace_id: str) -> str | None:
+    """Return the stamp and let nobody else change it until the transaction ends."""
+    rows = PeopleStamp.objects.select_for_update().filter(pk=workspace_id)
+    return rows.values_list("stamp", flat=True).first()
+
+
 def on_save(instance: Any, **_: Any) -> None:
     """Hear of a changed alias, subject or suppression, whoever changed it."""
     changed(instance.workspace_id)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Final
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from memory import journal, verdicts
+from memory import journal, links, verdicts
 from memory.models import (
     ChainCheckpoint,
     ChainHead,
@@ -26,11 +26,6 @@ MAX_BREAKS: Final = 100
 SEALED_AT_ONCE: Final = 500
 _BROKEN: Final = "It does not follow the entry before it."
 _UNMADE: Final = "Its hash does not reproduce."
-_LINKS: Final = (
-    "SELECT seq, id, prev_hash, commitment, entry_hash, salt IS NULL"
-    " FROM journal_entries WHERE workspace_id = %s AND seq > %s"
-    " AND seq <= %s ORDER BY seq LIMIT 5000"
-)
 _NO_END: Final = 2**62
 
 
@@ -255,7 +250,7 @@ def walk_links(workspace_id: str, *, by: Actor) -> Report:
     """Walk every link, and judge in full only what erasures and redactions left.
 
     For whoever just erased something: what an entry says that nobody touched is not
-    read, which makes this ten times as quick as ``verify``.
+    read, which makes this many times as quick as ``verify``.
     """
     by.require("journal.verify", workspace_id)
     report = Report(checked_at=timezone.now())
@@ -263,41 +258,28 @@ def walk_links(workspace_id: str, *, by: Actor) -> Report:
     end = _end(head)
     removed = _attested(workspace_id, report)
     seq, prev = 0, ""
-    for links in _links(workspace_id, end):
-        for link in links:
+    while True:
+        run = links.whole(workspace_id, seq, prev, end or _NO_END)
+        if run is not None:
+            report.count += run.length
+            _check_sealed(report, run.sealed)
+            seq, prev = run.seq, run.entry_hash
+            continue
+        chunk = links.some(workspace_id, seq, end or _NO_END)
+        if not chunk:
+            break
+        for link in chunk:
             if link.seq > seq + 1:
                 prev = _bridge(report, removed, seq + 1, prev, link.seq)
             _check_link(report, link, prev if prev or link.seq == 1 else None)
             report.count += 1
             seq, prev = link.seq, link.entry_hash
-        _check_sealed(report, [link.id for link in links if link.is_sealed])
+        _check_sealed(report, [link.id for link in chunk if link.is_sealed])
     _check_tail(report, head, seq, prev, removed)
     return report
 
 
-class _Link(NamedTuple):
-    seq: int
-    id: str
-    prev_hash: str
-    commitment: str
-    entry_hash: str
-    is_sealed: bool
-
-
-def _links(workspace_id: str, end: int) -> Iterator[list[_Link]]:
-    """Return the links of a chain in short queries; plain SQL, there are many."""
-    seq = 0
-    while True:
-        with connection.cursor() as cursor:
-            cursor.execute(_LINKS, [workspace_id, seq, end or _NO_END])
-            links = [_Link._make(row) for row in cursor.fetchall()]
-        if not links:
-            return
-        yield links
-        seq = links[-1].seq
-
-
-def _check_link(report: Report, link: _Link, prev: str | None) -> None:
+def _check_link(report: Report, link: links.Link, prev: str | None) -> None:
     if prev is not None and link.prev_hash != prev:
         report.note("broken_link", link.seq, link.id, _BROKEN)
     if not verdicts.is_linked(link):

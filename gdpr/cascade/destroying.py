@@ -15,11 +15,20 @@ from typing import Final
 from django.db import transaction
 from django.utils import timezone
 
-from gdpr import envelope, erasures, holds, ledger, planning, runs, suppression
+from gdpr import (
+    envelope,
+    erasures,
+    holds,
+    ledger,
+    planning,
+    runs,
+    stamps,
+    suppression,
+)
 from gdpr.cascade import moments
 from gdpr.cascade.context import Run
 from gdpr.erasures import Digest, Record
-from gdpr.holders import registry
+from gdpr.holders import journal, registry
 from gdpr.holders.base import Fate, Holder, Person
 from gdpr.models import (
     ActionKind,
@@ -91,13 +100,22 @@ def announce(run: Run, rows: dict[str, list[list[str]]]) -> None:
 
 
 def close_the_door(run: Run) -> None:
-    """Keep the person from coming back while we erase: opted out, suppressed."""
-    subject = run.case.subject
+    """Keep the person from coming back while we erase: opted out, suppressed.
+
+    Of all that is known of people only this changes, so that a journal that was read
+    for the plan need not be read again.
+    """
+    subject, home = run.case.subject, run.case.workspace_id
     assert subject is not None  # noqa: S101
-    Subject.objects.filter(pk=subject.pk, opted_out_at=None).update(
-        opted_out_at=timezone.now()
-    )
-    suppression.suppress(subject, case_ref=run.case.id)
+    person = run.person()
+    with transaction.atomic():
+        Subject.objects.filter(pk=subject.pk, opted_out_at=None).update(
+            opted_out_at=timezone.now()
+        )
+        before = stamps.held(home)
+        suppression.suppress(subject, case_ref=run.case.id)
+        after = stamps.current(home)
+    journal.still_read(person, before, after)
 
 
 def prepare(run: Run, step: CaseStep) -> None:

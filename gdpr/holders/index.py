@@ -132,10 +132,13 @@ class Vectors(Following):
 
     def _in_memory(self, person: Person) -> Iterator[Trace]:
         index, model = engine.vectors(), engine.embedder().model
-        rows = Embedding.objects.filter(workspace_id=person.workspace_id, model=model)
-        dim = rows.exclude(dim=0).values_list("dim", flat=True).first()
         scope = VectorScope(workspace_id=person.workspace_id, model=model)
-        if not isinstance(index, ScanIndex) or not dim or not index.holds(scope):
+        if not isinstance(index, ScanIndex) or not index.holds(scope):
+            return
+        rows = Embedding.objects.filter(workspace_id=person.workspace_id, model=model)
+        # Any will do: to find the first of them by its key, all would be looked at.
+        dim = next(iter(rows.exclude(dim=0).values_list("dim", flat=True)[:1]), 0)
+        if not dim:
             return
         matrix, _ = index.view(scope, dim)
         for part in words.batches(sorted(person.linked("journal"))):

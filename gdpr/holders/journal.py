@@ -11,12 +11,12 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from django.db import connection, transaction
 
 from gdpr import stamps
-from gdpr.holders import words
+from gdpr.holders import entries, words
 from gdpr.holders.base import Fate, Found, Person, Trace
 from memory import erasing, journal
 from memory.erasing import Remains
@@ -28,77 +28,10 @@ PLACE: Final = "journal"
 WITNESSES: Final = ("memory.priority_changed",)
 _BESIDE: Final = ("mission_id", "trace_id", "span_id")
 _ACTOR: Final = "actor"
-CHUNK: Final = 5_000
 # Who reads a plan is shown a few samples; finding the place of each name costs.
 SAMPLES: Final = 20
 _READERS: Final = 4
-# Plain SQL: of two hundred thousand rows nearly all are looked at and forgotten.
-_SQL: Final = (
-    "SELECT seq, id, entry_type, summary, payload, refs, mission_id, trace_id, span_id"
-    " FROM journal_entries WHERE erased_at IS NULL"
-)
-_AFTER: Final = f"{_SQL} AND workspace_id = %s AND seq > %s ORDER BY seq LIMIT {CHUNK}"
-# See ``erasing.of`` for the detour.
-_THESE: Final = f"{_SQL} AND coalesce(workspace_id, '') = %s AND id IN"
-
-
-class Row(NamedTuple):
-    """What of an entry is searched; the order is that of the columns."""
-
-    seq: int
-    id: str
-    entry_type: str
-    summary: str
-    payload_text: str
-    refs_text: str
-    mission_id: str | None
-    trace_id: str | None
-    span_id: str | None
-
-    @property
-    def text(self) -> str:
-        """Everything the entry says."""
-        return words.joined(
-            (
-                self.summary,
-                words.from_json(self.payload_text),
-                words.from_json(self.refs_text),
-                self.mission_id or "",
-                self.trace_id or "",
-                self.span_id or "",
-            )
-        )
-
-
-def _chunks(workspace_id: str, after: int = 0) -> Iterator[list[tuple[Any, ...]]]:
-    """Return a workspace's entries that have words, in short queries."""
-    while True:
-        with connection.cursor() as cursor:
-            cursor.execute(_AFTER, [workspace_id, after])
-            chunk = cursor.fetchall()
-        if chunk:
-            yield chunk
-            after = chunk[-1][0]
-        if len(chunk) < CHUNK:
-            return
-
-
-def entries_of(workspace_id: str, ids: Sequence[str]) -> Iterator[Row]:
-    """Return those of some entries that have words, in order within each batch."""
-    for part in words.batches(ids):
-        places = ", ".join(["%s"] * len(part))
-        with connection.cursor() as cursor:
-            cursor.execute(f"{_THESE} ({places})", [workspace_id, *part])
-            chunk = sorted(cursor.fetchall())
-        yield from map(Row._make, chunk)
-
-
-def naming(person: Person, after: int = 0) -> Iterator[tuple[Row, list[Row]]]:
-    """Return, chunk by chunk, the last entry read and those that name a person."""
-    may, names = person.matcher.may, person.matcher.names
-    for chunk in _chunks(person.workspace_id, after):
-        near = [Row._make(row) for row in chunk if may(words.joined(row[3:]))]
-        yield Row._make(chunk[-1]), [row for row in near if names(row.text)]
+entries_of = entries.of
 
 
 def mentioned(person: Person) -> tuple[frozenset[str], frozenset[str]]:
@@ -131,20 +64,31 @@ class _Read:
 
     def holds(self, workspace_id: str) -> bool:
         """Whether the journal still is the one that was read: not put back, or cut."""
-        rows = JournalEntry.objects.filter(workspace_id=workspace_id, seq=self.upto)
-        return rows.filter(pk=self.last).exists()
+        return bool(self.last) and _id_of(workspace_id, self.upto) == self.last
+
+
+def _id_of(workspace_id: str, seq: int) -> str:
+    rows = JournalEntry.objects.filter(workspace_id=workspace_id, seq=seq)
+    return rows.values_list("pk", flat=True).first() or ""
 
 
 _read: OrderedDict[str, _Read] = OrderedDict()
 _lock = threading.Lock()
 
 
-def _whom(person: Person) -> str:
+def _whom(person: Person, stamp: str | None) -> str:
     """Return what must be the same for an earlier reading to count, as a digest."""
     names = [(one.kind, one.value) for one in person.matcher.names_known]
-    known = stamps.current(person.workspace_id)
     whose = (connection.settings_dict["NAME"], person.workspace_id, person.subject_id)
-    return chain.keyed_digest(journal.key(), repr((whose, known, names)))
+    return chain.keyed_digest(journal.key(), repr((whose, stamp, names)))
+
+
+def still_read(person: Person, before: str | None, after: str | None) -> None:
+    """Let an earlier reading count on: nothing it depends on changed with the stamp."""
+    with _lock:
+        seen = _read.pop(_whom(person, before), None) if before else None
+        if seen is not None:
+            _read[_whom(person, after)] = seen
 
 
 def candidates(person: Person) -> list[str]:
@@ -153,16 +97,18 @@ def candidates(person: Person) -> list[str]:
     An entry never comes to say more than it said: only what was appended since the last
     reading is read, and the caller judges by what an entry says now.
     """
+    whom = _whom(person, stamps.current(person.workspace_id))
     with _lock:
-        before = _read.pop(_whom(person), None)
+        before = _read.pop(whom, None)
     seen = _Read()
     if before is not None and before.holds(person.workspace_id):
         seen = _Read(before.upto, before.last, set(before.ids))
-    for last, rows in naming(person, seen.upto):
+    for upto, rows in entries.naming(person, seen.upto):
         seen.ids.update(row.id for row in rows)
-        seen.upto, seen.last = last.seq, last.id
+        seen.upto = upto
+    seen.last = _id_of(person.workspace_id, seen.upto)
     with _lock:
-        _read[_whom(person)] = seen
+        _read[whom] = seen
         while len(_read) > _READERS:
             _read.popitem(last=False)
     return sorted(seen.ids)
@@ -198,7 +144,7 @@ class Journal:
             yield Found(_ACTOR, Fate.KEEP, why)
 
     def _fate(
-        self, person: Person, row: Row, text: str, *, shared: bool
+        self, person: Person, row: entries.Row, text: str, *, shared: bool
     ) -> tuple[Fate, str]:
         if row.entry_type in WITNESSES:
             why = "It is the chain's witness of a priority: the name is masked."
@@ -257,7 +203,7 @@ class Journal:
     # ── Looking again ────────────────────────────────────────────────────────
     def verify(self, person: Person) -> Iterator[Trace]:
         """Read every entry and mention again, and every linked row's state."""
-        for _, rows in naming(person):
+        for _, rows in entries.naming(person):
             for row in rows:
                 yield Trace(PLACE, row.id, "entry")
         for entry_id in sorted(mentioned(person)[0]):

@@ -27,6 +27,8 @@ from numpy.typing import NDArray
 
 # Below this a byte string is found by chance; names as short are sought as words.
 LEAST: Final = 4
+# Two letters of sixteen bits each are two small numbers, as any catalogue holds them.
+WIDE: Final = 3
 SURE: Final = 8
 PREFIX: Final = 8
 TAIL_LEAST: Final = 6
@@ -41,7 +43,12 @@ TELLING: Final = 4
 STRIDE: Final = 4
 LONG: Final = SURE + STRIDE - 1
 _BITS: Final = 20
+_FEWER: Final = 16
 _ODD: Final = np.uint64(0x9E3779B97F4A7C15)
+_OTHER: Final = np.uint64(0xC2B2AE3D27D4EB4F)
+# The bit that tells capitals, in each of eight bytes. Some signs become one by it: the
+# comparison in full tells them apart.
+_CASE: Final = np.uint64(0x2020202020202020)
 
 
 def _spelled(text: str) -> Iterator[str]:
@@ -53,8 +60,9 @@ def _spelled(text: str) -> Iterator[str]:
 
 def _encoded(text: str) -> Iterator[bytes]:
     yield text.encode("utf-8", "surrogatepass")
-    yield text.encode("utf-16-le", "surrogatepass")
-    yield text.encode("utf-16-be", "surrogatepass")
+    if len(text) >= WIDE:
+        yield text.encode("utf-16-le", "surrogatepass")
+        yield text.encode("utf-16-be", "surrogatepass")
     yield json.dumps(text)[1:-1].encode()
     yield quote(text, errors="replace").encode()
 
@@ -67,6 +75,16 @@ def of_alias(value: str) -> set[bytes]:
         if len(text) >= PREFIX + TAIL_LEAST:
             found.add(text[PREFIX:].encode("utf-8", "surrogatepass"))
     return _usable(found)
+
+
+def too_short(names: Iterable[str]) -> list[str]:
+    """Return what a report has to say of names that the search of bytes leaves out."""
+    short = sum(len(name.strip().encode()) < LEAST for name in names)
+    if not short:
+        return []
+    some = "1 name is" if short == 1 else f"{short} names are"
+    told = f"{some} too short to be told from chance in the bytes of files"
+    return [f"{told}; rows, reading paths and word lists were asked for such a name."]
 
 
 def of_tokens(tokens: Iterable[bytes]) -> set[bytes]:
@@ -138,11 +156,12 @@ def stemmed(words: Iterable[str]) -> dict[str, set[str]]:
 
 
 # ── Searching ────────────────────────────────────────────────────────────────
-def _slots(windows: NDArray[np.uint64]) -> NDArray[np.int64]:
-    hashed = windows * _ODD
-    hashed >>= np.uint64(64 - _BITS)
+def _slots(windows: NDArray[np.uint64], bits: int = _BITS) -> NDArray[np.int64]:
+    """Return where in a table windows belong, worked out in their own place."""
+    windows *= _ODD
+    windows >>= np.uint64(64 - bits)
     # As signed numbers they index without being copied.
-    return hashed.view(np.int64)
+    return windows.view(np.int64)
 
 
 def _pieces(needle: bytes) -> list[bytes]:
@@ -161,10 +180,14 @@ def _rarest(needle: bytes, common: Counter[bytes]) -> range:
 
 
 class Finder:
-    """Looks for byte strings in lowered bytes. Those that were found can be dropped."""
+    """Looks for lowered byte strings. Those that were found can be dropped.
+
+    Most of the work is numpy's, which lets other threads run meanwhile.
+    """
 
     def __init__(self, needles: Iterable[bytes]) -> None:
         self._needles = set(needles)
+        self._room = np.empty(0, dtype=np.uint64)
         self._arm()
 
     def __len__(self) -> int:
@@ -188,32 +211,42 @@ class Finder:
         common = Counter(piece for needle in long for piece in _pieces(needle))
         for needle in long:
             for at in _rarest(needle, common):
-                head = int.from_bytes(needle[at : at + SURE], "little")
+                head = int.from_bytes(needle[at : at + SURE], "little") | int(_CASE)
                 kinds = self._long.setdefault(head, {})
                 kinds.setdefault((at, len(needle)), set()).add(needle)
         self._keys = np.array(sorted(self._long), dtype=np.uint64)
         self._table = np.zeros(1 << _BITS, dtype=np.bool_)
-        self._table[_slots(self._keys)] = True
+        self._table[_slots(self._keys.copy())] = True
+        # One in a hundred windows is in the table by chance: hardly any in both.
+        self._again = np.zeros(1 << _FEWER, dtype=np.bool_)
+        self._again[_slots(self._keys ^ _OTHER, _FEWER)] = True
 
     def found(self, data: bytes) -> set[bytes]:
-        """Return the needles that lie in some bytes; ``data`` is lowered here."""
-        low = data.lower()
-        hits = {needle for needle in self._short if _is_in(low, needle)}
+        """Return the needles that lie in some bytes, in whatever case."""
+        hits: set[bytes] = set()
+        if self._short:
+            low = data.lower()
+            hits.update(needle for needle in self._short if _is_in(low, needle))
         if self._long:
             for offset in range(0, SURE, STRIDE):
-                self._aligned(low, offset, hits)
+                self._aligned(data, offset, hits)
         return hits
 
-    def _aligned(self, low: bytes, offset: int, hits: set[bytes]) -> None:
+    def _aligned(self, data: bytes, offset: int, hits: set[bytes]) -> None:
         """Look at the places that lie ``offset`` after a multiple of eight."""
-        count = (len(low) - offset) // SURE
+        count = (len(data) - offset) // SURE
         if count <= 0:
             return
-        windows = np.frombuffer(low, dtype="<u8", count=count, offset=offset)
-        near = np.flatnonzero(self._table.take(_slots(windows)))
+        windows = np.frombuffer(data, dtype="<u8", count=count, offset=offset)
+        if len(self._room) < count:
+            self._room = np.empty(count, dtype=np.uint64)
+        folded = np.bitwise_or(windows, _CASE, out=self._room[:count])
+        near = np.flatnonzero(self._table.take(_slots(folded)))
         if not len(near):
             return
-        values = windows[near]
+        values = windows[near] | _CASE
+        likely = self._again.take(_slots(values ^ _OTHER, _FEWER))
+        near, values = near[likely], values[likely]
         at = np.searchsorted(self._keys, values)
         at[at == len(self._keys)] = 0
         good = self._keys[at] == values
@@ -222,7 +255,7 @@ class Finder:
         ):
             for (inside, size), needles in self._long[value].items():
                 start = place * SURE + offset - inside
-                piece = low[start : start + size] if start >= 0 else b""
+                piece = data[start : start + size].lower() if start >= 0 else b""
                 if piece in needles:
                     hits.add(piece)
 

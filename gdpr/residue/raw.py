@@ -23,6 +23,10 @@ SPARE: Final = 8
 BESIDE: Final = ("", "-wal", "-shm", "-journal")
 
 
+def _silent() -> None:
+    return None
+
+
 def files(*roots: Path) -> Iterator[Path]:
     """Return every plain file of the installation, wherever its database lies."""
     seen = set()
@@ -107,11 +111,13 @@ def search(
     report: Report,
     skip: Callable[[Path], bool],
     roots: Sequence[Path] = (),
+    beat: Callable[[], None] = _silent,
 ) -> dict[bytes, str]:
     """Search every file for byte strings; return each that was found with its place.
 
     ``skip`` leaves out files that somebody owns. What was found once is sought no
-    longer. A file that is called by one of the ``names`` is a trace at once.
+    longer. A file that is called by one of the ``names`` is a trace at once. ``beat``
+    is called again and again, and may raise to end it.
     """
     overlap = max(0, finder.longest - 1) + SPARE
     first: dict[bytes, str] = {}
@@ -123,6 +129,7 @@ def search(
             continue
         report.files += 1
         for piece in pieces(path, overlap):
+            beat()
             report.bytes += len(piece)
             hits = finder.found(piece)
             if hits:

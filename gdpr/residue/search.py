@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from django.db import connection
 
-from gdpr.holders import registry
+from gdpr.holders import registry, words
 from gdpr.holders.base import Holder, Person, Trace
 from gdpr.residue import needles, paths, postgres, raw, sqlite, stored
 from gdpr.residue.needles import Finder
 from gdpr.residue.report import Report
+from memory.models import JournalEntry
 
 # More strings prove no more: the longest are the rarest. Of each place so many.
 MOST_WORDS: Final = 1_000
@@ -22,6 +26,9 @@ MOST_OTHERS: Final = 500
 # So many rows of a place are read for strings; beyond that one batch of ten.
 MOST_ROWS: Final = 10_000
 ONE_OF: Final = 10
+BEAT_SECONDS: Final = 1.0
+# How a journal's entry is called, but for two letters before it.
+_ENTRY: Final = re.compile(rb"[0-9a-f]{16}")
 
 
 def _silent() -> None:
@@ -82,49 +89,134 @@ def run(
     report: Report,
     beat: Callable[[], None] = _silent,
 ) -> None:
-    """Search for a person everywhere; the database's own cleaning came before."""
-    for holder in holders:
-        report.searches += 1
-        report.found += list(holder.verify(person))
-        beat()
+    """Search for a person everywhere; the database's own cleaning came before.
+
+    The questions come first: whatever a question leaves behind, the bytes tell. While
+    these are searched, every place is asked; both only read.
+    """
     asked, found = paths.search(person)
     report.searches += asked
     report.found += found
-    report.methods.append("every place and every reading path asked by name")
     beat()
-    search_bytes(person, tokens(), report)
+
+    def meanwhile() -> None:
+        for holder in holders:
+            report.searches += 1
+            report.found += list(holder.verify(person))
+            beat()
+
+    search_bytes(person, tokens(), report, meanwhile, beat)
+    report.methods.append("every place and every reading path asked by name")
 
 
-def search_bytes(person: Person, tokens: set[bytes], report: Report) -> None:
-    """Search every file for names and for strings of what was erased."""
-    kept = {name.value for name in registry.staying(person)}
-    every = dict.fromkeys(name.value for name in person.matcher.names_known)
-    names = [name for name in every if name not in kept]
-    report.shared += len(kept)
-    called = set[bytes]().union(*map(needles.of_alias, names))
-    rare = _unlisted(tokens, names, report)
-    sought = needles.of_tokens(rare) | called
-    report.sought += len(sought)
-    known = stored.KnownFiles()
-    left_out = _Elsewhere(known)
-    first = raw.search(Finder(sought), Finder(called), report, left_out, _roots())
-    # Whatever somebody else's row says as well is no trace of this person.
-    shared = stored.shared(Finder(first), known) if first else set()
-    report.shared += len(shared)
-    report.found += _traces({n: w for n, w in first.items() if n not in shared})
-    report.methods.append("bytes of every file searched, in every encoding")
+def search_bytes(
+    person: Person,
+    tokens: set[bytes],
+    report: Report,
+    meanwhile: Callable[[], None] = _silent,
+    beat: Callable[[], None] = _silent,
+) -> None:
+    """Search every file for names and for strings of what was erased.
+
+    It goes on in a thread of its own while the caller does something else.
+    """
+    with _Bytes(person, tokens, report) as search:
+        meanwhile()
+        search.end(beat)
+
+
+class _Stopped(Exception):
+    """Nobody waits any more for what a search would find."""
+
+
+class _Bytes:
+    """A search of every file's bytes, in a thread of its own that asks no database.
+
+    Leaving the block before the end stops it.
+    """
+
+    def __init__(self, person: Person, tokens: set[bytes], report: Report) -> None:
+        kept = {name.value for name in registry.staying(person)}
+        every = dict.fromkeys(name.value for name in person.matcher.names_known)
+        names = [name for name in every if name not in kept]
+        self._names = names
+        called = set[bytes]().union(*map(needles.of_alias, names))
+        rare = _unlisted(tokens, names, report)
+        sought = needles.of_tokens(rare) | called
+        report.shared += len(kept)
+        report.sought += len(sought)
+        self._report, self._own = report, Report()
+        self._sought, self._called = Finder(sought), Finder(called)
+        self._known = stored.KnownFiles()
+        self._left_out, self._roots = _Elsewhere(self._known), _roots()
+        self._over = threading.Event()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="residue")
+
+    def __enter__(self) -> Self:
+        self._first = self._thread.submit(self._search)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.shutdown()
+
+    def _search(self) -> dict[bytes, str]:
+        return raw.search(
+            self._sought,
+            self._called,
+            self._own,
+            self._left_out,
+            self._roots,
+            self._beat,
+        )
+
+    def _beat(self) -> None:
+        if self._over.is_set():
+            raise _Stopped
+
+    def end(self, beat: Callable[[], None]) -> None:
+        """Wait for what was found, and tell what of it is a trace."""
+        while not wait([self._first], BEAT_SECONDS).done:
+            beat()
+        first = self._first.result()
+        report, own = self._report, self._own
+        report.files += own.files
+        report.bytes += own.bytes
+        report.found += own.found
+        # Whatever somebody else's row says as well is no trace of this person.
+        shared = stored.shared(Finder(first), self._known) if first else set()
+        report.shared += len(shared)
+        report.found += _traces({n: w for n, w in first.items() if n not in shared})
+        report.methods.append("bytes of every file searched, in every encoding")
+        report.remains += needles.too_short(self._names)
 
 
 def _unlisted(tokens: set[bytes], names: list[str], report: Report) -> set[bytes]:
-    """Ask the word indexes first; return the strings of which they list no word.
+    """Ask the journal and the word indexes first; return the strings they do not hold.
 
     A word they list is in a row that stays, and its bytes prove nothing; or it stands
     for a row that is gone, and that is a trace.
     """
-    if connection.vendor != "sqlite":
-        return tokens
-    words = {word: token for token in tokens if (word := needles.as_word(token))}
-    stems = needles.stemmed([*words, *names])
+    held = _called(tokens)
+    if connection.vendor == "sqlite":
+        held |= _listed(tokens, names, report)
+    report.shared += len(held)
+    return tokens - held
+
+
+def _called(tokens: set[bytes]) -> set[bytes]:
+    """Return the strings by which entries are called: an erased one keeps its place."""
+    ids = [f"j_{token.decode()}" for token in tokens if _ENTRY.fullmatch(token)]
+    found: set[bytes] = set()
+    for part in words.batches(ids):
+        there = JournalEntry.objects.filter(pk__in=part).values_list("pk", flat=True)
+        found.update(entry_id[2:].encode() for entry_id in there)
+    return found
+
+
+def _listed(tokens: set[bytes], names: list[str], report: Report) -> set[bytes]:
+    known = {word: token for token in tokens if (word := needles.as_word(token))}
+    stems = needles.stemmed([*known, *names])
     there = sqlite.listed(set[str]().union(*stems.values()))
     report.found += [
         Trace("word index", index, f"{count} words of rows that are gone")
@@ -132,9 +224,7 @@ def _unlisted(tokens: set[bytes], names: list[str], report: Report) -> set[bytes
     ]
     report.methods.append("word lists of both indexes read")
     terms = {term for counted in there.values() for _, term in counted}
-    held = {words[word] for word in words.keys() & stems.keys() if stems[word] <= terms}
-    report.shared += len(held)
-    return tokens - held
+    return {known[word] for word in known.keys() & stems.keys() if stems[word] <= terms}
 
 
 class _Elsewhere:

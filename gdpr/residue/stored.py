@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from django.conf import settings
 from django.db import connection
@@ -51,34 +51,42 @@ def _sqlite_tables(link: sqlite3.Connection) -> list[str]:
     return [name for name in names if not _SHADOWS.search(name)]
 
 
-def _sqlite_sql(link: sqlite3.Connection, table: str) -> str | None:
-    """Return the query of a table's words, each row one value; None when it has none.
+def _columns(link: sqlite3.Connection, table: str) -> tuple[list[str], list[str]]:
+    """Return a table's columns that hold words, and those that hold bytes.
 
     Numbers and moments name nobody.
     """
-    columns = [
-        row[1].decode()
-        for row in link.execute(f'PRAGMA table_info("{table}")')
-        if not row[2].decode().upper().startswith(("INT", "BIGINT", "BOOL", "REAL"))
-    ]
-    if not columns:
-        return None
+    texts: list[str] = []
+    blobs: list[str] = []
+    for row in link.execute(f'PRAGMA table_info("{table}")'):
+        kind = row[2].decode().upper()
+        if not kind.startswith(("INT", "BIGINT", "BOOL", "REAL")):
+            (blobs if kind == "BLOB" else texts).append(row[1].decode())
+    return texts, blobs
+
+
+def _sqlite_sql(table: str, columns: Sequence[str]) -> str:
+    """Return the query of some columns of a table, each row one value."""
     parts = [f"coalesce(CAST(\"{name}\" AS BLOB), x'')" for name in columns]
     return f'SELECT {" || char(0) || ".join(parts)} FROM "{table}"'  # noqa: S608
 
 
 def _sqlite_texts() -> Iterator[bytes]:
-    """Read every row past the application's connection, which knows only its models."""
+    """Read every row past the application's connection, which knows only its models.
+
+    Words come before bytes: vectors are most of a database, and mostly all is found.
+    """
     path = Path(str(connection.settings_dict["NAME"])).resolve()
     with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as link:
         link.text_factory = bytes
-        for table in _sqlite_tables(link):
-            sql = _sqlite_sql(link, table)
-            if sql is None:
-                continue
-            # One short look after the other: a long one would keep the log from ending.
-            for (value,) in link.execute(sql):
-                yield value if isinstance(value, bytes) else bytes(value or b"")
+        kinds = {table: _columns(link, table) for table in _sqlite_tables(link)}
+        for kind in range(2):
+            for table, columns in kinds.items():
+                if not columns[kind]:
+                    continue
+                # One short look after the other: a long one keeps the log from ending.
+                for (value,) in link.execute(_sqlite_sql(table, columns[kind])):
+                    yield value if isinstance(value, bytes) else bytes(value or b"")
 
 
 def _postgres_texts() -> Iterator[bytes]:
@@ -148,10 +156,20 @@ def shared(finder: Finder, known: KnownFiles) -> set[bytes]:
     """Return the needles that lie in what stays; each is looked for until found."""
     seen: set[bytes] = set()
     # The cheap sources first: mostly nothing is left to ask the rows for.
-    for source in (terms(), files(known, finder.longest), rows()):
-        for piece in source if len(finder) else ():
-            hits: Any = finder.found(piece)
-            if hits:
-                seen |= hits
-                finder.drop(hits)
+    for source in (terms, lambda: files(known, finder.longest), rows):
+        if len(finder):
+            seen |= _seen_in(source(), finder)
+    return seen
+
+
+def _seen_in(source: Iterable[bytes], finder: Finder) -> set[bytes]:
+    """Return the needles that lie in a source, read until there is none to look for."""
+    seen: set[bytes] = set()
+    for piece in source:
+        hits = finder.found(piece)
+        if hits:
+            seen |= hits
+            finder.drop(hits)
+            if not len(finder):
+                break
     return seen

@@ -15,6 +15,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 SALT_BYTES: Final = 16
+_HASH: Final = 32
+HASH_CHARS: Final = 2 * _HASH
 GENESIS: Final = ""
 _HEAD: Final = b"crewship journal head v1"
 _CHECKPOINT: Final = b"crewship journal checkpoint v1"
@@ -50,6 +52,26 @@ def link(key: bytes, prev_hash: str, committed: str) -> str:
     """Return the hex hash that chains one commitment to the entry before it."""
     message = bytes.fromhex(prev_hash) + bytes.fromhex(committed)
     return hmac.digest(key, message, "sha256").hex()
+
+
+def is_unbroken(key: bytes, prev_hash: str, hashes: str, count: int) -> bool:
+    """Whether entries in a row follow a hash and each other, and every link reproduces.
+
+    ``hashes`` is, for each, the hash before it, its commitment and its own hash, in hex
+    and without anything between. A hash is told in one way only: capitals are no hash.
+    """
+    try:
+        prev, data = bytes.fromhex(prev_hash), bytes.fromhex(hashes)
+    except ValueError:
+        return False
+    if data.hex() != hashes or len(data) != count * 3 * _HASH:
+        return False
+    for at in range(0, len(data), 3 * _HASH):
+        message, made = data[at : at + 2 * _HASH], data[at + 2 * _HASH : at + 3 * _HASH]
+        if not message.startswith(prev) or hmac.digest(key, message, "sha256") != made:
+            return False
+        prev = made
+    return True
 
 
 def head_mac(key: bytes, workspace_id: str, seq: int, entry_hash: str) -> str:
