@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final, cast
 from urllib.parse import urlencode
@@ -20,11 +21,30 @@ from episodic.doors import health_page
 from gdpr import overview as case_overview
 from memory import overview, queries
 from memory.doors import pages
-from memory.models import User
+from memory.files import dossier, inbox
+from memory.files.dossier import Line
+from memory.models import HeldState, User
 from memory.rules import errors
 from memory.rules.actors import Actor
 
 ENTRY_ID: Final = re.compile(r"j_[0-9a-f]{4,32}")
+HELD_SHOWN: Final = 4
+# A journal this long was not written by people setting up.
+WELL_BEGUN: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """How far a new workspace has come; its agents have written nothing yet."""
+
+    crews: int
+    agents: int
+    keys: int
+
+    @property
+    def done(self) -> int:
+        """How many of the first steps are behind."""
+        return sum(1 for count in (self.crews, self.agents, self.keys) if count)
 
 
 @require_GET
@@ -47,13 +67,36 @@ def home(request: HttpRequest) -> HttpResponse:
 def _still(actor: Actor) -> dict[str, Any]:
     """Return what the page shows beside the live part."""
     day = timezone.now() - timedelta(days=1)
+    activity = overview.activity(actor)
     return {
-        "activity": overview.activity(actor),
+        "activity": activity,
+        "begin": _beginning(actor, activity),
+        "held": _held(actor),
         "escalations": overview.escalations(actor),
         "loud": overview.loud(actor, since=day),
         "health": health_page.board(actor),
         "urgent": case_overview.urgent(actor),
     }
+
+
+def _held(actor: Actor) -> list[Line] | None:
+    """Return what is most urgent to review; nothing of it counts as looked at here."""
+    if not actor.can("quarantine.read"):
+        return None
+    wanted = inbox.HeldFilter(state=HeldState.HELD.value)
+    found = inbox.page(actor, wanted, limit=HELD_SHOWN)
+    return [dossier.line(held) for held in found.items]
+
+
+def _beginning(actor: Actor, activity: overview.Activity) -> Beginning | None:
+    """Return the first steps for who can take them, until an agent has written."""
+    if activity.total >= WELL_BEGUN or not actor.can("keys.manage"):
+        return None
+    crews = overview.crews(actor)
+    agents = [row for crew in crews for row in crew.agents]
+    if any(row.latest for row in agents):
+        return None
+    return Beginning(len(crews), len(agents), sum(row.active_keys for row in agents))
 
 
 @require_GET

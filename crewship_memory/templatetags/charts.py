@@ -151,7 +151,7 @@ def chart_key(lines: Sequence[tuple[str, Points]]) -> SafeString:
     told = []
     for kind, (name, points) in zip(SERIES, lines, strict=False):
         known = [value for _, value in points if value is not None]
-        told.append((kind, name, f"{known[-1]:.0f}" if known else "no data"))
+        told.append((kind, name, f"{known[-1]:.1f}" if known else "no data"))
     return format_html_join(
         "",
         '<span><svg viewBox="0 0 16 8" aria-hidden="true">'

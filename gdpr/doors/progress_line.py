@@ -90,7 +90,16 @@ def _wanted(told: Dossier) -> list[str]:
         left.add("approve")
     if not told.rules.require_identity and case.identity_at is None:
         left.add("identity")
+    if case.state == CaseState.REFUSED:
+        left |= _never_came(told)
     return [key for key in ORDER if key not in left]
+
+
+def _never_came(told: Dossier) -> set[str]:
+    """Return the steps that a refusal spared: they must not look done."""
+    came = {"plan": "plan", "run": "execute", "verify": "verify"}
+    days = _stamps(told)
+    return {key for key, verb in came.items() if verb not in days}
 
 
 def _here(told: Dossier) -> str:

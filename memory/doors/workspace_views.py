@@ -16,7 +16,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from memory import keys, overview, queries, tenancy
+from memory.conformance.wires import mcp
 from memory.doors import forms, pages
+from memory.models import AgentKey
 from memory.rules import errors
 from memory.rules.actors import Actor, AgentRole, Role
 
@@ -149,8 +151,22 @@ def _shown_once(
     request: HttpRequest, actor: Actor, issued: keys.Issued
 ) -> HttpResponse:
     """Show a fresh key: rendered, never redirected to, because it is kept nowhere."""
-    context = _keys_context(actor) | {"issued": issued}
+    context = _keys_context(actor) | {
+        "issued": issued,
+        "connect": _connect(request, issued),
+    }
     return _keys_page(request, context, status=201)
+
+
+def _connect(request: HttpRequest, issued: keys.Issued) -> str:
+    """Return what an agent's host takes to connect, with the fresh key in its place.
+
+    Nothing for a key that acts as a person: the tools want an agent.
+    """
+    if not isinstance(issued.key, AgentKey):
+        return ""
+    shown = mcp.WIRE.shown(f"{request.scheme}://{request.get_host()}")
+    return dict(shown)["MCP config"].replace("${CREWSHIP_KEY}", issued.token)
 
 
 @never_cache

@@ -90,6 +90,11 @@
 
   document.addEventListener("toast", (event) => toast(event.detail.value));
 
+  // In a low window the rail scrolls: where you are is in sight.
+  const rail = document.getElementById("rail");
+  const here = rail?.querySelector(".places [aria-current]");
+  if (here && rail.scrollHeight > rail.clientHeight) rail.scrollTop = here.offsetTop - rail.clientHeight / 2;
+
   showTheme();
   const single = document.getElementById("single-keys");
   if (single) single.checked = recall("crewship-keys") !== "off";

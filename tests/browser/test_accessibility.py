@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
 
 import pytest
+from django.utils import timezone
+from playwright.sync_api import expect
 
 from episodic import index
-from gdpr import planning
+from gdpr import holds, planning
+from gdpr.holds import NewHold
 from memory.models import User
 from memory.rules.entries import Severity
 from tests.gdpr import erasing
@@ -30,18 +34,25 @@ PAGES: dict[str, tuple[str, int]] = {
     "recall": ("/recall/", 200),
     "recall, answered": ("/recall/?query=refund", 200),
     "index": ("/recall/index/", 200),
+    "recall checks": ("/recall/checks/", 200),
+    "health": ("/health/", 200),
+    "proposals": ("/proposals/", 200),
     "files": ("/files/", 200),
     "records": ("/records/", 200),
     "records, none": ("/records/?q=zeppelin", 200),
     "record": ("/records/{record}/", 200),
     "quarantine": ("/quarantine/", 200),
     "rules": ("/quarantine/rules/", 200),
+    "rule": ("/quarantine/rules/override.instructions/", 200),
     "providers": ("/providers/", 200),
     "conformance": ("/conformance/", 200),
     "agents": ("/workspace/agents/", 200),
     "keys": ("/workspace/keys/", 200),
     "members": ("/workspace/members/", 200),
     "memory gateway": ("/workspace/gateway/", 200),
+    "webhooks": ("/workspace/webhooks/", 200),
+    "jobs": ("/jobs/", 200),
+    "job": ("/jobs/index_sweep/", 200),
     "cases": ("/privacy/cases/", 200),
     "cases, none": ("/privacy/cases/?kind=access", 200),
     "case": ("/privacy/cases/{case}/", 200),
@@ -55,6 +66,7 @@ PAGES: dict[str, tuple[str, int]] = {
     "names kept out": ("/privacy/kept-out/", 200),
     "privacy settings": ("/privacy/settings/", 200),
     "password": ("/accounts/password/change/", 200),
+    "two-factor": ("/accounts/2fa/", 200),
     "nothing here": ("/journal/j_0000000000000000/", 404),
     "no such address": ("/no/such/address/", 404),
 }
@@ -62,6 +74,7 @@ SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 OPEN: dict[str, tuple[str, int]] = {
     "login": ("/accounts/login/", 200),
     "used link": ("/login/eA/eA-eA/", 200),
+    "certificate check": ("/certificates/check/", 200),
 }
 
 
@@ -165,6 +178,58 @@ def test_nothing_runs_out_of_the_window(
         "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
     )
     assert page.evaluate(inside)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/privacy/ledger/",
+        "/privacy/kept-out/",
+        "/privacy/certificates/",
+        "/privacy/holds/",
+        "/files/",
+        "/providers/",
+    ],
+)
+def test_no_cell_of_a_narrow_table_runs_into_the_next(
+    page: Page,
+    live_server: LiveServer,
+    shared_world: World,
+    sign_in: Callable[..., Page],
+    path: str,
+) -> None:
+    shared_world.file()
+    erasing.erased(shared_world, erasing.maria(shared_world))
+    holds.place(
+        erasing.otto(shared_world),
+        NewHold(reason="A claim", review_at=timezone.now() + timedelta(days=30)),
+        by=shared_world.actor("compliance"),
+        places=frozenset(),
+    )
+    page.set_viewport_size({"width": 360, "height": 800})
+    sign_in(page, "owner")
+    visit(page, live_server, path)
+    cells = page.locator(".stacked tbody :is(th, td)")
+    assert cells.count() > 0
+    wide = "cells => cells.filter(c => c.scrollWidth > c.clientWidth + 1).length"
+    assert cells.evaluate_all(wide) == 0
+
+
+@pytest.mark.parametrize("height", [600, 900])
+def test_the_rail_shows_where_you_are_and_who(
+    page: Page,
+    live_server: LiveServer,
+    shared_world: World,
+    sign_in: Callable[..., Page],
+    height: int,
+) -> None:
+    page.set_viewport_size({"width": 1440, "height": height})
+    sign_in(page, "owner")
+    visit(page, live_server, "/jobs/")
+    expect(page.locator(".places [aria-current]")).to_be_in_viewport(ratio=1)
+    expect(page.locator(".account summary")).to_be_in_viewport(ratio=1)
+    page.locator(".account summary").click()
+    expect(page.get_by_role("button", name="Sign out")).to_be_in_viewport(ratio=1)
 
 
 def test_the_keyboard_reaches_the_content_first(
