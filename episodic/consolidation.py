@@ -28,6 +28,7 @@ from episodic.summarisers.ollama import OllamaSummariser
 from memory import journal, people, queries
 from memory.files.places import Owner
 from memory.models import Crew, JournalEntry
+from memory.people import Gate
 from memory.rules import actors, errors
 from memory.rules.actors import Actor
 from memory.rules.entries import NewEntry, Severity
@@ -41,7 +42,8 @@ class Done:
     """What a run did for one crew. ``skipped`` and ``error`` are sentences or empty.
 
     Of the rules found, some were proposed; others were known already, held by the
-    scanner, or refused because their evidence did not hold.
+    scanner, or refused because their evidence did not hold, or because they are about
+    a person who must not come back.
     """
 
     crew: str
@@ -140,6 +142,7 @@ def _news(
     owner = Owner(crew)
     standing = list(ConsolidationProposal.objects.filter(crew=crew))
     taught = proposals.headings(proposals.learned(owner))
+    gate = people.gate(crew.workspace_id)
     kept: list[Rule] = []
     found_again: dict[str, ConsolidationProposal] = {}
     for rule in rules:
@@ -150,9 +153,20 @@ def _news(
             done.known += 1
         elif approval.why_held(owner, f"{rule.pattern}\n{rule.action}", by):
             done.held += 1
+        elif gate is not None and _names_somebody_gone(gate, rule):
+            done.refused += 1
         else:
             kept.append(rule)
     return kept, list(found_again.values())
+
+
+def _names_somebody_gone(gate: Gate, rule: Rule) -> bool:
+    """Whether a rule is about a person who was erased or opted out."""
+    try:
+        gate((rule.pattern, rule.action), ())
+    except errors.Conflict:
+        return True
+    return False
 
 
 def _is_again(rule: Rule, pattern: str) -> bool:

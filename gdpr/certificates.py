@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import platform
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -17,10 +17,12 @@ from typing import Any, Final
 import django
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
-from gdpr import privacy, signing_keys
+from gdpr import paging, privacy, signing_keys
 from gdpr.models import Case, CaseKind, Certificate
+from gdpr.paging import Ask, Page
 from gdpr.rules import signing
 from gdpr.rules.signing import Verdict
 from memory import journal
@@ -210,11 +212,36 @@ def of_case(actor: Actor, case: Case) -> Certificate:
     return found
 
 
-def listed(actor: Actor, limit: int = 200) -> list[Certificate]:
-    """Return the workspace's certificates, the newest first."""
+def _mine(actor: Actor) -> QuerySet[Certificate]:
     actor.require("gdpr.read")
     rows = Certificate.objects.filter(workspace_id=actor.workspace_id)
-    return list(rows.select_related("case").order_by("-issued_at", "-id")[:limit])
+    return rows.select_related("case")
+
+
+def get(actor: Actor, certificate_id: str) -> Certificate:
+    """Return any certificate of the workspace, replaced ones too."""
+    found = _mine(actor).filter(pk=certificate_id).first()
+    if found is None:
+        raise errors.NotFound
+    return found
+
+
+def page(actor: Actor, asked: Ask) -> Page[Certificate]:
+    """Return a page of the workspace's certificates, the newest first."""
+    home = actor.workspace_id
+    return paging.newest(_mine(actor), "issued_at", asked, "certificates", home)
+
+
+def count(actor: Actor) -> int:
+    """Return how many certificates the workspace has."""
+    return _mine(actor).count()
+
+
+def replaced(rows: Iterable[Certificate]) -> frozenset[str]:
+    """Return the ids of those that a later one replaced."""
+    ids = [row.pk for row in rows]
+    later = Certificate.objects.filter(replaces_id__in=ids)
+    return frozenset(str(one) for one in later.values_list("replaces_id", flat=True))
 
 
 def verify(

@@ -18,7 +18,7 @@ import structlog
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from gdpr import ledger, privacy, resting
+from gdpr import ledger, paging, privacy, resting
 from gdpr.bundle import Collection, Place
 from gdpr.holders import registry
 from gdpr.holders.base import Fate, Holder, Person
@@ -33,6 +33,7 @@ from gdpr.models import (
     GdprAction,
     Subject,
 )
+from gdpr.paging import Ask, Page
 from memory import journal
 from memory.rules import errors
 from memory.rules.actors import Actor, system
@@ -262,6 +263,12 @@ def listed(by: Actor, *, subject_ref: str = "") -> QuerySet[Export]:
     by.require("gdpr.read")
     rows = Export.objects.filter(workspace_id=by.workspace_id)
     return rows.filter(subject_ref=subject_ref) if subject_ref else rows
+
+
+def page(by: Actor, asked: Ask, *, subject_ref: str = "") -> Page[Export]:
+    """Return a page of exports, newest first."""
+    rows, question = listed(by, subject_ref=subject_ref), ["exports", subject_ref]
+    return paging.newest(rows, "made_at", asked, question, by.workspace_id)
 
 
 def get(export_id: str, *, by: Actor) -> Export:

@@ -11,7 +11,7 @@ from typing import Any
 
 from gdpr import cascade, casebook, cases, export, ledger, planning, privacy, subjects
 from gdpr.cases import NewCase
-from gdpr.models import ActionKind, AliasKind, Case, CaseKind, Subject
+from gdpr.models import ActionKind, AliasKind, Case, CaseKind, CasePlan, Subject
 from gdpr.subjects import NewAlias
 from memory.models import Workspace
 from memory.rules import errors
@@ -106,7 +106,7 @@ def erase(alias: str, reason: str, *, by: Actor) -> Begun:
         reason=f"Case {case.id}",
         scope={"run": running.run, "plan_hash": plan.plan_hash},
     )
-    return Begun(running, action.id, _rows(plan.rows), _warn(plan.rows))
+    return Begun(running, action.id, _rows(plan.rows), _warn(plan))
 
 
 def _rows(rows: dict[str, list[list[str]]]) -> dict[str, int]:
@@ -117,8 +117,14 @@ def _rows(rows: dict[str, list[list[str]]]) -> dict[str, int]:
     return {place: count for place, count in counted.items() if count}
 
 
-def _warn(rows: dict[str, list[list[str]]]) -> list[str]:
-    told = []
+def _warn(plan: CasePlan) -> list[str]:
+    told, rows = [], plan.rows
+    waiting = len(plan.body.get("beside", ()))
+    if waiting:
+        told.append(
+            f"{waiting} addresses stand beside the person and are registered as"
+            " nobody's: they stay where the person is not named."
+        )
     for fate, sentence in (
         ("redact", "{} rows name other people too: the person is masked in them."),
         ("keep", "{} rows stay, for the reasons that the case's plan gives."),

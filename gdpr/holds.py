@@ -16,7 +16,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from gdpr import casebook, cases, links
+from gdpr import casebook, cases, links, paging
 from gdpr.casebook import words
 from gdpr.models import (
     Case,
@@ -27,6 +27,7 @@ from gdpr.models import (
     Subject,
     SubjectLink,
 )
+from gdpr.paging import Ask, Page
 from gdpr.rules import flow
 from gdpr.rules.flow import Verb
 from memory import journal
@@ -112,6 +113,31 @@ def listed(
     if state:
         rows = rows.filter(released_at__isnull=state == "standing")
     return list(rows.order_by("released_at", "review_at", "id")[:limit])
+
+
+def page(
+    actor: Actor, asked: Ask, *, subject_id: str = "", state: str = ""
+) -> Page[Hold]:
+    """Return a page: those in force by their review, then the last released first."""
+    actor.require("gdpr.read")
+    rows = Hold.objects.select_related("subject")
+    rows = rows.filter(workspace_id=actor.workspace_id)
+    if subject_id:
+        rows = rows.filter(subject_id=subject_id)
+    standing = (rows.filter(released_at=None), "review_at")
+    released = (rows.exclude(released_at=None), "-released_at")
+    parts = {"standing": [standing], "released": [released]}
+    question = ["holds", subject_id, state]
+    return paging.part(
+        parts.get(state, [standing, released]), asked, question, actor.workspace_id
+    )
+
+
+def counts(actor: Actor) -> tuple[int, int]:
+    """Return how many holds stand, and how many of them are past their review."""
+    actor.require("gdpr.read")
+    rows = _standing(actor.workspace_id)
+    return rows.count(), rows.filter(review_at__lte=timezone.now()).count()
 
 
 # ── Placing and releasing ────────────────────────────────────────────────────

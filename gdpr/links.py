@@ -16,7 +16,7 @@ from typing import Final
 
 from gdpr import stamps, suppression
 from gdpr.models import Alias, Subject, SubjectLink, UnknownName, Via
-from gdpr.rules import shapes
+from gdpr.rules import fields, shapes
 from gdpr.rules.matching import Matcher, Name
 from memory import people, withholding
 from memory.people import Gate, Written
@@ -146,8 +146,9 @@ def _about(
         return {}, row.subjects
     found: dict[str, Via] = {}
     unknown: list[str] = []
-    for text in row.texts:
-        found |= dict.fromkeys(everybody.everybody.names(text), Via.MATCHED)
+    for text in filter(everybody.everybody.may, row.texts):
+        spoken = fields.spoken(text)
+        found |= dict.fromkeys(everybody.everybody.names(spoken), Via.MATCHED)
     for subject in row.subjects:
         named = everybody.named(subject)
         found |= dict.fromkeys(named, Via.NAMED)

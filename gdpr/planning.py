@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from gdpr import cases, rectification
+from gdpr import beside, cases, rectification
 from gdpr.cases import PlanMade
 from gdpr.holders import registry
 from gdpr.holders.base import Fate, Found, Holder, Person
@@ -26,8 +26,11 @@ SAMPLES: Final = 3
 # What changes because somebody plans: the case itself, who is signed in, what we did.
 # Their rows are planned and counted; a change in them makes no plan stale.
 RESTLESS: Final = frozenset(
-    {"cases", "sessions", "jobs", "idempotency", "caches", "exports", "deliveries"}
-)
+    {
+        "cases", "sessions", "jobs", "idempotency", "caches", "exports", "deliveries",
+        "decisions",
+    }
+)  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -123,7 +126,7 @@ def asked(case: Case, person: Person) -> Iterable[tuple[Holder, Iterable[Found]]
 
 
 # A correction changes what was remembered, not who the person is or what was asked.
-UNTOUCHED: Final = frozenset({"subjects", "cases", "exports"})
+UNTOUCHED: Final = frozenset({"subjects", "cases", "decisions", "exports"})
 _ACTS: Final = (CaseKind.ERASURE, CaseKind.RECTIFICATION)
 
 
@@ -168,8 +171,13 @@ def _hash(case: Case, person: Person, shares: Iterable[Share]) -> str:
 def make(case: Case, *, by: Actor, person: Person | None = None) -> CasePlan:
     """Make a dry run and keep it as the case's next plan."""
     cases.may_plan(case, by=by)
-    found = look(case, person)
+    who = person or whom(case)
+    found = look(case, who)
     body = found.body(cases.phrase(case, found.plan_hash))
+    if case.kind == CaseKind.ERASURE:
+        # Who decides should know what would be left, because nobody registered it.
+        ids = {share.name: [row.row_id for row in share.rows] for share in found.shares}
+        body["beside"] = beside.told(beside.found(who, ids))
     return cases.keep_plan(case, PlanMade(found.plan_hash, body, found.rows), by=by)
 
 

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from gdpr import subjects
+from gdpr import beside, subjects
+from gdpr.beside import Neighbour
 from gdpr.holders import registry
 from gdpr.holders.base import Fate, Found, Holder, Person
-from gdpr.models import Case, Hold, Subject, SubjectLink
+from gdpr.models import Case, Hold, Lifting, Subject, SubjectLink
 from memory import journal
 from memory.rules.actors import Actor
 
@@ -35,10 +36,12 @@ class Place:
     newest: datetime | None = None
     oldest: datetime | None = None
     samples: list[str] = field(default_factory=list)
+    ids: list[str] = field(default_factory=list, repr=False)
 
     def add(self, found: Found) -> None:
         """Count a row in."""
         self.rows += 1
+        self.ids.append(found.row_id)
         self.shared += found.fate == Fate.REDACT
         self.kept += found.fate == Fate.KEEP
         if found.sample and len(self.samples) < SAMPLES:
@@ -60,10 +63,12 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Portrait:
-    """Everything about one person."""
+    """Everything about one person; ``beside`` waits for somebody's decision."""
 
     subject: Subject
     places: list[Place]
+    beside: list[Neighbour]
+    liftings: list[Lifting]
     timeline: list[Moment]
     cases: list[Case]
     holds: list[Hold]
@@ -82,9 +87,8 @@ def _place(holder: Holder, person: Person) -> Place:
     return place
 
 
-def places(subject: Subject) -> list[Place]:
+def places(person: Person) -> list[Place]:
     """Return the places that name a person, in the order of the registry."""
-    person = registry.person(subject)
     found = (_place(holder, person) for holder in registry.ALL)
     return [place for place in found if place.rows]
 
@@ -104,7 +108,12 @@ def _moments(subject: Subject) -> Iterator[Moment]:
         yield Moment(alias.added_at, "alias", f"{alias.get_kind_display()} added")
 
 
-def _dossier(cases: list[Case], holds: list[Hold]) -> Iterator[Moment]:
+def _dossier(
+    cases: list[Case], holds: list[Hold], liftings: list[Lifting]
+) -> Iterator[Moment]:
+    for lifting in liftings:
+        if lifting.lifted_at is not None:
+            yield Moment(lifting.lifted_at, "restriction", "Restriction lifted")
     for case in cases:
         kind = case.get_kind_display()
         yield Moment(case.opened_at, "case", f"{kind} requested", case.pk)
@@ -123,11 +132,16 @@ def of(subject_id: str, *, by: Actor) -> Portrait:
     mine = {"workspace_id": subject.workspace_id, "subject_id": subject.pk}
     cases = list(Case.objects.filter(**mine).order_by("-opened_at"))
     holds = list(Hold.objects.filter(**mine))
-    moments = [*_moments(subject), *_dossier(cases, holds)]
+    liftings = list(Lifting.objects.filter(**mine))
+    moments = [*_moments(subject), *_dossier(cases, holds, liftings)]
     moments.sort(key=lambda one: one.at, reverse=True)
+    person = registry.person(subject)
+    where = places(person)
     return Portrait(
         subject=subject,
-        places=places(subject),
+        places=where,
+        beside=beside.found(person, {place.name: place.ids for place in where}),
+        liftings=liftings,
         timeline=moments[:MOMENTS],
         cases=cases,
         holds=holds,
@@ -152,6 +166,7 @@ def summary(subject: Subject) -> dict[str, Any]:
                 "added_at": journal.stamp(alias.added_at),
                 "added_by": alias.added_by,
                 "searched": alias.swept_at is not None,
+                "common": alias.is_common,
             }
             for alias in subject.aliases.all()
         ],
@@ -164,6 +179,25 @@ def summary(subject: Subject) -> dict[str, Any]:
         "merged_into": subject.merged_into_id,
         "created_at": journal.stamp(subject.created_at),
         "created_by": subject.created_by,
+    }
+
+
+def _neighbour(one: Neighbour) -> dict[str, Any]:
+    return {
+        "kind": one.kind,
+        "value": one.value,
+        "count": one.rows,
+        "why": one.why,
+        "samples": one.samples,
+    }
+
+
+def _lifting(one: Lifting) -> dict[str, Any]:
+    return {
+        "restricted_at": _at(one.restricted_at),
+        "lifted_at": _at(one.lifted_at),
+        "lifted_by": one.lifted_by or None,
+        "reason": one.reason,
     }
 
 
@@ -187,6 +221,8 @@ def whole(seen: Portrait) -> dict[str, Any]:
             }
             for place in seen.places
         ],
+        "beside": [_neighbour(one) for one in seen.beside],
+        "restrictions_lifted": [_lifting(one) for one in seen.liftings],
         "timeline": [
             {
                 "at": journal.stamp(one.at),

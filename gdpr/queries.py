@@ -10,7 +10,7 @@ from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from gdpr import cases, holds, privacy, runs
+from gdpr import beside, cases, holds, privacy, runs
 from gdpr.models import OPEN, Case, CaseEvent, CasePlan, CaseStep, PrivacySettings
 from gdpr.rules import deadlines, flow
 from memory import cursors, journal
@@ -258,11 +258,18 @@ def event_line(event: CaseEvent) -> dict[str, Any]:
     }
 
 
+def has_samples(plan: CasePlan | None) -> bool:
+    """Whether a plan still holds words of the person."""
+    holders = plan.body.get("holders", ()) if plan else ()
+    return any(one.get("samples") for one in holders)
+
+
 def plan_line(plan: CasePlan, phrase: str) -> dict[str, Any]:
     """Return a plan as the API tells it; its row ids stay inside."""
     return {
         "holders": plan.body.get("holders", []),
         "total": plan.body.get("total", {}),
+        "undecided": beside.undecided(plan.case.subject, plan.body),
         "number": plan.number,
         "plan_hash": plan.plan_hash,
         "phrase": phrase,

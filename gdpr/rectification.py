@@ -13,7 +13,9 @@ from typing import Any, Final
 
 from gdpr.holders.base import Person
 from gdpr.models import Case
+from gdpr.rules import fields
 from gdpr.rules.matching import Matcher, Name, Span
+from gdpr.rules.sifting import Told
 from memory.rules import errors
 
 KIND: Final = "correction"
@@ -50,6 +52,10 @@ class Corrector(Matcher):
     def may(self, text: str) -> bool:  # noqa: ARG002
         """Every text is worth asking: none of the base's short cuts hold here."""
         return True
+
+    def among(self, texts: Sequence[str], told: Told) -> Sequence[int]:  # noqa: ARG002
+        """Return all of them."""
+        return range(len(texts))
 
     def names(self, text: str) -> frozenset[str]:
         """Return the person's id when a text that names them says the wrong thing."""
@@ -89,10 +95,29 @@ class Corrector(Matcher):
         if isinstance(value, str):
             return self.mask(value)
         if isinstance(value, dict):
-            return {key: self.mask_json(item, mark) for key, item in value.items()}
+            joined = self._joined(value)
+            return {key: self.mask_json(item, mark) for key, item in joined.items()}
         if isinstance(value, Sequence):
             return [self.mask_json(item, mark) for item in value]
         return value
+
+    def _joined(self, value: dict[Any, Any]) -> dict[Any, Any]:
+        """Return an object whose pairs of fields say the right thing together."""
+        right = dict(value)
+        for pair in fields.pairs(value):
+            for one, two in (pair, pair[::-1]):
+                text = f"{right[one]} {right[two]}"
+                edge = len(right[one])
+                hits = self._wrong.finditer(text)
+                if any(hit.start() < edge < hit.end() for hit in hits):
+                    right[one], right[two] = self._parted(text, right[two])
+        return right
+
+    def _parted(self, text: str, second: str) -> tuple[str, str]:
+        """Return the right words in two parts; the second keeps its number of words."""
+        told = self._put(text).split()
+        at = max(1, len(told) - len(second.split()))
+        return " ".join(told[:at]), " ".join(told[at:])
 
 
 def told(case: Case) -> tuple[str, str]:

@@ -7,17 +7,19 @@ read. What is written about the person afterwards is marked as it comes in.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from django.db import transaction
 from django.utils import timezone
 
 from gdpr import sweeping
-from gdpr.models import Subject, SubjectLink
-from gdpr.subjects import NOTE_CHARS
-from memory import erasing, journal, withholding
+from gdpr.models import Lifting, Subject, SubjectLink
+from memory import archive, erasing, journal, withholding
 from memory.rules import entries, errors
 from memory.rules.actors import Actor
 from memory.rules.entries import NewEntry, Severity
+
+REASON_CHARS: Final = 2_000
 
 
 def _record(verb: str, subject: Subject, moved: int, by: Actor) -> None:
@@ -30,11 +32,15 @@ def _record(verb: str, subject: Subject, moved: int, by: Actor) -> None:
     journal.write([new], by=by)
 
 
+# Compaction moves an entry, not the links to it.
+_PLACES: Final = ("journal", "archive")
+
+
 def _linked(subject: Subject) -> list[str]:
     rows = SubjectLink.objects.filter(
-        workspace_id=subject.workspace_id, subject_id=subject.pk, place="journal"
+        workspace_id=subject.workspace_id, subject_id=subject.pk, place__in=_PLACES
     )
-    return list(rows.order_by("pk").values_list("row_id", flat=True))
+    return list(dict.fromkeys(rows.order_by("pk").values_list("row_id", flat=True)))
 
 
 def _batches(ids: list[str]) -> Iterator[list[str]]:
@@ -57,6 +63,7 @@ def restrict(subject: Subject, *, by: Actor) -> int:
     about = _linked(live)
     for batch in _batches(about):
         withholding.restrict(live.workspace_id, batch)
+        archive.restrict(live.workspace_id, batch)
     subject.restricted_at = live.restricted_at
     _record("restricted", live, len(about), by)
     return len(about)
@@ -66,7 +73,7 @@ def _also_barred(subject: Subject, ids: list[str]) -> set[str]:
     """Return which entries another restricted person keeps out of use."""
     rows = SubjectLink.objects.filter(
         workspace_id=subject.workspace_id,
-        place="journal",
+        place__in=_PLACES,
         row_id__in=ids,
         subject__restricted_at__isnull=False,
     )
@@ -77,20 +84,30 @@ def _also_barred(subject: Subject, ids: list[str]) -> set[str]:
 def lift(subject: Subject, reason: str, *, by: Actor) -> int:
     """End a restriction; return how many entries came back into use.
 
-    The reason is asked for and kept with the subject, not in the journal: it may name
+    The reason is asked for and kept beside the subject, not in the journal: it may name
     somebody.
     """
     by.require("gdpr.manage", subject.workspace_id)
     if not reason.strip() or not entries.is_storable(reason):
         raise errors.Invalid("Say why the restriction ends.", code="reason_required")
+    if len(reason) > REASON_CHARS:
+        raise errors.TooLarge(what="reason", limit=REASON_CHARS, size=len(reason))
     with transaction.atomic():
         live = Subject.objects.select_for_update().get(pk=subject.pk)
-        live.restricted_at, live.consent_note = None, reason.strip()[:NOTE_CHARS]
-        live.save(update_fields=["restricted_at", "consent_note"])
+        Lifting.objects.create(
+            workspace_id=live.workspace_id,
+            subject=live,
+            restricted_at=live.restricted_at,
+            lifted_by=by.label,
+            reason=reason.strip(),
+        )
+        live.restricted_at = None
+        live.save(update_fields=["restricted_at"])
     moved = 0
     for batch in _batches(_linked(live)):
         free = sorted(set(batch) - _also_barred(live, batch))
         moved += withholding.lift(live.workspace_id, free)
+        moved += archive.lift(live.workspace_id, free)
     subject.restricted_at = None
     _record("restriction_lifted", live, moved, by)
     return moved

@@ -2,7 +2,9 @@
 
 A text is cut into every piece that could be such a name, and the pieces are hashed the
 same way. A pattern has no one text and is not kept; a name of a single word is looked
-for only where a writer names a person, because half the world is called Anna.
+for only where a writer names a person, because half the world is called Anna. A handle
+that is an ordinary word, or very short, is looked for only with its @ before it, and
+such a user id only where a writer names a person: the word itself means nobody.
 """
 
 from __future__ import annotations
@@ -16,9 +18,10 @@ from typing import Final
 from django.db import transaction
 from django.utils import timezone
 
-from gdpr import stamps
+from gdpr import paging, stamps
 from gdpr.models import Alias, Subject, Suppression
-from gdpr.rules import folding, phones, shapes
+from gdpr.paging import Ask, Page
+from gdpr.rules import common, fields, folding, phones, shapes
 from gdpr.rules.matching import Name
 from memory import journal
 from memory.rules import entries, errors
@@ -28,6 +31,8 @@ from memory.rules.entries import NewEntry, Severity
 # What one name leaves: its keyed hash, its kind, and how many words it has.
 Digest = tuple[str, str, int]
 
+# Stands for the number of words of a name that no text is cut into pieces for.
+MARKED: Final = 0
 _DOMAIN: Final = b"crewship suppression v1\x00"
 _PHONE_TAIL: Final = 8
 _GAP: Final = 16
@@ -36,6 +41,7 @@ _PIECES: Final = frozenset({"user_id", "handle"})
 _TOKEN: Final = re.compile(
     rf"[{folding.UNSPACED}]|(?:(?![{folding.UNSPACED}]){folding.LETTER})+"
 )
+_HANDLE: Final = re.compile(r"(?<![\w@.+\-])@[\w.\-]{1,64}")
 _MAIL: Final = re.compile(r"[\w.+\-]{1,64}@[\w\-]+(?:\.[\w\-]+){0,8}")
 
 
@@ -72,7 +78,8 @@ def digests_of(workspace_id: str, names: Iterable[Name]) -> list[Digest]:
         form = _form(name.kind, name.value)
         if form is not None:
             digest = _hash(key, name.kind, form[0])
-            found[digest] = (digest, name.kind, form[1])
+            alone = name.kind in _PIECES and common.is_common(name.kind, name.value)
+            found[digest] = (digest, name.kind, MARKED if alone else form[1])
     return list(found.values())
 
 
@@ -80,6 +87,11 @@ def unknown(workspace_id: str, text: str) -> str:
     """Return the keyed hash of a name as a writer gave it, of whatever kind."""
     plain = shapes.folded("handle", text)
     return _hash(_key(workspace_id), "unknown", plain)
+
+
+def aside(workspace_id: str, kind: str, text: str) -> str:
+    """Return the keyed hash of an address that is not somebody's."""
+    return _hash(_key(workspace_id), f"aside {kind}", shapes.folded(kind, text))
 
 
 # ── Looking for them ─────────────────────────────────────────────────────────
@@ -120,7 +132,7 @@ def _worded(
 ) -> Iterator[tuple[str, str, str]]:
     for kind, lengths in sizes.items():
         if kind in _PIECES:
-            for run, _words in _runs(view, lengths):
+            for run, _words in _runs(view, [n for n in lengths if n]):
                 yield kind, run, run
         elif kind == "name":
             for run, words in _runs(view, [n for n in lengths if n > 1]):
@@ -135,12 +147,16 @@ def sizes_of(digests: Iterable[Digest]) -> dict[str, set[int]]:
     return found
 
 
-def spotted(workspace_id: str, text: str, digests: Iterable[Digest]) -> list[str]:
+def spotted(workspace_id: str, text: str, digests: Collection[Digest]) -> list[str]:
     """Return the pieces of a text, folded, whose keyed hash is among digests."""
-    digests = list(digests)
-    known, key = {digest for digest, _, _ in digests}, _key(workspace_id)
-    found = _pieces(text, sizes_of(digests))
-    hits = (piece for kind, form, piece in found if _hash(key, kind, form) in known)
+    free = [one for one in digests if one[2] != MARKED]
+    marked = {digest for digest, _, words in digests if words == MARKED}
+    known, key = {digest for digest, _, _ in free}, _key(workspace_id)
+    found = _pieces(fields.spoken(text), sizes_of(free))
+    hits = [piece for kind, form, piece in found if _hash(key, kind, form) in known]
+    if marked and "@" in text:
+        handles = (one[0].rstrip(".-") for one in _HANDLE.finditer(folding.fold(text)))
+        hits += [one for one in handles if _hash(key, "handle", one[1:]) in marked]
     return list(dict.fromkeys(hits))
 
 
@@ -209,12 +225,20 @@ def suppress(subject: Subject, *, case_ref: str = "") -> int:
     )
 
 
-def listed(actor: Actor, *, lifted: bool = False) -> list[Suppression]:
-    """Return the list, newest first; what was lifted only when asked for."""
+def page(actor: Actor, asked: Ask, *, lifted: bool = False) -> Page[Suppression]:
+    """Return a page, newest first; what was lifted only when asked for."""
     actor.require("gdpr.read")
     rows = Suppression.objects.filter(workspace_id=actor.workspace_id)
     rows = rows if lifted else rows.filter(lifted_at=None)
-    return list(rows.order_by("-since", "-pk"))
+    question = ["suppressions", lifted]
+    return paging.newest(rows, "since", asked, question, actor.workspace_id)
+
+
+def standing(actor: Actor) -> int:
+    """Return how many names are kept out."""
+    actor.require("gdpr.read")
+    mine = Suppression.objects.filter(workspace_id=actor.workspace_id)
+    return mine.filter(lifted_at=None).count()
 
 
 def lift(suppression_id: int, reason: str, *, by: Actor) -> Suppression:

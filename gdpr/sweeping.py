@@ -11,10 +11,12 @@ from gdpr.holders import registry
 from gdpr.holders.base import Fate, Person
 from gdpr.models import Alias, SubjectLink, Via
 from gdpr.rules.matching import Matcher, Name
-from memory import withholding
+from memory import archive, withholding
 
 # Holders whose rows are linked; elsewhere a person is looked for when it matters.
-PLACES: Final = ("journal", "files", "held", "records", "proposals", "recall_checks")
+PLACES: Final = (
+    "journal", "archive", "files", "held", "records", "proposals", "recall_checks",
+)  # fmt: skip
 BATCH: Final = 500
 
 
@@ -46,6 +48,8 @@ def _link(alias: Alias, place: str, row_ids: list[str]) -> None:
         )
         if place == "journal" and alias.subject.restricted_at is not None:
             withholding.restrict(alias.workspace_id, row_ids)
+        if place == "archive" and alias.subject.restricted_at is not None:
+            archive.restrict(alias.workspace_id, row_ids)
 
 
 def sweep_alias(alias: Alias) -> int:

@@ -97,6 +97,19 @@ class _Leaving:
     times: list[datetime] = field(default_factory=list)
 
 
+# ── Resting ──────────────────────────────────────────────────────────────────
+def restrict(workspace_id: str, entry_ids: Sequence[str]) -> int:
+    """Keep archived entries out of every list until ``lift``; return how many."""
+    rows = ArchivedEntry.objects.filter(workspace_id=workspace_id, restricted_at=None)
+    return rows.filter(pk__in=entry_ids).update(restricted_at=timezone.now())
+
+
+def lift(workspace_id: str, entry_ids: Sequence[str]) -> int:
+    """Let archived entries be listed again; return how many."""
+    rows = ArchivedEntry.objects.filter(workspace_id=workspace_id, pk__in=entry_ids)
+    return rows.exclude(restricted_at=None).update(restricted_at=None)
+
+
 # ── Choosing ─────────────────────────────────────────────────────────────────
 def cutoff(days: int, at: datetime) -> datetime:
     """Return the midnight before which entries are old enough: days leave whole."""
@@ -115,7 +128,7 @@ def _eligible(workspace_id: str, before: datetime) -> QuerySet[JournalEntry]:
         priority_at_emit=normal,
         ts__lt=before,
         erased_at__isnull=True,
-        # The archive knows no restriction: such an entry waits until it is lifted.
+        # The archive cuts words short, and a restriction keeps them as they are.
         restricted_at__isnull=True,
     )
     return rows.exclude(Exists(PriorityChange.objects.filter(entry=OuterRef("pk"))))

@@ -227,6 +227,8 @@ def archived(actor: Actor, wanted: JournalFilter) -> QuerySet[ArchivedEntry]:
     actor.require("journal.read")
     _authorise(actor, wanted)
     rows = _named(_mine(rows, actor), wanted)
+    if not actor.can("gdpr.read"):
+        rows = rows.filter(restricted_at=None)
     if wanted.subject:
         rows = rows.filter(subjects__contains=f"\n{words.fold(wanted.subject)}\n")
     if wanted.q.strip():

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from gdpr import certificates, digest, export, holds, privacy, queries
+from gdpr import beside, certificates, digest, export, holds, privacy, queries
 from gdpr.doors import progress_line
 from gdpr.models import (
     Case,
@@ -82,6 +82,8 @@ class CasePage:
     certificate: Certificate | None = None
     exports: list[Export] = field(default_factory=list)
     is_mine: bool = False
+    undecided: int = 0
+    common: int = 0
 
     @property
     def case(self) -> Case:
@@ -131,6 +133,11 @@ class CasePage:
             for step in self.told.steps
             if _speaks(step) or step in waiting[:1]
         ]
+
+    @property
+    def has_samples(self) -> bool:
+        """Whether the plan still holds words of the person."""
+        return queries.has_samples(self.told.plan)
 
     @property
     def acts(self) -> bool:
@@ -225,6 +232,16 @@ def _exports(actor: Actor, case: Case) -> list[Export]:
     return [row for row in rows if row.case_id == case.id]
 
 
+def _common(case: Case) -> int:
+    names = case.subject.aliases.all() if case.subject else ()
+    return sum(one.is_common for one in names)
+
+
+def _undecided(told: Dossier) -> int:
+    plan = told.plan
+    return beside.undecided(told.case.subject, plan.body) if plan else 0
+
+
 def of(actor: Actor, case: Case) -> CasePage:
     """Return everything on the page of a case."""
     told = queries.dossier(actor, case)
@@ -243,4 +260,6 @@ def of(actor: Actor, case: Case) -> CasePage:
         certificate=_certificate(actor, case),
         exports=_exports(actor, case),
         is_mine=actor.id in mine,
+        undecided=0 if case.closed_at else _undecided(told),
+        common=0 if case.closed_at else _common(case),
     )

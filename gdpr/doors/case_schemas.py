@@ -48,10 +48,17 @@ class ActionsQuery(Schema):
     cursor: str | None = None
 
 
-class HoldsQuery(Schema):
-    """Filters of holds."""
+class PrivacyPageQuery(Schema):
+    """Which page of a list."""
 
     model_config = ConfigDict(extra="forbid")
+
+    limit: int = Field(200, ge=1, le=200)
+    cursor: str | None = None
+
+
+class HoldsQuery(PrivacyPageQuery):
+    """Filters of holds."""
 
     state: Literal["standing", "released"] | None = None
 
@@ -206,7 +213,10 @@ class CaseListOut(Schema):
 
 
 class CasePlanOut(Schema):
-    """A dry run: what would become of what, and why."""
+    """A dry run: what would become of what, and why.
+
+    ``undecided`` addresses stand beside the person and are registered as nobody's.
+    """
 
     plan_hash: str
     phrase: str
@@ -215,6 +225,7 @@ class CasePlanOut(Schema):
     made_by: str
     holders: list[dict[str, Any]]
     total: dict[str, int]
+    undecided: int
 
 
 class CaseStepOut(Schema):

@@ -23,6 +23,7 @@ from gdpr import (
     privacy,
     queries,
     subjects,
+    viewing,
 )
 from gdpr.cases import NewCase
 from gdpr.doors import case_page
@@ -154,12 +155,14 @@ def _shown(
     case: Case,
     *,
     refusal: errors.HouseError | None = None,
+    revealed: bool = False,
 ) -> HttpResponse:
     """Render a case; a refusal keeps what was typed."""
     shown = case_page.of(pages.actor(request), case)
     fragment = part(request, "live") if request.method == "GET" else ""
     context = {
         "shown": shown,
+        "revealed": revealed,
         "refusal": refusal,
         "advice": case_page.ADVICE.get(refusal.problem_code) if refusal else None,
         "typed": request.POST if refusal else {},
@@ -178,6 +181,16 @@ def _shown(
 def detail(request: HttpRequest, case_id: str) -> HttpResponse:
     """Show where a case stands and what is next."""
     return _shown(request, casebook.case(pages.actor(request), case_id))
+
+
+@never_cache
+@require_POST
+def samples(request: HttpRequest, case_id: str) -> HttpResponse:
+    """Show the samples of the plan; that they were viewed is written down."""
+    actor = pages.actor(request)
+    case = casebook.case(actor, case_id)
+    viewing.samples(case, by=actor)
+    return _shown(request, case, revealed=True)
 
 
 def _must_be_current(request: HttpRequest, case: Case) -> None:

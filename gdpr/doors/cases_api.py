@@ -6,7 +6,7 @@ from typing import Any
 
 from ninja import Query, Router, Status
 
-from gdpr import cascade, casebook, cases, casework, planning, queries
+from gdpr import cascade, casebook, cases, casework, planning, queries, viewing
 from gdpr.cases import NewCase
 from gdpr.doors import case_schemas as schemas
 from gdpr.models import Case
@@ -33,7 +33,10 @@ def _case(request: ApiRequest, case_id: str, version: int | None = None) -> Case
 
 
 def _whole(request: ApiRequest, case: Case) -> Answer:
-    return queries.whole(queries.dossier(request.auth, case))
+    told = queries.dossier(request.auth, case)
+    if queries.has_samples(told.plan):
+        viewing.read_samples(case, by=request.auth)
+    return queries.whole(told)
 
 
 @router.post("", response={201: schemas.CaseOut}, operation_id="open_case")
@@ -83,6 +86,8 @@ def plan(request: ApiRequest, case_id: str) -> Answer:
     """
     case = _case(request, case_id)
     made = planning.make(case, by=request.auth)
+    if queries.has_samples(made):
+        viewing.read_samples(case, by=request.auth)
     return queries.plan_line(made, cases.phrase(case, made.plan_hash))
 
 

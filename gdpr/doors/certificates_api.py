@@ -9,7 +9,9 @@ from ninja import Query, Router, Schema
 from pydantic import ConfigDict, Field
 
 from gdpr import casebook, certificates, signing_keys
+from gdpr.doors import case_schemas as schemas
 from gdpr.models import Certificate
+from gdpr.paging import Ask
 from gdpr.rules.signing import ALGORITHM, Verdict
 from memory import journal
 from memory.doors.api import ApiRequest
@@ -134,8 +136,11 @@ def of_case(request: ApiRequest, case_id: str) -> HttpResponse:
 
 
 @router.get("/certificates", response=CertificatesOut, operation_id="list_certificates")
-def list_certificates(request: ApiRequest) -> Answer:
+def list_certificates(
+    request: ApiRequest, query: Query[schemas.PrivacyPageQuery]
+) -> Answer:
     """List the workspace's certificates, the newest first."""
+    found = certificates.page(request.auth, Ask(limit=query.limit, cursor=query.cursor))
     items = [
         {
             "id": row.pk,
@@ -147,11 +152,12 @@ def list_certificates(request: ApiRequest) -> Answer:
             "replaces": row.replaces_id,
             "issued_at": journal.stamp(row.issued_at),
         }
-        for row in certificates.listed(request.auth)
+        for row in found.items
     ]
-    return {"items": items, "next_cursor": None}
+    return {"items": items, "next_cursor": found.next_cursor}
 
 
+# Before what takes any name in its place: the first that fits is asked.
 @router.post(
     "/certificates/verify",
     response=VerdictOut,
@@ -169,6 +175,16 @@ def verify(request: HttpRequest, query: Query[VerdictQuery]) -> Answer:
         request.body, case_id=query.case_id, workspace=query.workspace_id
     )
     return verdict_line(verdict)
+
+
+@router.get(
+    "/certificates/{certificate_id}",
+    response=CertificateOut,
+    operation_id="read_certificate",
+)
+def read(request: ApiRequest, certificate_id: str) -> HttpResponse:
+    """Get any certificate, byte for byte; also one that a later one replaced."""
+    return document(certificates.get(request.auth, certificate_id))
 
 
 @router.get(

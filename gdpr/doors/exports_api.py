@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import HttpResponseBase, StreamingHttpResponse
-from ninja import Router, Schema, Status
+from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
 from gdpr import export, subjects
+from gdpr.doors.case_schemas import PrivacyPageQuery
 from gdpr.models import Export
+from gdpr.paging import Ask
 from memory import journal
 from memory.doors.api import ApiRequest
 from memory.doors.schemas import Strict
@@ -39,6 +41,12 @@ class AccessExportOut(Schema):
     made_by: str
     expires_at: str
     last_read_at: str | None
+
+
+class AccessExportsQuery(PrivacyPageQuery):
+    """Whose bundles, and which page of them."""
+
+    subject_id: str = Field("", max_length=32)
 
 
 class AccessExportsOut(Schema):
@@ -77,10 +85,14 @@ def bundle_response(row: Export, pieces: Any) -> StreamingHttpResponse:
 
 
 @router.get("/exports", response=AccessExportsOut, operation_id="list_exports")
-def list_exports(request: ApiRequest, subject_id: str = "") -> dict[str, Any]:
+def list_exports(
+    request: ApiRequest, query: Query[AccessExportsQuery]
+) -> dict[str, Any]:
     """List bundles, newest first; compliance only."""
-    rows = export.listed(request.auth, subject_ref=subject_id)[:100]
-    return {"items": [told(row) for row in rows], "next_cursor": None}
+    asked = Ask(limit=query.limit, cursor=query.cursor)
+    found = export.page(request.auth, asked, subject_ref=query.subject_id)
+    items = [told(row) for row in found.items]
+    return {"items": items, "next_cursor": found.next_cursor}
 
 
 @router.post("/exports", response={202: AccessExportOut}, operation_id="make_export")

@@ -20,6 +20,7 @@ from gdpr.models import (
     CaseState,
     Consent,
 )
+from gdpr.rules import common
 from gdpr.subjects import NAME_CHARS, VALUE_CHARS, NewAlias
 
 ANY: Final = ("", "Any")
@@ -55,7 +56,25 @@ def _day(label: str, *, need: bool = False, hint: str = "") -> Any:
 
 
 # ── People ───────────────────────────────────────────────────────────────────
-class PersonForm(forms.Form):
+class _Sure(forms.Form):
+    """Asks once more for a name that is an ordinary word."""
+
+    sure = forms.BooleanField(
+        label="Add it all the same",
+        required=False,
+        help_text="Every row with the word counts as theirs, and is erased as that.",
+    )
+    asks = False
+
+    def _ask(self, name: str, kind: str) -> None:
+        value = self.cleaned_data.get(name, "")
+        if common.is_common(kind, value) and not self.cleaned_data.get("sure"):
+            self.asks = True
+            told = "This is an ordinary word, or too short to mean one person."
+            self.add_error(name, told)
+
+
+class PersonForm(_Sure):
     """Somebody who is not registered yet: what they are called."""
 
     display_name = _text("Name", NAME_CHARS, hint="As people write it.")
@@ -63,6 +82,14 @@ class PersonForm(forms.Form):
     user_id = _text("User id", VALUE_CHARS)
     phone = _text("Phone", VALUE_CHARS)
     handle = _text("Handle", VALUE_CHARS)
+
+    def clean(self) -> dict[str, Any]:
+        """Ask once more for a name that means many."""
+        told: dict[str, Any] = super().clean() or {}
+        for name, kind in (("display_name", "name"), *((one, one) for one in NAMED)):
+            if told.get(name, "").strip():
+                self._ask(name, kind)
+        return told
 
     def aliases(self) -> list[NewAlias]:
         """Return what was filled in; the name itself is an alias too."""
@@ -74,7 +101,8 @@ class PersonForm(forms.Form):
     @property
     def people(self) -> list[forms.BoundField]:
         """The fields that name somebody."""
-        return [self[name] for name in ("display_name", *NAMED)]
+        names = ("display_name", *NAMED, *(("sure",) if self.asks else ()))
+        return [self[name] for name in names]
 
     @property
     def names_somebody(self) -> bool:
@@ -82,11 +110,18 @@ class PersonForm(forms.Form):
         return any(str(self.data.get(field.html_name, "")) for field in self.people)
 
 
-class AliasForm(forms.Form):
+class AliasForm(_Sure):
     """One more name of a person."""
 
     kind = forms.ChoiceField(label="Kind", choices=AliasKind.choices)
     value = _text("What they are called", VALUE_CHARS, need=True)
+
+    def clean(self) -> dict[str, Any]:
+        """Ask once more for a name that means many."""
+        told: dict[str, Any] = super().clean() or {}
+        if "kind" in told and "value" in told:
+            self._ask("value", told["kind"])
+        return told
 
 
 class ConsentForm(forms.Form):

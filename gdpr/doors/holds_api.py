@@ -14,6 +14,7 @@ from gdpr.holders import registry
 from gdpr.holds import NewHold
 from gdpr.ledger import LedgerQuery
 from gdpr.models import Hold, PrivacySettings
+from gdpr.paging import Ask, Page
 from gdpr.privacy import Change
 from memory import journal
 from memory.doors.api import ApiRequest
@@ -47,22 +48,29 @@ def told(row: Hold) -> Answer:
     }
 
 
+def _page(found: Page[Hold]) -> Answer:
+    items = [told(row) for row in found.items]
+    return {"items": items, "next_cursor": found.next_cursor}
+
+
 # ── Holds ────────────────────────────────────────────────────────────────────
 @router.get("/holds", response=schemas.LegalHoldsOut, operation_id="list_holds")
 def list_holds(request: ApiRequest, query: Query[schemas.HoldsQuery]) -> Answer:
     """List the workspace's holds, the one to review next first."""
-    found = holds.listed(request.auth, state=query.state or "")
-    return {"items": [told(row) for row in found], "next_cursor": None}
+    asked = Ask(limit=query.limit, cursor=query.cursor)
+    return _page(holds.page(request.auth, asked, state=query.state or ""))
 
 
 @router.get(
     OF_SUBJECT, response=schemas.LegalHoldsOut, operation_id="list_subject_holds"
 )
-def of_subject(request: ApiRequest, subject_id: str) -> Answer:
+def of_subject(
+    request: ApiRequest, subject_id: str, query: Query[schemas.PrivacyPageQuery]
+) -> Answer:
     """List a person's holds, those in force first."""
     person = holds.person(request.auth, subject_id)
-    found = holds.listed(request.auth, subject_id=person.pk)
-    return {"items": [told(row) for row in found], "next_cursor": None}
+    asked = Ask(limit=query.limit, cursor=query.cursor)
+    return _page(holds.page(request.auth, asked, subject_id=person.pk))
 
 
 @router.post(

@@ -33,6 +33,8 @@ class SuppressionsQuery(Schema):
     model_config = ConfigDict(extra="forbid")
 
     lifted: bool = False
+    limit: int = Field(200, ge=1, le=200)
+    cursor: str | None = None
 
 
 class AliasIn(Strict):
@@ -70,7 +72,11 @@ class ReasonIn(Strict):
 
 
 class AliasOut(Schema):
-    """One name; ``searched`` tells whether what is stored was searched for it."""
+    """One name; ``searched`` tells whether what is stored was searched for it.
+
+    ``common`` names are ordinary words or very short: much that they are found in means
+    somebody or something else, and only ``@handle`` of such a handle is kept out.
+    """
 
     id: int
     kind: str
@@ -78,6 +84,7 @@ class AliasOut(Schema):
     added_at: str
     added_by: str
     searched: bool
+    common: bool
 
 
 class SubjectOut(Schema):
@@ -120,12 +127,33 @@ class MomentOut(Schema):
     ref: str | None
 
 
+class BesideOut(Schema):
+    """An address beside a person that is registered as nobody's; theirs or not."""
+
+    kind: str
+    value: str
+    count: int
+    why: str
+    samples: list[str]
+
+
+class LiftingOut(Schema):
+    """A restriction that ended."""
+
+    restricted_at: str | None
+    lifted_at: str | None
+    lifted_by: str | None
+    reason: str
+
+
 class PortraitOut(SubjectOut):
     """A person with everything that is stored about them."""
 
     rows: int
     links: int
     holders: list[PlaceOut]
+    beside: list[BesideOut]
+    restrictions_lifted: list[LiftingOut]
     timeline: list[MomentOut]
     cases: list[str]
     holds: list[str]

@@ -13,9 +13,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from gdpr import (
+    beside,
     consents,
     export,
     holds,
+    merging,
     portrait,
     privacy,
     restriction,
@@ -167,7 +169,24 @@ def _act(
             raise
         return _shown(request, subject_id, refusal=error, filled=filled)
     messages.success(request, done)
+    if request.POST.get("revealed"):
+        # One of several decisions: who decides goes on reading the names.
+        viewing.names(subject_id, by=actor)
+        return _shown(request, subject_id, revealed=True)
     return redirect("privacy:subject", subject_id)
+
+
+@require_POST
+def not_theirs(request: HttpRequest, subject_id: str) -> HttpResponse:
+    """Say that an address beside a person is not theirs."""
+    form = AliasForm(request.POST, auto_id="alias-%s")
+
+    def act(subject: Subject, by: Actor) -> None:
+        told = form.cleaned_data
+        beside.dismiss(subject.pk, NewAlias(told["kind"], told["value"]), by=by)
+
+    told = "It is not theirs, and is not asked about again"
+    return _act(request, subject_id, act, told, {"alias": form})
 
 
 @require_POST
@@ -205,7 +224,7 @@ def merge(request: HttpRequest, subject_id: str) -> HttpResponse:
         return _shown(request, subject_id, filled={"merge": form})
     try:
         stays = subjects.find(form.cleaned_data["into"].strip(), by=actor)
-        left = subjects.merge(subject_id, stays.pk, by=actor)
+        left = merging.merge(subject_id, stays.pk, by=actor)
     except errors.NotFound:
         refusal = errors.Invalid("Nobody is registered by that id or alias.")
         return _shown(request, subject_id, refusal=refusal, filled={"merge": form})

@@ -6,9 +6,19 @@ from typing import Any
 
 from ninja import Query, Router, Status
 
-from gdpr import consents, portrait, restriction, subjects, suppression
+from gdpr import (
+    beside,
+    consents,
+    merging,
+    portrait,
+    restriction,
+    subjects,
+    suppression,
+    viewing,
+)
 from gdpr.doors import subject_schemas as schemas
 from gdpr.models import Suppression
+from gdpr.paging import Ask
 from gdpr.subjects import NewAlias
 from memory import journal
 from memory.doors.api import ApiRequest
@@ -18,7 +28,10 @@ Answer = dict[str, Any]
 
 
 def _whole(request: ApiRequest, subject_id: str) -> Answer:
-    return portrait.whole(portrait.of(subject_id, by=request.auth))
+    """Tell everything about a person; that it was told is written down."""
+    seen = portrait.of(subject_id, by=request.auth)
+    viewing.read_names(seen.subject, by=request.auth)
+    return portrait.whole(seen)
 
 
 # ── People ───────────────────────────────────────────────────────────────────
@@ -78,6 +91,20 @@ def remove_alias(request: ApiRequest, subject_id: str, alias_id: int) -> Status[
 
 
 @router.post(
+    "/subjects/{subject_id}/not_theirs",
+    response=schemas.PortraitOut,
+    operation_id="dismiss_address",
+)
+def dismiss_address(
+    request: ApiRequest, subject_id: str, data: schemas.AliasIn
+) -> Answer:
+    """Say that an address beside a person is not theirs. Code: `alias_known`."""
+    what = NewAlias(data.kind, data.value)
+    beside.dismiss(subject_id, what, by=request.auth)
+    return _whole(request, subject_id)
+
+
+@router.post(
     "/subjects/{subject_id}/merge",
     response=schemas.PortraitOut,
     operation_id="merge_subject",
@@ -86,7 +113,7 @@ def merge_subject(
     request: ApiRequest, subject_id: str, data: schemas.MergeIn
 ) -> Answer:
     """Make two people one; the answer is who is left."""
-    left = subjects.merge(subject_id, data.into, by=request.auth)
+    left = merging.merge(subject_id, data.into, by=request.auth)
     return _whole(request, left.pk)
 
 
@@ -142,8 +169,10 @@ def list_suppressions(
     request: ApiRequest, query: Query[schemas.SuppressionsQuery]
 ) -> Answer:
     """List suppressed names by kind and person; the names are kept nowhere."""
-    rows = suppression.listed(request.auth, lifted=query.lifted)
-    return {"items": [_told(row) for row in rows], "next_cursor": None}
+    asked = Ask(limit=query.limit, cursor=query.cursor)
+    found = suppression.page(request.auth, asked, lifted=query.lifted)
+    items = [_told(row) for row in found.items]
+    return {"items": items, "next_cursor": found.next_cursor}
 
 
 @router.post(

@@ -26,7 +26,8 @@ from gdpr.doors import certificate_views
 from gdpr.doors.exports_api import bundle_response
 from gdpr.doors.forms import LedgerForm, SettingsForm
 from gdpr.ledger import LedgerQuery
-from gdpr.models import Hold
+from gdpr.models import Certificate, Hold
+from gdpr.paging import Ask
 from gdpr.privacy import Change
 from memory.doors import pages
 from memory.rules import errors
@@ -42,6 +43,10 @@ def _refused(request: HttpRequest, error: errors.HouseError) -> None:
     messages.error(request, error.detail)
 
 
+def _asked(request: HttpRequest) -> Ask:
+    return Ask(limit=PAGE, cursor=request.GET.get("cursor") or None)
+
+
 # ── Holds ────────────────────────────────────────────────────────────────────
 def _is_late(hold: Hold, now: datetime) -> bool:
     return hold.released_at is None and hold.review_at <= now
@@ -53,10 +58,13 @@ def holds_page(request: HttpRequest) -> HttpResponse:
     """Show the holds that stand, the one to review next first."""
     actor = pages.actor(request)
     state = "released" if request.GET.get("state") == "released" else "standing"
-    found, now = holds.listed(actor, state=state), timezone.now()
+    found, now = holds.page(actor, _asked(request), state=state), timezone.now()
+    standing, late = holds.counts(actor)
     context = {
-        "lines": [(hold, _is_late(hold, now)) for hold in found],
-        "late": sum(_is_late(hold, now) for hold in found),
+        "lines": [(hold, _is_late(hold, now)) for hold in found.items],
+        "next_cursor": found.next_cursor,
+        "standing": standing,
+        "late": late,
         "state": state,
     }
     return render(request, "gdpr/holds.html", context)
@@ -82,10 +90,15 @@ def release(request: HttpRequest, hold_id: str) -> HttpResponse:
 @require_GET
 def certificates_page(request: HttpRequest) -> HttpResponse:
     """Show the certificates, the newest first."""
-    rows = certificates.listed(pages.actor(request))
-    replaced = {row.replaces_id for row in rows}
-    lines = [(row, row.pk in replaced) for row in rows]
-    return render(request, "gdpr/certificates.html", {"lines": lines})
+    actor = pages.actor(request)
+    found = certificates.page(actor, _asked(request))
+    replaced = certificates.replaced(found.items)
+    context = {
+        "lines": [(row, row.pk in replaced) for row in found.items],
+        "next_cursor": found.next_cursor,
+        "total": certificates.count(actor),
+    }
+    return render(request, "gdpr/certificates.html", context)
 
 
 @never_cache
@@ -93,11 +106,22 @@ def certificates_page(request: HttpRequest) -> HttpResponse:
 def certificate(request: HttpRequest, case_id: str) -> HttpResponse:
     """Show a case's newest certificate as a document, checked at this moment."""
     actor = pages.actor(request)
-    case = casebook.case(actor, case_id)
-    row = certificates.of_case(actor, case)
-    verdict = certificates.verify(row.document, case_id=case.id)
+    row = certificates.of_case(actor, casebook.case(actor, case_id))
+    return _certificate(request, row)
+
+
+@never_cache
+@require_GET
+def any_certificate(request: HttpRequest, certificate_id: str) -> HttpResponse:
+    """Show one certificate, also one that a later one replaced."""
+    return _certificate(request, certificates.get(pages.actor(request), certificate_id))
+
+
+def _certificate(request: HttpRequest, row: Certificate) -> HttpResponse:
+    verdict = certificates.verify(row.document, case_id=row.case_id)
     context = certificate_views.told(verdict)
-    context |= {"row": row, "case": case}
+    context |= {"row": row, "case": row.case}
+    context["is_replaced"] = bool(certificates.replaced([row]))
     return render(request, "gdpr/certificate.html", context)
 
 
@@ -106,7 +130,17 @@ def certificate(request: HttpRequest, case_id: str) -> HttpResponse:
 def certificate_file(request: HttpRequest, case_id: str) -> HttpResponse:
     """Return a case's newest certificate byte for byte, as a file."""
     actor = pages.actor(request)
-    row = certificates.of_case(actor, casebook.case(actor, case_id))
+    return _file(certificates.of_case(actor, casebook.case(actor, case_id)))
+
+
+@never_cache
+@require_GET
+def any_certificate_file(request: HttpRequest, certificate_id: str) -> HttpResponse:
+    """Return one certificate byte for byte, as a file."""
+    return _file(certificates.get(pages.actor(request), certificate_id))
+
+
+def _file(row: Certificate) -> HttpResponse:
     answer = HttpResponse(row.document, content_type="application/json")
     answer["Content-Disposition"] = f'attachment; filename="{row.pk}.json"'
     return answer
@@ -136,8 +170,9 @@ def ledger_page(request: HttpRequest) -> HttpResponse:
 @require_GET
 def exports_page(request: HttpRequest) -> HttpResponse:
     """Show the bundles that were made."""
-    rows = export.listed(pages.actor(request))[:100]
-    return render(request, "gdpr/exports.html", {"rows": rows})
+    found = export.page(pages.actor(request), _asked(request))
+    context = {"rows": found.items, "next_cursor": found.next_cursor}
+    return render(request, "gdpr/exports.html", context)
 
 
 @never_cache
@@ -170,9 +205,13 @@ def remove_export(request: HttpRequest, export_id: str) -> HttpResponse:
 @require_GET
 def kept_out(request: HttpRequest) -> HttpResponse:
     """Show which names must not come back; nobody can read them out."""
-    rows = suppression.listed(pages.actor(request), lifted=True)
-    standing = sum(row.lifted_at is None for row in rows)
-    context = {"rows": rows[:500], "standing": standing}
+    actor = pages.actor(request)
+    found = suppression.page(actor, _asked(request), lifted=True)
+    context = {
+        "rows": found.items,
+        "next_cursor": found.next_cursor,
+        "standing": suppression.standing(actor),
+    }
     return render(request, "gdpr/kept_out.html", context)
 
 

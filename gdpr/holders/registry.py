@@ -52,6 +52,7 @@ ALL: Final[tuple[Holder, ...]] = (
     WordIndex(),
     Caches(),
     Logs(),
+    requests.DECISIONS,
     requests.CASES,
     requests.Subjects(),
 )

@@ -23,10 +23,12 @@ from gdpr.models import (
     CasePlan,
     CaseStep,
     Certificate,
+    Dismissal,
     Export,
     ExportState,
     GdprAction,
     Hold,
+    Lifting,
     PrivacySettings,
     Subject,
     Suppression,
@@ -96,6 +98,38 @@ CASES: Final = Family(
         why_kept="A certificate is signed and can only be replaced.",
     ),
 )  # fmt: skip
+
+
+class _Decisions(Family):
+    """What was decided about the person; it goes with them."""
+
+    def _own(self, person: Person) -> Iterator[str]:
+        for table in self._tables:
+            rows = table.rows(person.workspace_id).filter(subject_id=person.subject_id)
+            for pk in rows.order_by("pk").values_list("pk", flat=True):
+                yield self._row_id(table, pk)
+
+    def find(self, person: Person) -> Iterator[Found]:
+        """Return what was decided about the person, and what names them elsewhere."""
+        own = dict.fromkeys(self._own(person))
+        for row_id in own:
+            yield Found(row_id, Fate.DELETE, "It was decided about this person.")
+        yield from (one for one in super().find(person) if one.row_id not in own)
+
+
+DECISIONS: Final = _Decisions(
+    "decisions",
+    "Addresses set aside, restrictions lifted",
+    Table(model=Dismissal, labels=("decided_by",), at="decided_at"),
+    Table(
+        model=Lifting,
+        words=("reason",),
+        labels=("lifted_by",),
+        rule=Rule.MASKED,
+        at="lifted_at",
+        why="Why a restriction ended names the person.",
+    ),
+)
 
 
 class Exports:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from gdpr.holders.base import SAMPLE_CHARS, Person
+from gdpr.rules import fields
 from gdpr.rules.matching import Matcher
 
 ERASED: Final = "[erased]"
@@ -45,12 +46,12 @@ def plain(value: object) -> str:
         return value
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value).decode("utf-8", "replace")
-    return "\n".join(strings(value))
+    return "\n".join([*strings(value), *fields.lines(value)])
 
 
 def from_json(text: str) -> str:
-    """Return the words of JSON text; only escapes make it worth reading as JSON."""
-    return plain(parsed(text)) if "\\" in text else text
+    """Return the words of JSON text; escapes and fields make it worth reading so."""
+    return plain(parsed(text)) if "\\" in text or fields.may(text) else text
 
 
 def parsed(text: str) -> Any:

@@ -7,6 +7,7 @@ import secrets
 from django.db import models
 from django.utils import timezone
 
+from gdpr.rules import common
 from memory.models import Workspace, ids
 
 
@@ -95,6 +96,11 @@ class Alias(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} of {self.subject_id}"
+
+    @property
+    def is_common(self) -> bool:
+        """Whether it is found in much that means something else."""
+        return common.is_common(self.kind, self.value)
 
 
 class Via(models.TextChoices):
@@ -215,3 +221,50 @@ class UnknownName(models.Model):
 
     def __str__(self) -> str:
         return f"{self.place} {self.row_id}"
+
+
+class Dismissal(models.Model):
+    """Somebody decided that an address beside a person is not theirs.
+
+    A keyed digest of the address, so that it is not asked about again.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    workspace = models.ForeignKey(Workspace, models.CASCADE, db_index=False)
+    subject = models.ForeignKey(Subject, models.CASCADE, related_name="dismissals")
+    digest = models.CharField(max_length=64)
+    decided_at = models.DateTimeField(default=timezone.now)
+    decided_by = models.CharField(max_length=254)
+
+    class Meta:
+        db_table = "gdpr_dismissals"
+        constraints = (
+            models.UniqueConstraint(
+                fields=["workspace", "subject", "digest"], name="dismissed_once"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"not of {self.subject_id}"
+
+
+class Lifting(models.Model):
+    """A restriction that ended: since when it stood, who ended it, and why.
+
+    ``lifted_at`` is empty where the reason is older than this table.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    workspace = models.ForeignKey(Workspace, models.CASCADE, db_index=False)
+    subject = models.ForeignKey(Subject, models.CASCADE, related_name="liftings")
+    restricted_at = models.DateTimeField(null=True, blank=True)
+    lifted_at = models.DateTimeField(null=True, blank=True, default=timezone.now)
+    lifted_by = models.CharField(max_length=254, blank=True)
+    reason = models.TextField()
+
+    class Meta:
+        db_table = "gdpr_liftings"
+        ordering = ("-id",)
+
+    def __str__(self) -> str:
+        return f"restriction of {self.subject_id} lifted"

@@ -282,3 +282,18 @@ def escaped_views(text: str) -> Iterator[View]:
         if units is None:
             return
         yield _view(units)
+
+
+def _read(found: re.Match[str]) -> str:
+    return "".join(character for character, _ in _escaped(found[0]))
+
+
+def readings(text: str) -> Iterator[str]:
+    """Return what the escaped views say, without the way back to the original."""
+    if not has_escapes(text):
+        return
+    for _ in range(_LEVELS):
+        text, count = _ESCAPE.subn(_read, text)
+        if not count:
+            return
+        yield fold(text)

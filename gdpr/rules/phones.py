@@ -21,6 +21,8 @@ _RUN: Final = re.compile(
 )
 # Cheap to look for, and part of every number.
 _DENSE: Final = re.compile(rf"\d(?:{_GAP}\d){{{LEAST - 1}}}")
+# What may stand between two digits of a number; ``(0)`` is read as nothing.
+_LOOSE: Final = r"[ \t\u00a0\-\u2010-\u2015./()0]{0,12}?"
 _GROUP: Final = re.compile(r"\d+")
 
 
@@ -69,6 +71,16 @@ def alias(value: str) -> Number:
 def may(folded: str) -> bool:
     """Whether a folded text can hold a number at all."""
     return _DENSE.search(folded) is not None
+
+
+def trail(tail: str) -> re.Pattern[str]:
+    """Return what stands in every text with a number that ends in these digits.
+
+    In much more as well: it is there to be looked for quickly. Half of the digits are
+    enough, the others may stand in another field.
+    """
+    middle = len(tail) // 2
+    return re.compile(f"{_LOOSE.join(tail[:middle])}|{_LOOSE.join(tail[middle:])}")
 
 
 def candidates(folded: str) -> Iterator[tuple[int, int, Number]]:

@@ -28,11 +28,14 @@ class Shape:
 
     ``anchor`` is a literal of every match; ``whole`` says that it stands there as a
     word of its own, so that a text's words can be looked up instead of searched.
+    ``others`` are further literals of every match: to look for them is much quicker
+    than the expression.
     """
 
     anchor: str
     whole: bool
     pattern: re.Pattern[str]
+    others: tuple[str, ...] = ()
 
 
 def words(value: str) -> list[str]:
@@ -73,7 +76,8 @@ def _anchored(tokens: list[str], pattern: str) -> Shape | None:
         return None
     anchor = max(tokens, key=len)
     whole = not folding.unspaced(anchor[0])
-    return Shape(anchor, whole, re.compile(pattern))
+    others = tuple(dict.fromkeys(word for word in tokens if word != anchor))
+    return Shape(anchor, whole, re.compile(pattern), others)
 
 
 def _name(value: str) -> Shape | None:

@@ -43,6 +43,8 @@ class ArchivedEntry(models.Model):
     summary = models.CharField(max_length=200)
     payload_text = models.CharField(max_length=400, db_column="payload")
     subjects = models.TextField(blank=True)
+    # Out of every list: a person whose data may not be used is named here.
+    restricted_at = models.DateTimeField(null=True, blank=True)
     original_size_bytes = models.PositiveBigIntegerField()
     commitment = models.CharField(max_length=64)
     prev_hash = models.CharField(max_length=64, blank=True)

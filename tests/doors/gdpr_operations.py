@@ -11,7 +11,15 @@ from django.utils import timezone
 from gdpr import cases, certificates, export, holds, planning, subjects, suppression
 from gdpr.cases import NewCase
 from gdpr.holds import NewHold
-from gdpr.models import Case, CaseKind, Export, Hold, Subject, Suppression
+from gdpr.models import (
+    Case,
+    CaseKind,
+    Certificate,
+    Export,
+    Hold,
+    Subject,
+    Suppression,
+)
 from gdpr.subjects import NewAlias
 from tests.gdpr import requests as make
 from tests.world import World
@@ -68,7 +76,7 @@ def plan_hash(world: World) -> str:
     return str(world.kept["plan_hash"])
 
 
-def certified(world: World) -> object:
+def certified(world: World) -> Certificate:
     """Give the case a certificate."""
     return certificates.issue(case(world), make.facts())
 
@@ -98,6 +106,7 @@ PARTS: Final[dict[str, Callable[[World], str]]] = {
     "suppression_id": lambda world: suppressed(world),
     "case_id": lambda world: case(world).id,
     "hold_id": lambda world: hold(world).pk,
+    "certificate_id": lambda world: certified(world).pk,
     "export_id": lambda world: exported(world).pk,
 }
 
@@ -150,6 +159,7 @@ ROWS: Final[tuple[tuple[Any, ...], ...]] = (
      lambda _: {"name": "letter.pdf", "sha256": "a" * 64, "bytes": 900}),
     ("get_certificate", "get", f"{_PATH}/certificate", _READ, None, None, certified),
     ("list_certificates", "get", "/gdpr/certificates", _LIST),
+    ("read_certificate", "get", "/gdpr/certificates/{certificate_id}", _READ),
     ("verify_certificate", "post", "/gdpr/certificates/verify", _OPEN),
     ("public_keys", "get", "/gdpr/keys", _OPEN),
     ("create_subject", "post", "/gdpr/subjects",
@@ -161,6 +171,8 @@ ROWS: Final[tuple[tuple[Any, ...], ...]] = (
      lambda _: {"kind": "name", "value": "Maria Keller"}),
     ("remove_alias", "delete", f"{_SUBJECT}/aliases/{{alias_id}}",
      "204 403 204 403 403 403 403 404 401 401 401"),
+    ("dismiss_address", "post", f"{_SUBJECT}/not_theirs", _WRITE,
+     lambda _: {"kind": "email", "value": "jan@example.org"}),
     ("merge_subject", "post", f"{_SUBJECT}/merge", _WRITE, _merging),
     ("note_consent", "post", f"{_SUBJECT}/consent", _WRITE,
      lambda _: {"consent": "given"}),

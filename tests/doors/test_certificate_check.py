@@ -141,7 +141,7 @@ def test_a_valid_one_says_what_it_proves_and_what_not(
         "What it does not prove",
         "blocks of the disk",
         made.case_id,
-        "2418 searches",
+        "2,418 searches",
     ):
         assert words in told, words
 

@@ -14,6 +14,7 @@ from episodic.embedders.hashing import HashingEmbedder
 from episodic.embedders.none import NoEmbedder
 from memory import overview as ground
 from memory import tenancy
+from memory.models import JournalEntry
 from memory.rules.actors import Role, system
 from memory.rules.entries import Severity
 from tests.world import World
@@ -154,6 +155,27 @@ def test_an_empty_workspace_says_how_to_begin(world: World) -> None:
     page = _text(world.page("first").get("/"))
     assert "No crew yet, so no agent can write." in page
     assert "Add a crew" in page
+    assert "0 of 4 steps done" in page
+
+
+def test_the_first_steps_go_when_an_agent_has_written(world: World) -> None:
+    first = _text(world.page("owner").get("/"))
+    assert "Connect the first agent" in first
+    assert "3 of 4 steps done" in first
+    assert "Copy a configuration" in first
+    assert "Connect the first agent" not in _text(world.page("viewer").get("/"))
+    world.entry("Refund denied")
+    assert "Connect the first agent" not in _text(world.page("owner").get("/"))
+
+
+def test_home_leads_to_what_waits_for_review(world: World) -> None:
+    held = world.held()
+    page = _text(world.page("operator").get("/"))
+    assert "1 text waits for review." in page
+    assert f"/quarantine/{held.pk}/" in page
+    viewed = JournalEntry.objects.filter(entry_type="memory.held_viewed")
+    assert not viewed.exists()
+    assert f"/quarantine/{held.pk}/" not in _text(world.page("viewer").get("/"))
 
 
 def test_home_asks_the_same_number_of_questions_for_many_crews(

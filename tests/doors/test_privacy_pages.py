@@ -15,7 +15,7 @@ from gdpr import cascade, cases, export, holds, ledger, planning, privacy
 from gdpr.cases import NewCase
 from gdpr.ledger import LedgerQuery
 from gdpr.models import Case, CaseKind, Hold, Subject, Suppression
-from tests.gdpr.erasing import MAIL, NAME, erased, lived_in, maria, opened
+from tests.gdpr.erasing import MAIL, NAME, WORD, erased, lived_in, maria, opened
 from tests.world import World
 
 LISTS = (
@@ -296,6 +296,73 @@ def test_names_are_shown_on_demand_and_that_is_written_down(world: World) -> Non
     rows = ledger.listed(world.actor("compliance"), query).items
     assert [row.actor_label for row in rows] == [world.actor("compliance").label]
     assert MAIL not in text(get(world, "ledger/"))
+
+
+def test_samples_of_a_plan_are_shown_on_demand_too(world: World) -> None:
+    lived_in(world)
+    who = maria(world)
+    case, _, _ = planned(world, who)
+    path = f"cases/{case.id}/"
+    shown = text(get(world, path))
+    assert "Show samples" in shown
+    assert WORD not in shown
+    assert post(world, f"{path}samples/", "stranger").status_code == 404
+    assert post(world, f"{path}samples/", "operator").status_code == 403
+    query = LedgerQuery(case_id=case.id, action="view")
+    assert ledger.listed(world.actor("compliance"), query).items == []
+    assert WORD in text(post(world, f"{path}samples/"))
+    [row] = ledger.listed(world.actor("compliance"), query).items
+    told = (row.actor_label, row.subject_ref, row.scope)
+    seen = world.actor("compliance").label
+    assert told == (seen, who.id, {"what": "samples of the plan"})
+
+
+def test_addresses_beside_a_person_are_decided_on(world: World) -> None:
+    who = maria(world)
+    world.entry(f"{NAME} <anka77@home.example> wrote, or {NAME} (@anka77)")
+    path = f"subjects/{who.id}/"
+    shown = text(get(world, path))
+    assert "2 addresses to decide on" in shown
+    assert "anka77" not in shown
+    assert "anka77@home.example" in text(post(world, f"{path}names/"))
+    case, _, _ = planned(world, who)
+    assert "2 addresses beside this person" in text(get(world, f"cases/{case.id}/"))
+    told = {"revealed": "yes", "kind": "handle", "value": "@anka77"}
+    assert post(world, f"{path}not-theirs/", "operator", **told).status_code == 403
+    assert post(world, f"{path}not-theirs/", "stranger", **told).status_code == 404
+    left = text(post(world, f"{path}not-theirs/", **told))
+    assert "1 address to decide on" in left
+    assert "anka77@home.example" in left
+    assert "1 address beside this person" in text(get(world, f"cases/{case.id}/"))
+    told = {"revealed": "yes", "kind": "email", "value": "anka77@home.example"}
+    added = text(post(world, f"{path}alias/", **told))
+    assert "to decide on" not in added
+    assert who.aliases.filter(value="anka77@home.example").exists()
+    assert "beside this person" not in text(get(world, f"cases/{case.id}/"))
+
+
+def test_an_ordinary_word_is_asked_for_once_more(world: World) -> None:
+    who = maria(world)
+    path = f"subjects/{who.id}/"
+    word = {"kind": "handle", "value": "@will"}
+    asked = post(world, f"{path}alias/", **word)
+    assert asked.status_code == 422
+    assert "ordinary word" in text(asked)
+    assert 'name="sure"' in text(asked)
+    assert not who.aliases.filter(kind="handle").exists()
+    assert post(world, f"{path}alias/", **word, sure="on").status_code == 302
+    assert "ordinary word" in text(post(world, f"{path}names/"))
+    case, _, _ = planned(world, who)
+    assert "1 alias is an ordinary word" in text(get(world, f"cases/{case.id}/"))
+    assert 'name="sure"' not in text(get(world, "subjects/"))
+    new = {"display_name": "May"}
+    asked = post(world, "subjects/new/", **new)
+    assert (asked.status_code, 'name="sure"' in text(asked)) == (422, True)
+    assert post(world, "subjects/new/", **new, sure="on").status_code == 302
+    told = {"kind": "access", "reason": "Asked", "handle": "mk"}
+    asked = post(world, "cases/new/", **told)
+    assert (asked.status_code, 'name="sure"' in text(asked)) == (422, True)
+    assert post(world, "cases/new/", **told, sure="on").status_code == 302
 
 
 def test_aliases_consent_and_merging(world: World) -> None:

@@ -187,7 +187,7 @@ def test_trouble_is_an_event_and_never_an_error(
         choose(world, section(server.url))
         assert recall(world)["reference"] is None
         persist(world)
-        assert server.paths == ["/memories/search", "/memories/add"]
+        assert server.came(2) == ["/memories/search", "/memories/add"]
     told = events(world)
     assert [kind for kind, _ in told] == [
         "memory_gateway.recall_failed",

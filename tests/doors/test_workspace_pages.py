@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import json
 import re
 from datetime import timedelta
 from typing import Any
@@ -194,6 +196,19 @@ def test_an_agent_key_is_shown_once_and_works(
     assert token not in later
     assert key.digest not in later
     assert f"{key.prefix}…" in later
+
+
+def test_a_fresh_agent_key_comes_with_the_configuration(world: World) -> None:
+    told = {"agent": world.agents["ada"].pk, "scopes": ["read", "write"]}
+    client = world.page("owner")
+    page = _text(client.post("/workspace/keys/", told, headers=HTMX))
+    assert re.search(r'hx-swap-oob="true">\d+ keys open the API</h1>', page)
+    shown = re.search(r'<pre class="code" id="connect"[^>]*>(.*?)</pre>', page, re.S)
+    assert shown is not None
+    server = json.loads(html.unescape(shown.group(1)))["mcpServers"]["crewship-memory"]
+    assert server["url"] == "http://testserver/mcp"
+    assert server["headers"]["Authorization"] == f"Bearer {_token(page)}"
+    assert 'id="connect"' not in _text(client.get("/workspace/keys/"))
 
 
 def test_a_key_for_a_person_has_a_role(world: World) -> None:

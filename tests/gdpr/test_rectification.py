@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gdpr import cascade, rectification
+from gdpr.holders import words
 from gdpr.holders.base import Person
 from gdpr.models import Case, CaseKind, CaseState, Certificate, Subject
 from gdpr.rules.matching import Matcher, Name
@@ -109,3 +110,24 @@ def _files_say_the_right_thing() -> None:
     texts = [path.read_text() for path in live.rglob("*.md")]
     assert any(RIGHT in one for one in texts)
     assert not any(f"{WRONG}\n" in one for one in texts)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            {"first": "Maria", "last": "Kowalska", "mail": MAIL},
+            {"first": "Maria", "last": "Nowak", "mail": MAIL},
+        ),
+        (
+            {"family_name": "Kowalska", "given_name": "Maria", "mail": MAIL},
+            {"family_name": "Nowak", "given_name": "Maria", "mail": MAIL},
+        ),
+        ({"first": "Jan", "last": "Kowalska"}, {"first": "Jan", "last": "Kowalska"}),
+    ],
+)
+def test_words_in_two_fields_are_put_right(
+    before: dict[str, str], after: dict[str, str]
+) -> None:
+    found = rectification.Corrector(_base(), "Maria Kowalska", "Maria Nowak")
+    assert words.masked(found, before) == after

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 import struct
+import threading
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,8 +16,9 @@ from django.db import connection
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gdpr.holders.base import Person
-from gdpr.residue import needles, raw, search, sqlite, stored
+from episodic.models import Embedding
+from gdpr.holders.base import Person, Trace
+from gdpr.residue import needles, paths, raw, search, sqlite, stored
 from gdpr.residue.needles import Finder
 from gdpr.residue.report import Report
 from gdpr.rules.matching import Matcher, Name
@@ -93,6 +96,17 @@ def test_a_short_name_counts_only_as_a_word_of_text() -> None:
     assert not finder.found(b"\x01\x02\x03\x04anna\x05\x06\x07\x01")
 
 
+def test_two_letters_are_no_two_small_numbers() -> None:
+    """A catalogue holds many: ``97, 108`` is ``al`` in sixteen bits each."""
+    numbers = struct.pack("<6h", 0, 97, 108, 0, 97, 110)
+    for name in ("al", "Al", "AL"):
+        assert not Finder(needles.of_alias(name)).found(numbers)
+    assert Finder(needles.of_alias("Ann")).found("Ann".encode("utf-16-le"))
+    (told,) = needles.too_short(["al", "Ann", "Anna", MAIL])
+    assert told.startswith("2 names are too short")
+    assert needles.too_short(["Anna", "王伟"]) == []
+
+
 def test_the_start_of_a_vector_is_found() -> None:
     vector = struct.pack("<6f", 0.1, -0.2, 0.3, 0.4, 0.5, -0.6)
     assert Finder(needles.of_tokens([vector])).found(b"head" + vector + b"tail")
@@ -102,6 +116,13 @@ def test_a_stem_of_the_index_is_sought() -> None:
     assert b"reconciliatori" not in needles.of_tokens([b"short"])
     found = needles.of_tokens([b"hypercompensations"])
     assert {b"hypercompensations", b"hypercompens"} <= found
+
+
+def test_signs_that_only_look_alike_in_another_case_are_told_apart() -> None:
+    finder = Finder([b"maria@canary.example"])
+    assert finder.found(b"xxMARIA@CANARY.EXAMPLE")
+    assert not finder.found(b"xxmaria`canary.examplexx")
+    assert not finder.found(b"xxmaria@canary\x0eexamplexx")
 
 
 # ── SQLite ───────────────────────────────────────────────────────────────────
@@ -239,3 +260,94 @@ def test_known_files_are_read_with_the_rows(world: World) -> None:
     assert not known(live.with_name("stranger.md"))
     shared = stored.shared(Finder([WORD.encode()]), known)
     assert shared == {WORD.encode()}
+
+
+def test_rows_are_read_until_everything_is_found(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    def rows() -> Iterator[bytes]:
+        for number in range(3):
+            asked.append(number)
+            yield WORD.encode() if number == 1 else b"nothing"
+
+    monkeypatch.setattr(stored, "rows", rows)
+    monkeypatch.setattr(stored, "terms", lambda: iter(()))
+    known = stored.KnownFiles()
+    assert stored.shared(Finder([WORD.encode()]), known) == {WORD.encode()}
+    assert asked == [0, 1]
+
+
+@pytest.mark.sqlite
+def test_words_are_read_before_bytes(shared_world: World) -> None:
+    row = shared_world.indexed(f"about {WORD}")
+    vector = bytes(Embedding.objects.get(pk=row.pk).vector)[:24]
+    said = list(stored._sqlite_texts())
+    word = next(at for at, text in enumerate(said) if WORD.encode() in text)
+    assert word < next(at for at, text in enumerate(said) if vector in text)
+
+
+def test_the_id_of_an_entry_is_nobodys_word(
+    shared_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = shared_world.entry("stays")
+
+    def nothing_to_ask(*_: Any) -> set[bytes]:
+        pytest.fail("Every row was read for the id of an entry.")
+
+    monkeypatch.setattr(stored, "shared", nothing_to_ask)
+    token = row.id.removeprefix("j_").encode()
+    assert _report(shared_world, token).found == []
+
+
+# ── Beside each other ────────────────────────────────────────────────────────
+def test_bytes_are_searched_after_every_question(
+    shared_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = Path(settings.DATA_DIR) / "left-by-a-question"
+
+    def leaves_something(_person: Person) -> tuple[int, list[Trace]]:
+        left.write_text(MAIL)
+        return 1, []
+
+    monkeypatch.setattr(paths, "search", leaves_something)
+    report = Report()
+    try:
+        search.run(_person(shared_world), [], search.Tokens(), report)
+    finally:
+        left.unlink()
+    assert left.name in [trace.where for trace in report.found]
+
+
+def test_what_fails_beside_fails_the_search(
+    shared_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> dict[bytes, str]:
+        raise RuntimeError("The disk is gone.")
+
+    monkeypatch.setattr(raw, "search", broken)
+    with pytest.raises(RuntimeError, match="disk is gone"):
+        _report(shared_world)
+
+
+def test_a_lost_lease_ends_the_search_of_bytes(
+    shared_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = threading.Event()
+
+    def endless(*told: Any) -> dict[bytes, str]:
+        beat = told[-1]
+        try:
+            while True:
+                beat()
+        finally:
+            ended.set()
+
+    def lost() -> None:
+        raise RuntimeError("Somebody else has the case.")
+
+    monkeypatch.setattr(raw, "search", endless)
+    with pytest.raises(RuntimeError, match="else has the case"):
+        search.search_bytes(_person(shared_world), set(), Report(), lost)
+    assert ended.is_set()

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import importlib
+from datetime import timedelta
+
 import pytest
+from django.apps import apps
+from django.utils import timezone
 
 from episodic import index, recall
 from episodic.recall import Request
-from gdpr import restriction, subjects
-from gdpr.models import Subject
+from gdpr import consents, merging, portrait, restriction, subjects, sweeping
+from gdpr.models import Lifting, Subject
 from gdpr.subjects import NewAlias
-from memory import portability, tools
-from memory.models import JournalEntry
+from memory import archive, journal, portability, queries, tools
+from memory.models import ArchivedEntry, JournalEntry
+from memory.queries import JournalFilter
 from memory.rules import errors
+from memory.rules.entries import NewEntry
+from tests.gdpr import kit
 from tests.world import World
 
 pytestmark = pytest.mark.django_db
@@ -118,3 +126,111 @@ def test_a_bundle_of_files_leaves_a_restricted_person_out(
     restriction.restrict(maria, by=world.actor("compliance"))
     (left,) = portability.export(whole, by=world.actor("owner"))
     assert left.text == "[restricted] likes tea."
+
+
+def test_why_a_restriction_ended_has_a_place_of_its_own(
+    world: World, maria: Subject
+) -> None:
+    by = world.actor("compliance")
+    consents.note(maria.id, "given", "on the phone", by=by)
+    for reason in ("Complaint settled with jan@example.org", "Again"):
+        maria.refresh_from_db()
+        restriction.restrict(maria, by=by)
+        restriction.lift(maria, reason, by=by)
+    maria.refresh_from_db()
+    assert maria.consent_note == "on the phone"
+    told = portrait.whole(portrait.of(maria.id, by=by))["restrictions_lifted"]
+    assert [one["reason"] for one in told] == [
+        "Again", "Complaint settled with jan@example.org",
+    ]  # fmt: skip
+    assert {one["lifted_by"] for one in told} == {by.label}
+    assert all(one["lifted_at"] >= one["restricted_at"] for one in told)
+    with pytest.raises(errors.TooLarge):
+        restriction.lift(maria, "x" * 2_001, by=by)
+    # It is about the person, whatever it says, and goes with them.
+    kit.erase("decisions", maria)
+    assert portrait.of(maria.id, by=by).liftings == []
+
+
+def test_why_somebody_elses_restriction_ended_is_masked(
+    world: World, maria: Subject
+) -> None:
+    by = world.actor("compliance")
+    jan = subjects.create("Jan", [NewAlias("email", "jan@example.org")], by=by)
+    restriction.restrict(jan, by=by)
+    restriction.lift(jan, f"{MAIL} asked for it", by=by)
+    kit.erase("decisions", maria)
+    assert portrait.of(jan.id, by=by).liftings[0].reason == "[erased] asked for it"
+
+
+def test_old_reasons_leave_the_notes_on_consent(world: World, maria: Subject) -> None:
+    by = world.actor("compliance")
+    lifted = Subject.objects.create(
+        workspace=world.acme, created_by="x", consent_note="Settled"
+    )
+    consents.note(maria.id, "given", "on the phone", by=by)
+    module = importlib.import_module("gdpr.migrations.0005_decisions")
+    module.move(apps, None)
+    kept = dict(Subject.objects.values_list("pk", "consent_note"))
+    assert kept == {lifted.pk: "", maria.id: "on the phone"}
+    (row,) = Lifting.objects.all()
+    assert (row.subject_id, row.reason, row.lifted_at) == (lifted.pk, "Settled", None)
+
+
+def archived(world: World, *texts: str) -> list[ArchivedEntry]:
+    """Return entries that compaction took out of the journal long ago."""
+    at = timezone.now() - timedelta(days=60)
+    news = [
+        NewEntry(entry_type="llm.call", summary=text, ts=at)
+        for text in (*texts, *["Nothing of note"] * 10)
+    ]
+    journal.write(news, by=world.system())
+    assert archive.run(world.acme.id).archived == len(news)
+    found = ArchivedEntry.objects.filter(workspace=world.acme)
+    return [found.get(summary=text) for text in texts]
+
+
+def listed(world: World, who: str) -> set[str]:
+    wanted = JournalFilter(include_archive=True, entry_type=("llm.call",))
+    return {row.id for row in queries.archived(world.actor(who), wanted)}
+
+
+def test_what_was_archived_before_rests_too(world: World, maria: Subject) -> None:
+    by = world.actor("compliance")
+    jan = subjects.create("Jan", [NewAlias("email", "jan@example.org")], by=by)
+    mine, both = archived(world, f"Asked {MAIL}", f"Asked {MAIL}, jan@example.org")
+    every = listed(world, "operator")
+    assert {mine.id, both.id} < every
+    restriction.restrict(maria, by=by)
+    for who in ("operator", "viewer"):
+        assert listed(world, who) == every - {mine.id, both.id}
+    assert listed(world, "compliance") == every
+    wanted = JournalFilter(include_archive=True, q=MAIL)
+    assert queries.count(world.actor("operator"), wanted) == 0
+    assert queries.count(by, wanted) > 0
+    # The other's restriction goes on when the one of two ends.
+    restriction.restrict(jan, by=by)
+    restriction.lift(maria, "Settled", by=by)
+    assert listed(world, "operator") == every - {both.id}
+    restriction.lift(jan, "Settled", by=by)
+    assert listed(world, "operator") == every
+
+
+def test_a_name_added_later_reaches_the_archive(world: World, maria: Subject) -> None:
+    by = world.actor("compliance")
+    (row,) = archived(world, "Asked anka77@home.example")
+    restriction.restrict(maria, by=by)
+    assert row.id in listed(world, "operator")
+    subjects.add_alias(maria.id, NewAlias("email", "anka77@home.example"), by=by)
+    sweeping.sweep()
+    assert row.id not in listed(world, "operator")
+
+
+def test_two_that_are_one_rest_together(world: World, maria: Subject) -> None:
+    by = world.actor("compliance")
+    other = subjects.create("M.", [NewAlias("email", "anka77@home.example")], by=by)
+    row = world.indexed("Refund denied to anka77@home.example")
+    restriction.restrict(maria, by=by)
+    merging.merge(other.id, maria.id, by=by)
+    sweeping.sweep()
+    assert row.id not in recalled(world)

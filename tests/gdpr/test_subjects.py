@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gdpr import consents, portrait, subjects
+from gdpr import consents, merging, portrait, subjects
 from gdpr.models import Case, Hold, Subject, SubjectLink
 from gdpr.subjects import NewAlias
 from memory.models import JournalEntry
@@ -93,7 +93,7 @@ def test_merging_moves_everything(world: World) -> None:
     both = world.entry("u_42 is maria@example.org")
     row = world.entry("from maria@example.org")
     consents.note(old.id, "withdrawn", opted_out=True, by=by)
-    left = subjects.merge(old.id, new.id, by=by)
+    left = merging.merge(old.id, new.id, by=by)
     assert {alias.kind for alias in left.aliases.all()} == {"email", "user_id"}
     links = SubjectLink.objects.filter(place="journal").values_list(
         "subject_id", "row_id"
@@ -106,7 +106,7 @@ def test_merging_moves_everything(world: World) -> None:
     with pytest.raises(errors.Conflict):
         subjects.add_alias(old.id, NewAlias("user_id", "u_43"), by=by)
     with pytest.raises(errors.Invalid):
-        subjects.merge(new.id, new.id, by=by)
+        merging.merge(new.id, new.id, by=by)
 
 
 def test_no_name_is_written_down_beside_the_register(world: World) -> None:

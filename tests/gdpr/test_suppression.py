@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from episodic import consolidation
+from episodic.proposal_models import ConsolidationProposal
+from episodic.summarisers.base import Material, Rule
 from gdpr import consents, subjects, suppression
 from gdpr.models import Subject, Suppression
 from gdpr.rules.matching import Name
@@ -172,3 +176,60 @@ def test_a_name_is_spotted_in_any_text(words: list[str], gap: str) -> None:
     text = f"then {gap.join(words).upper().lower()}, so"
     assert suppression.spotted("ws_1", text, digests)
     assert not suppression.spotted("ws_2", text, digests)
+
+
+@pytest.mark.django_db
+def test_a_handle_that_is_a_word_is_kept_out_as_a_handle_only(world: World) -> None:
+    by = world.actor("compliance")
+    names = [
+        NewAlias("handle", "@will"),
+        NewAlias("handle", "mk"),
+        NewAlias("user_id", "42"),
+    ]
+    made = subjects.create("Will", names, by=by)
+    consents.note(made.id, "withdrawn", opted_out=True, by=by)
+    for text in (
+        "It will rain",
+        "A mk file",
+        "42 boxes",
+        "will@shop.example",
+        "a@will",
+    ):
+        assert world.entry(text), text
+    for text in ("Ask @will now", "(@Will)", "@will.", "see @MK"):
+        with pytest.raises(errors.Conflict):
+            world.entry(text)
+    for name in ("will", "@will", "mk", "42"):
+        new = NewEntry(entry_type="peer.conversation", summary="Hi", subjects=(name,))
+        with pytest.raises(errors.Conflict):
+            journal.write([new], by=world.system())
+
+
+@pytest.mark.django_db
+def test_a_name_in_two_fields_is_refused(world: World, opted_out: Subject) -> None:
+    with pytest.raises(errors.Conflict):
+        world.entry("New", payload={"first_name": "Maria", "last_name": "Keller"})
+    with pytest.raises(errors.Conflict):
+        world.entry("New", payload={"who": [{"family": "Keller", "given": "Maria"}]})
+    assert world.entry("New", payload={"first_name": "Maria", "last_name": "Kell"})
+
+
+@pytest.mark.django_db
+def test_no_rule_about_them_is_proposed(world: World, opted_out: Subject) -> None:
+    for number in range(10):
+        world.entry(f"Refund refused, case {number}")
+    done = consolidation.run(world.crews["support"], by=world.system(), using=_Says())
+    (made,) = ConsolidationProposal.objects.all()
+    assert (done.proposed, done.refused) == ([made.id], 1)
+    assert "Keller" not in made.text
+
+
+class _Says:
+    """A summariser with two rules, one of them about somebody."""
+
+    name, batch = "says", 500
+
+    def rules(self, material: Sequence[Material]) -> list[Rule]:
+        ids = tuple(one.id for one in material[:3])
+        told = ("Refund without a receipt", "Maria Keller wants refunds")
+        return [Rule(pattern, "Ask first.", 0.8, ids) for pattern in told]

@@ -90,5 +90,8 @@ class Command(BaseCommand):
             counts = f"{one['delete']:>7} {one['redact']:>7} {one['keep']:>7}"
             self.stdout.write(f"{counts}  {one['title']}")
         self.stdout.write(f"{'delete':>7} {'mask':>7} {'keep':>7}")
+        if told.get("beside"):
+            waiting = f"{len(told['beside'])} addresses beside the person are nobody's"
+            self.stdout.write(f"{waiting}: decide on the subject's page.")
         again = f'--case {told["case_id"]} --phrase "{told["phrase"]}"'
         self.stdout.write(f"To carry it out: --apply, or {again}")

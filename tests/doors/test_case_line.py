@@ -1,0 +1,29 @@
+"""The progress line of a case claims only what came about."""
+
+from __future__ import annotations
+
+from gdpr import casebook, casework, planning, queries
+from gdpr.doors import progress_line
+from tests.gdpr import erasing
+from tests.world import World
+
+
+def _line(world: World, *, planned: bool) -> list[progress_line.Node]:
+    officer = world.actor("compliance")
+    case = erasing.opened(world, erasing.maria(world))
+    if planned:
+        planning.make(case, by=officer)
+    casework.refuse(casebook.case(officer, case.pk), "Not ours", by=officer)
+    case = casebook.case(officer, case.pk)
+    return progress_line.nodes(queries.dossier(officer, case))
+
+
+def test_a_refused_case_shows_no_step_that_was_never_taken(world: World) -> None:
+    titles = [node.title for node in _line(world, planned=False)]
+    assert titles == ["Received", "Refused"]
+
+
+def test_a_refused_case_keeps_the_plan_it_had(world: World) -> None:
+    line = _line(world, planned=True)
+    assert [node.title for node in line] == ["Received", "Planned", "Refused"]
+    assert [node.mark for node in line] == ["done", "done", "back"]

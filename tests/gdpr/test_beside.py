@@ -1,0 +1,197 @@
+"""Addresses beside a person are put before people, and vanish with the person."""
+
+from __future__ import annotations
+
+import pytest
+
+from gdpr import beside, merging, planning, portrait, subjects
+from gdpr.beside import Neighbour
+from gdpr.models import Dismissal, Subject
+from gdpr.rules import nearby
+from gdpr.subjects import NewAlias
+from memory import journal
+from memory.rules import errors
+from memory.rules.entries import NewEntry
+from tests.gdpr import kit
+from tests.gdpr import requests as make
+from tests.world import World
+
+pytestmark = pytest.mark.django_db
+NAME = "Maria Kowalska"
+OTHER = "m.k.private@home.example"
+
+
+def maria(world: World) -> Subject:
+    names = [NewAlias("name", NAME), NewAlias("email", "maria@shop.example")]
+    return subjects.create(NAME, names, by=world.actor("compliance"))
+
+
+def seen(world: World, who: Subject) -> list[Neighbour]:
+    return portrait.of(who.pk, by=world.actor("compliance")).beside
+
+
+def values(world: World, who: Subject) -> list[tuple[str, str, int]]:
+    return [(one.kind, one.value, one.rows) for one in seen(world, who)]
+
+
+def named(world: World, text: str, *people: str) -> None:
+    new = NewEntry(entry_type="peer.conversation", summary=text, subjects=people)
+    journal.write([new], by=world.system())
+
+
+@pytest.mark.parametrize(
+    ("texts", "found"),
+    [
+        (["Maria Kowalska <anka77@home.example> wrote"], "anka77@home.example"),
+        (["Maria Kowalska (call +49 170 1234567) waits"], "+49 170 1234567"),
+        (["Maria Kowalska, @anka77, is back"], "@anka77"),
+        (["anka77@home.example is Maria Kowalska's"], "anka77@home.example"),
+        # Some words away: once may be chance, twice is not.
+        (["Maria Kowalska wants it sent to anka77@home.example"] * 2, "anka77@home."),
+        # Anywhere in a row about her, when it looks like her.
+        (["Maria Kowalska " + "x " * 60 + "kowalska.m@home.example"], "kowalska.m@"),
+    ],
+)
+def test_an_address_beside_a_name_is_seen(
+    world: World, texts: list[str], found: str
+) -> None:
+    who = maria(world)
+    for text in texts:
+        world.entry(text)
+    (one,) = values(world, who)
+    assert (one[1].startswith(found), one[2]) == (True, len(texts))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Maria Kowalska wants it sent to anka77@home.example",
+        "Maria Kowalska " + "x " * 60 + "anka77@home.example",
+        "Maria Kowalska wrote to support@shop.example",
+        "Maria Kowalska <maria@shop.example>",
+        # What stands behind her own address is Jan's.
+        "Maria Kowalska <maria@shop.example> and jan@home.example",
+        "Maria Kowalska met @everyone on 01.02.2024 10:30",
+        "Maria Kowalska: order 1234567890",
+        "Maria Kowalska <bert@example.com>",
+    ],
+)
+def test_what_is_hers_or_likely_somebody_elses_is_not(world: World, text: str) -> None:
+    who = maria(world)
+    subjects.create(
+        "Bert", [NewAlias("email", "bert@example.com")], by=world.actor("compliance")
+    )
+    world.entry(text)
+    assert values(world, who) == []
+
+
+def test_what_a_writer_names_together_is_seen(world: World) -> None:
+    who = maria(world)
+    for _ in range(3):
+        named(world, "A refund", "maria@shop.example", OTHER)
+    named(world, "A call", "maria@shop.example", "Jan Nowak", "cust-4711")
+    named(world, "Somebody else", OTHER)
+    assert values(world, who) == [("email", OTHER, 3), ("user_id", "cust-4711", 1)]
+    assert seen(world, who)[1].samples == ["A call"]
+
+
+def test_payloads_and_records_are_read_too(world: World) -> None:
+    who = maria(world)
+    world.entry("A form", payload={"name": NAME, "email": "anka@one.example"})
+    world.record("Maria Kowalska's other address is anka@two.example")
+    assert {one[1] for one in values(world, who)} >= {
+        "anka@one.example",
+        "anka@two.example",
+    }
+
+
+def test_samples_show_the_address_and_mask_others(world: World) -> None:
+    who = maria(world)
+    subjects.create(
+        "Jan", [NewAlias("name", "Jan Nowak")], by=world.actor("compliance")
+    )
+    world.entry("Jan Nowak: Maria Kowalska <anka77@home.example> wrote")
+    (one,) = seen(world, who)
+    (sample,) = one.samples
+    assert "anka77@home.example" in sample
+    assert "Jan Nowak" not in sample
+
+
+def test_adding_one_takes_it_from_the_list_and_finds_its_rows(world: World) -> None:
+    who = maria(world)
+    named(world, "A refund", "maria@shop.example", OTHER)
+    alone = world.entry(f"Parcel for {OTHER}")
+    by = world.actor("compliance")
+    subjects.add_alias(who.pk, NewAlias("email", OTHER), by=by)
+    assert values(world, who) == []
+    assert alone.id in kit.fates("journal", who)
+
+
+def test_dismissing_one_is_remembered_without_its_words(world: World) -> None:
+    who, by = maria(world), world.actor("compliance")
+    named(world, "A refund", "maria@shop.example", OTHER)
+    for _ in range(2):
+        beside.dismiss(who.pk, NewAlias("email", OTHER.upper()), by=by)
+    assert values(world, who) == []
+    row = Dismissal.objects.get()
+    assert (row.decided_by, OTHER in row.digest) == (by.label, False)
+    told = make.entries(world, "gdpr.subject_beside_dismissed")
+    assert [one.payload["kind"] for one in told] == ["email"]
+    assert OTHER not in told[0].payload_text + told[0].summary
+
+
+def test_only_what_is_no_alias_can_be_dismissed(world: World) -> None:
+    who, by = maria(world), world.actor("compliance")
+    with pytest.raises(errors.Conflict) as known:
+        beside.dismiss(who.pk, NewAlias("email", "maria@shop.example"), by=by)
+    assert known.value.problem_code == "alias_known"
+    with pytest.raises(errors.Invalid):
+        beside.dismiss(who.pk, NewAlias("email", "  "), by=by)
+    with pytest.raises(errors.NotFound):
+        beside.dismiss(who.pk, NewAlias("email", OTHER), by=world.actor("stranger"))
+    with pytest.raises(errors.Forbidden):
+        beside.dismiss(who.pk, NewAlias("email", OTHER), by=world.actor("operator"))
+
+
+def test_a_plan_counts_what_is_undecided_and_holds_no_word_of_it(world: World) -> None:
+    who, by = maria(world), world.actor("compliance")
+    named(world, "A refund", "maria@shop.example", OTHER)
+    world.entry("Maria Kowalska <anka77@home.example> wrote")
+    case = make.opened(world, subject=who)
+    plan = planning.make(case, by=by)
+    told = str(plan.body["beside"])
+    assert (len(plan.body["beside"]), OTHER in told) == (2, False)
+    assert beside.undecided(who, plan.body) == 2
+    beside.dismiss(who.pk, NewAlias("email", OTHER), by=by)
+    assert beside.undecided(who, plan.body) == 1
+    # A decision that changes no row leaves the plan as good as it was.
+    planning.must_fit(case, plan.plan_hash)
+    subjects.add_alias(who.pk, NewAlias("email", "anka77@home.example"), by=by)
+    assert beside.undecided(who, plan.body) == 0
+
+
+def test_two_that_are_one_keep_what_was_decided(world: World) -> None:
+    by = world.actor("compliance")
+    one = maria(world)
+    two = subjects.create("M.", [NewAlias("handle", "@mk")], by=by)
+    for who in (one, two):
+        beside.dismiss(who.pk, NewAlias("email", OTHER), by=by)
+    beside.dismiss(one.pk, NewAlias("phone", "+49 170 1234567"), by=by)
+    merging.merge(one.pk, two.pk, by=by)
+    assert set(Dismissal.objects.values_list("subject_id", flat=True)) == {two.pk}
+    assert Dismissal.objects.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        ("m.k@home.example", "email"),
+        ("@anka", "handle"),
+        ("+49 170 1234567", "phone"),
+        ("cust-4711", "user_id"),
+        ("Maria Kowalska", ""),
+        ("maria", ""),
+    ],
+)
+def test_what_a_writer_calls_somebody_has_a_kind(value: str, kind: str) -> None:
+    assert nearby.kind_of(value) == kind

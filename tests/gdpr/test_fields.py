@@ -1,0 +1,110 @@
+"""A name in two fields of one object is found, linked, masked and erased."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gdpr import subjects
+from gdpr.holders import words
+from gdpr.holders.base import Fate
+from gdpr.models import Subject, SubjectLink
+from gdpr.rules import common, fields
+from gdpr.rules.matching import Matcher, Name
+from gdpr.subjects import NewAlias
+from memory.models import JournalEntry
+from memory.rules import entries
+from tests.gdpr import kit
+from tests.world import World
+
+MARIA = Matcher([Name("sub_1", "name", "Maria Kowalska")])
+SPLIT: list[dict[str, Any]] = [
+    {"first_name": "Maria", "last_name": "Kowalska"},
+    {"last_name": "Kowalska", "first_name": "Maria"},
+    {"family": "Kowalska", "gender": "f", "given": "Maria"},
+    {"first_name": "MARIA", "id": 7, "last_name": "kowalska"},
+    {"who": [{"name": {"first": "Maria", "last": "Kowalska"}}]},
+]
+OTHER: list[dict[str, Any]] = [
+    {"first_name": "Maria", "last_name": "Kowal"},
+    {"first_name": "Maria"},
+    {"city": "Maria", "country": "Poland", "street": "Kowalska"},
+    {"a": "Maria wrote about her refund today", "b": "Kowalska wrote about it too"},
+    {"a": {"first": "Maria"}, "b": {"last": "Kowalska"}},
+]
+
+
+@pytest.mark.parametrize("value", SPLIT)
+def test_two_fields_make_a_name(value: Any) -> None:
+    for text in (words.plain(value), words.from_json(entries.canonical(value))):
+        assert MARIA.names(text) == {"sub_1"}
+    assert MARIA.names(fields.spoken(entries.canonical(value))) == {"sub_1"}
+    left = words.masked(MARIA, value)
+    assert not MARIA.names(words.plain(left))
+    assert set(left) == set(value), "the rest of the object stays"
+    assert "kowalska" not in entries.canonical(left).lower()
+
+
+@pytest.mark.parametrize("value", OTHER)
+def test_fields_that_do_not_stand_together_make_none(value: Any) -> None:
+    assert not MARIA.names(words.plain(value))
+    assert words.masked(MARIA, value) == value
+
+
+def test_a_whole_name_leaves_its_neighbour_alone() -> None:
+    told = {"name": "Maria Kowalska", "town": "Gdansk"}
+    assert words.masked(MARIA, told) == {"name": "[erased]", "town": "Gdansk"}
+
+
+@pytest.mark.parametrize("text", ["{", '{"a": "b", "c": "d"', "[" * 10_000, "plain"])
+def test_what_is_no_json_is_left_as_it_is(text: str) -> None:
+    assert fields.spoken(text) == text
+
+
+@pytest.mark.django_db
+def test_such_an_entry_is_linked_planned_and_erased(world: World) -> None:
+    by = world.actor("compliance")
+    who = subjects.create("", [NewAlias("name", "Maria Kowalska")], by=by)
+    subjects.create("", [NewAlias("email", "jan@example.org")], by=by)
+    mine = world.entry("A form", payload=SPLIT[0])
+    both = world.entry("A form", payload={**SPLIT[0], "to": "jan@example.org"})
+    links = SubjectLink.objects.filter(subject=who, place="journal")
+    assert set(links.values_list("row_id", flat=True)) == {mine.id, both.id}
+    fates = {mine.id: Fate.DELETE, both.id: Fate.REDACT}
+    assert kit.fates("journal", who) == fates
+    kit.erase("journal", who)
+    assert kit.traces(who, "journal") == []
+    left = JournalEntry.objects.get(pk=both.id).payload
+    erased = {"first_name": "[erased]", "last_name": "[erased]"}
+    assert left == {**erased, "to": "jan@example.org"}
+
+
+@pytest.mark.django_db
+def test_such_an_entry_is_found_by_a_name_that_comes_later(world: World) -> None:
+    row = world.entry("A form", payload=SPLIT[1])
+    who: Subject = kit.subject(world, {"name": "Maria Kowalska"})
+    assert kit.fates("journal", who) == {row.id: Fate.DELETE}
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "is_common"),
+    [
+        ("handle", "@will", True),
+        ("handle", "mk", True),
+        ("handle", "@mkeller", False),
+        ("name", "May", True),
+        ("name", "May Keller", False),
+        ("name", "王伟", False),
+        ("user_id", "42", True),
+        ("user_id", "4711234", False),
+        ("user_id", "u_42", False),
+        ("email", "will@will.will", False),
+        ("phone", "+49 170 1234567", False),
+        ("pattern", "will", False),
+    ],
+)
+def test_words_that_mean_many_are_known(
+    kind: str, value: str, *, is_common: bool
+) -> None:
+    assert common.is_common(kind, value) is is_common
