@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import structlog
 from django.core.exceptions import RequestDataTooBig
+from django.db import DataError
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.shortcuts import render
 from django.views import defaults
@@ -184,8 +185,9 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def _bug(error: Exception) -> errors.HouseError:
-    if isinstance(error, ValueError) and "NUL (0x00)" in str(error):
-        # PostgreSQL's driver: no text there holds a NUL. SQLite finds nothing instead.
+    if isinstance(error, ValueError | DataError) and "NUL (0x00)" in str(error):
+        # PostgreSQL's driver, one way or the other: no text there holds a NUL.
+        # SQLite finds nothing instead.
         return errors.Invalid("A text holds a NUL character.", code="bad_text")
     log.error("unexpected_error", error=type(error).__name__, exc_info=error)
     return errors.HouseError("Something went wrong on our side.")

@@ -20,6 +20,7 @@ PAUSE: Final = 3
 LONGEST_GATHER: Final = 0.35
 # A message that nobody took in this time is lost, or another process took it.
 LOST_SECONDS: Final = 1.0
+LATE_SECONDS: Final = 5.0
 SWEEP: Final = 512
 
 
@@ -154,7 +155,8 @@ class Nudge:
         if not current_app.conf.get("crewship_delivers"):
             return
         self._last, self._asked = now, True
-        sweep_soon.delay()
+        # Late it is of no use: the clock looked meanwhile.
+        sweep_soon.apply_async(expires=LATE_SECONDS)
 
     def heard(self) -> None:
         """Note that a sweep of this process is about to look."""

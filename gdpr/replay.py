@@ -83,8 +83,8 @@ def _recognised(record: Record) -> list[Name]:
     for piece in stored.rows():
         for text in piece.decode("utf-8", "replace").split("\x00"):
             if text:
-                spotted = suppression.spotted(record.workspace_id, text, digests)
-                found.update(dict.fromkeys(spotted))
+                said = suppression.said(record.workspace_id, text, digests)
+                found.update(dict.fromkeys(said))
     kinds = {one.kind for one in record.aliases}
     return [
         Name(record.subject_id, kind, value)

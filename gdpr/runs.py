@@ -247,7 +247,8 @@ def trouble(case: Case, fault: str, *, by: Actor) -> None:
 # ── Wiping ───────────────────────────────────────────────────────────────────
 def _without_samples(body: Mapping[str, Any]) -> dict[str, Any]:
     holders = [{**one, "samples": []} for one in body.get("holders", ())]
-    return {**body, "holders": holders}
+    # What was seen beside the person is told by digests, and would outlast them.
+    return {**body, "holders": holders, "beside": []}
 
 
 def _wipe_events(case: Case) -> None:

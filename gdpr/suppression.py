@@ -4,7 +4,8 @@ A text is cut into every piece that could be such a name, and the pieces are has
 same way. A pattern has no one text and is not kept; a name of a single word is looked
 for only where a writer names a person, because half the world is called Anna. A handle
 that is an ordinary word, or very short, is looked for only with its @ before it, and
-such a user id only where a writer names a person: the word itself means nobody.
+like such a user id where a writer names a person: in ``subjects``, in what a record or
+a card is about, in a field of JSON that says who. The word itself means nobody.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ _PIECES: Final = frozenset({"user_id", "handle"})
 _TOKEN: Final = re.compile(
     rf"[{folding.UNSPACED}]|(?:(?![{folding.UNSPACED}]){folding.LETTER})+"
 )
-_HANDLE: Final = re.compile(r"(?<![\w@.+\-])@[\w.\-]{1,64}")
+# An @ that does not stand in an address; what is behind it is cut like any text.
+_AT: Final = re.compile(r"(?<![a-z0-9])@")
+_BEHIND: Final = 40
 _MAIL: Final = re.compile(r"[\w.+\-]{1,64}@[\w\-]+(?:\.[\w\-]+){0,8}")
 
 
@@ -114,8 +117,7 @@ def _pieces(
     text: str, sizes: Mapping[str, Collection[int]]
 ) -> Iterator[tuple[str, str, str]]:
     """Return (kind, form, piece) of everything in a text that could be a name."""
-    views = [folding.fold(text), *(view.text for view in folding.escaped_views(text))]
-    for view in views:
+    for view in _views(text):
         if "email" in sizes and "@" in view:
             for found in _MAIL.finditer(view):
                 form = _form("email", found[0].rstrip(".-_"))
@@ -125,6 +127,20 @@ def _pieces(
             for start, end, number in phones.candidates(view):
                 yield "phone", number.digits[-_PHONE_TAIL:], view[start:end]
         yield from _worded(view, sizes)
+
+
+def _views(text: str) -> list[str]:
+    return [folding.fold(text), *(view.text for view in folding.escaped_views(text))]
+
+
+def _addressed(text: str) -> Iterator[str]:
+    """Return what stands behind each @ of a text: its first word, and its first two."""
+    for view in _views(text):
+        for at in _AT.finditer(view):
+            behind = list(_TOKEN.finditer(view, at.end(), at.end() + _BEHIND))[:2]
+            if behind and behind[0].start() == at.end():
+                for token in behind:
+                    yield view[at.end() : token.end()]
 
 
 def _worded(
@@ -150,14 +166,26 @@ def sizes_of(digests: Iterable[Digest]) -> dict[str, set[int]]:
 def spotted(workspace_id: str, text: str, digests: Collection[Digest]) -> list[str]:
     """Return the pieces of a text, folded, whose keyed hash is among digests."""
     free = [one for one in digests if one[2] != MARKED]
-    marked = {digest for digest, _, words in digests if words == MARKED}
     known, key = {digest for digest, _, _ in free}, _key(workspace_id)
     found = _pieces(fields.spoken(text), sizes_of(free))
     hits = [piece for kind, form, piece in found if _hash(key, kind, form) in known]
-    if marked and "@" in text:
-        handles = (one[0].rstrip(".-") for one in _HANDLE.finditer(folding.fold(text)))
+    marked = {digest for digest, _, words in digests if words == MARKED}
+    if marked:
+        handles = (f"@{one}" for one in _addressed(text))
         hits += [one for one in handles if _hash(key, "handle", one[1:]) in marked]
+        whose = fields.people(text)
+        hits += [one for one in whose if is_named(workspace_id, one, marked)]
     return list(dict.fromkeys(hits))
+
+
+def said(workspace_id: str, text: str, digests: Collection[Digest]) -> list[str]:
+    """Return what ``spotted`` does, ordinary words too: who asks wants every name."""
+    every = [
+        (digest, kind, count)
+        for digest, kind, words in digests
+        for count in ((1, 2) if words == MARKED else (words,))
+    ]
+    return spotted(workspace_id, text, every)
 
 
 def is_named(workspace_id: str, subject: str, known: Collection[str]) -> bool:

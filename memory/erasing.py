@@ -124,7 +124,8 @@ def erase(workspace_id: str, entry_ids: Sequence[str]) -> int:
         for name in _FREE:
             setattr(row, name, None)
         _seal(row, "erased")
-    values = _values(rows)
+    # By id, as everybody locks them who locks several.
+    values = _values(sorted(rows, key=lambda row: row.id))
     with transaction.atomic():
         _keep(values)
         _forget_beside(workspace_id, rows)
@@ -136,7 +137,7 @@ def redact(workspace_id: str, remains: Mapping[str, Remains]) -> int:
     """Replace the words of entries by what is left of them; return how many."""
     with transaction.atomic():
         live = _live(workspace_id, list(remains)).select_for_update(of=("self",))
-        rows = sorted(live, key=lambda row: row.seq)
+        rows = sorted(live.order_by("pk"), key=lambda row: row.seq)
         now = timezone.now()
         for row in rows:
             left = remains[row.id]

@@ -56,7 +56,9 @@ def _touch(key: AgentKey | OperatorKey) -> None:
     if key.last_used_at is not None and now - key.last_used_at < TOUCH_EVERY:
         return
     stale = Q(last_used_at__isnull=True) | Q(last_used_at__lt=now - TOUCH_EVERY)
-    type(key).objects.filter(stale, pk=key.pk).update(last_used_at=now)
+    # A transaction stands in line; a statement on its own waits for a gap in it.
+    with transaction.atomic():
+        type(key).objects.filter(stale, pk=key.pk).update(last_used_at=now)
 
 
 def _agent_actor(key: AgentKey) -> Actor:

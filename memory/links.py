@@ -20,9 +20,12 @@ _LINKS: Final = (
 # Many links in one row, and apart from them which entries were erased or redacted.
 _TOGETHER: Final = f"""
     SELECT count(*), min(seq), max(seq), {{together}}(hashes, ''{{ordered}}),
-        {{together}}(CASE WHEN sealed THEN id END, ',')
+        {{together}}(CASE WHEN sealed THEN id END, ','),
+        sum(CASE WHEN sealed THEN 1 ELSE 0 END),
+        min(one), max(one), min(two), max(two), min(three), max(three)
     FROM (SELECT seq, id, prev_hash || commitment || entry_hash AS hashes,
-        salt IS NULL AS sealed{_FROM}) links
+        salt IS NULL AS sealed, length(prev_hash) AS one, length(commitment) AS two,
+        length(entry_hash) AS three{_FROM}) links
 """  # noqa: S608  (ours)
 _SQL: Final = {
     "sqlite": _TOGETHER.format(together="group_concat", ordered=""),
@@ -66,10 +69,14 @@ def whole(workspace_id: str, after: int, prev: str, end: int) -> Run | None:
         return None
     with connection.cursor() as cursor:
         cursor.execute(_SQL[connection.vendor], [workspace_id, after, end, CHUNK])
-        count, first, last, hashes, sealed = cursor.fetchone()
+        count, first, last, hashes, sealed, many, *sizes = cursor.fetchone()
     if not count or first != after + 1 or last != after + count:
+        return None
+    if set(sizes) != {chain.HASH_CHARS}:
         return None
     if not chain.is_unbroken(journal.key(), prev, hashes, count):
         return None
     ids = sealed.split(",") if sealed else []
+    if len(ids) != many:
+        return None
     return Run(count, last, hashes[-chain.HASH_CHARS :], ids)

@@ -37,7 +37,9 @@ class Line:
             return
         with self._lock:
             if self._first is not who:
-                self._behind.remove(place)
+                # Whoever lost patience at the same moment may have taken our turn.
+                if place in self._behind:
+                    self._behind.remove(place)
                 self._first = who
 
     def leave(self, who: object) -> None:

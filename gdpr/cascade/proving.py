@@ -10,7 +10,7 @@ from django.apps import apps
 from django.db import connection, transaction
 from django.utils import timezone
 
-from gdpr import certificates, envelope, ledger, planning, runs
+from gdpr import certificates, envelope, ledger, planning, runs, stamps
 from gdpr.cascade import destroying, moments, names, processes
 from gdpr.cascade.context import Run
 from gdpr.certificates import Facts
@@ -105,6 +105,9 @@ def close(run: Run, report: Report) -> None:
     moments.step("told")
     status = ActionStatus.COMPLETED if result == "complete" else ActionStatus.PARTIAL
     ledger.finish(action, status, scope={"certificate": certificate.id})
+    if run.case.kind == CaseKind.RECTIFICATION:
+        # Entries say something new: what was read of them counts no longer.
+        stamps.changed(run.case.workspace_id)
     moments.step("ledger_closed")
     if result == "complete":
         names.forget(run)

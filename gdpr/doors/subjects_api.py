@@ -54,6 +54,8 @@ def list_subjects(request: ApiRequest, query: Query[schemas.SubjectsQuery]) -> A
     found, following = subjects.listed(
         request.auth, q=query.q, limit=query.limit, cursor=query.cursor
     )
+    for one in found:
+        viewing.read_names(one, by=request.auth)
     items = [portrait.summary(one) for one in found]
     return {"items": items, "next_cursor": following}
 

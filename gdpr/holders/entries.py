@@ -120,6 +120,7 @@ def _told(said: str) -> str | None:
     Who wrote that into a text made it one that cannot be taken apart.
     """
     parts = said.split(words.SEAM)
-    if len(parts) != _COLUMNS:
+    seams = said.count(words.SEAM.strip())
+    if len(parts) != _COLUMNS or seams != _COLUMNS - 1:
         return None
     return words.joined((parts[0], *map(words.from_json, parts[1:3]), *parts[3:]))

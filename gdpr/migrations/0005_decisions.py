@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def move(apps: StateApps, _editor: BaseDatabaseSchemaEditor) -> None:
-    """Move the reasons out of the consent's notes.
+    """Move the reasons out of the consent's notes, and have every name searched again.
 
     Whoever notes a consent notes its date: a note without one is such a reason.
     """
@@ -29,6 +29,8 @@ def move(apps: StateApps, _editor: BaseDatabaseSchemaEditor) -> None:
             reason=one.consent_note,
         )
     rows.update(consent_note="")
+    # The archive was not among the places that are searched for a name.
+    apps.get_model("gdpr", "Alias").objects.update(swept_at=None)
 
 
 class Migration(migrations.Migration):

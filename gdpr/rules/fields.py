@@ -18,6 +18,14 @@ _NAMED: Final = re.compile(
     re.IGNORECASE,
 )
 
+# Keys whose value says who somebody is.
+_KEY: Final = (
+    r"(?:user|customer|person|author|owner|member|account|login|handle|subject|contact"
+    r"|sender|recipient|assignee|nick)s?(?:[_-]?(?:id|ids|name|names|handle))?"
+)
+_WHO_KEY: Final = re.compile(_KEY, re.IGNORECASE)
+_WHO: Final = re.compile(rf'"{_KEY}"\s*:', re.IGNORECASE)
+
 
 def _is_short(value: Any) -> bool:
     if not isinstance(value, str) or len(value) > _CHARS:
@@ -55,6 +63,33 @@ def may(text: str) -> bool:
         return False
     strings = _STRING.finditer(text)
     return next(strings, None) is not None and next(strings, None) is not None
+
+
+def people(text: str) -> list[str]:
+    """Return what the fields of a JSON text that say who say; none for other text."""
+    if text[:1] not in ("{", "[") or not _WHO.search(text):
+        return []
+    try:
+        return list(dict.fromkeys(_who(json.loads(text))))
+    except (ValueError, RecursionError):
+        return []
+
+
+def _who(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            if _WHO_KEY.fullmatch(str(key)):
+                yield from _plain(item)
+            yield from _who(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _who(item)
+
+
+def _plain(value: Any) -> Iterator[str]:
+    for one in value if isinstance(value, list) else (value,):
+        if isinstance(one, (str, int)) and 0 < len(str(one).strip()) <= _CHARS:
+            yield str(one).strip()
 
 
 def spoken(text: str) -> str:

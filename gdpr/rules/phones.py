@@ -22,7 +22,7 @@ _RUN: Final = re.compile(
 # Cheap to look for, and part of every number.
 _DENSE: Final = re.compile(rf"\d(?:{_GAP}\d){{{LEAST - 1}}}")
 # What may stand between two digits of a number; ``(0)`` is read as nothing.
-_LOOSE: Final = r"[ \t\u00a0\-\u2010-\u2015./()0]{0,12}?"
+_LOOSE: Final = r"(?:\(0\)|[ \t\u00a0\-\u2010-\u2015./()]){0,12}?"
 _GROUP: Final = re.compile(r"\d+")
 
 

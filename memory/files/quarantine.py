@@ -34,6 +34,8 @@ from memory.rules.scanner import Verdict
 from memory.rules.scanner.similarity import SAME
 
 KNOWN_ATTACKS: Final = 2_000
+# The priority of a text that is held for who wrote it, whatever it says.
+UNSEEN: Final = 0.4
 ACTIONS: Final = ("allow", "redact", "hold", "block")
 
 
@@ -265,7 +267,7 @@ def _case(incoming: Incoming, judged: Judgement, fingerprint: str) -> HeldFile:
         findings=[asdict(found) for found in verdict.findings],
         family=strongest.family if strongest else (families or ["known"])[0],
         score=verdict.score,
-        risk=verdict.risk,
+        risk=verdict.risk if verdict.findings else UNSEEN,
         rules_version=verdict.rules_version,
     )
 

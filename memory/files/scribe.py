@@ -97,8 +97,12 @@ def _check_text(request: Request) -> None:
         detail = "content holds a NUL or half a surrogate pair."
         raise errors.Invalid(detail, code="bad_text")
     checks.check_subjects(request.subjects)
-    texts = (request.text, request.place.key)
-    people.refuse(request.owner.workspace_id, texts, request.subjects)
+    place, subjects = request.place, tuple(request.subjects)
+    if place.tier is Tier.PEERS:
+        # A card says in its name whom it is about.
+        subjects = (*subjects, place.key)
+    texts = (request.text, place.key)
+    people.refuse(request.owner.workspace_id, texts, subjects)
 
 
 def joined(current: str, request: Request) -> str:

@@ -144,7 +144,9 @@ def _touch(key: GatewayKey) -> None:
     if key.last_used_at is not None and now - key.last_used_at < TOUCH_EVERY:
         return
     stale = Q(last_used_at__isnull=True) | Q(last_used_at__lt=now - TOUCH_EVERY)
-    GatewayKey.objects.filter(stale, pk=key.pk).update(last_used_at=now)
+    # A transaction stands in line; a statement on its own waits for a gap in it.
+    with transaction.atomic():
+        GatewayKey.objects.filter(stale, pk=key.pk).update(last_used_at=now)
 
 
 def _actor(key: GatewayKey) -> Actor:

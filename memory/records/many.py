@@ -17,7 +17,7 @@ from memory.records import rows, writing
 from memory.records.access import permit, select
 from memory.records.showing import is_safe
 from memory.records.types import Action, Wanted
-from memory.rules import errors
+from memory.rules import entries, errors
 from memory.rules.actors import Actor
 from memory.shelf import Draft
 
@@ -137,6 +137,9 @@ def _by(
     """Return the newest record of each value; an agent gets what it may see."""
     found: dict[str, Record] = {}
     asked = list(dict.fromkeys(values))
+    if not all(map(entries.is_storable, asked)):
+        detail = "A text holds a NUL or half a surrogate pair."
+        raise errors.Invalid(detail, code="bad_text")
     for start in range(0, len(asked), PART):
         part = {f"{column}__in": asked[start : start + PART]}
         # Sorted here: asked to, a database would read a whole workspace in order.

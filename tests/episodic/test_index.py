@@ -138,7 +138,7 @@ def test_an_append_asks_for_a_sweep_only_when_there_is_something_to_embed(
     from crewship_memory.celery import app
 
     asked: list[int] = []
-    monkeypatch.setattr(tasks.sweep_soon, "delay", lambda: asked.append(1))
+    monkeypatch.setattr(tasks.sweep_soon, "apply_async", lambda **_: asked.append(1))
     with django_capture_on_commit_callbacks(execute=True):
         world.entry()
     assert asked == []

@@ -18,7 +18,7 @@ def test_one_message_is_under_way_until_the_sweep_looks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked: list[int] = []
-    monkeypatch.setattr(tasks.sweep_soon, "delay", lambda: asked.append(1))
+    monkeypatch.setattr(tasks.sweep_soon, "apply_async", lambda **_: asked.append(1))
     monkeypatch.setattr(tasks, "LOST_SECONDS", 1_000)
     app.conf.crewship_delivers = True
     nudge = tasks.Nudge()

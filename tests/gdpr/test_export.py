@@ -244,3 +244,11 @@ def test_the_command_prints_json_or_makes_a_bundle(
     for told in ({"out": file}, {"workspace": "other"}, {"workspace": "nowhere"}):
         with pytest.raises(CommandError):
             call_command("gdpr_export", MARIA, **told, stdout=out)
+
+
+@pytest.mark.parametrize("path", ["/gdpr/exports", "/memory/export"])
+def test_an_id_that_no_database_can_hold_is_nobodys(world: World, path: str) -> None:
+    body = {"subject_id": "a\u0000b", "agent_id": "a\u0000b", "reason": "Asked for"}
+    asked = {"/gdpr/exports": ("subject_id", "reason"), "/memory/export": ("agent_id",)}
+    told = {name: body[name] for name in asked[path]}
+    assert world.api("owner").post(path, told).status in (404, 422)

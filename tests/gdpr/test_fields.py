@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from gdpr import subjects
+from gdpr import consents, subjects, suppression
 from gdpr.holders import words
 from gdpr.holders.base import Fate
 from gdpr.models import Subject, SubjectLink
 from gdpr.rules import common, fields
 from gdpr.rules.matching import Matcher, Name
 from gdpr.subjects import NewAlias
-from memory.models import JournalEntry
+from memory.models import JournalEntry, MemoryFile
 from memory.rules import entries
 from tests.gdpr import kit
 from tests.world import World
@@ -108,3 +108,62 @@ def test_words_that_mean_many_are_known(
     kind: str, value: str, *, is_common: bool
 ) -> None:
     assert common.is_common(kind, value) is is_common
+
+
+BOB = [
+    "ask @bob",
+    "ask \uff20bob",
+    "q=%40bob",
+    "&#64;bob",
+    '{"text": "\\u0040bob"}',
+    "_@bob_ called",
+    ".@bob",
+    "@bobさん",
+    "@bob.Then it rained",
+    '{"user": "bob"}',
+    '{"asked": {"customer_id": 4711}}',
+    '{"owners": ["ann", "Bob"]}',
+]
+NOT_BOB = [
+    "the boat bobs, bob down",
+    "mail anna@bob.example",
+    "ask @bobby",
+    '{"note": "bob"}',
+    '{"order_id": 4711}',
+    "order 4711 is late",
+]
+
+
+def _erased_bob(world: World) -> list[suppression.Digest]:
+    names = [Name("", "handle", "@bob"), Name("", "user_id", "4711")]
+    return suppression.digests_of(world.acme.id, names)
+
+
+@pytest.mark.parametrize("text", BOB)
+def test_a_name_that_is_a_word_is_refused_where_it_means_somebody(
+    world: World, text: str
+) -> None:
+    assert suppression.spotted(world.acme.id, text, _erased_bob(world))
+
+
+@pytest.mark.parametrize("text", NOT_BOB)
+def test_the_word_itself_is_free(world: World, text: str) -> None:
+    assert not suppression.spotted(world.acme.id, text, _erased_bob(world))
+
+
+def test_after_a_restore_the_word_itself_is_looked_for(world: World) -> None:
+    said = suppression.said(world.acme.id, "order 4711 for bob", _erased_bob(world))
+    assert set(said) == {"4711", "bob"}
+
+
+def test_a_card_about_somebody_gone_is_refused(world: World) -> None:
+    by = world.actor("compliance")
+    bob = subjects.create("Bob", [NewAlias("handle", "@bob")], by=by)
+    consents.note(bob.id, "withdrawn", opted_out=True, by=by)
+    told = {"tier": "peers", "key": "bob", "content": "Likes tea", "mode": "replace"}
+    path = "/memory/tools/memory.write"
+    reply = world.api("ada").post(path, told)
+    assert b"subject_suppressed" in reply.body
+    reply = world.api("ada").post(path, {**told, "key": "bert"})
+    assert b"subject_suppressed" not in reply.body
+    assert MemoryFile.objects.filter(key="bert").exists()

@@ -288,6 +288,13 @@ def test_words_are_read_before_bytes(shared_world: World) -> None:
     assert word < next(at for at, text in enumerate(said) if vector in text)
 
 
+def test_ids_of_entries_that_are_there_are_not_sought(shared_world: World) -> None:
+    token = shared_world.entry("stays").id.removeprefix("j_").encode()
+    gone = b"0" * len(token)
+    assert search._called({token, gone, b"marmalade"}) == {token}
+
+
+@pytest.mark.sqlite
 def test_the_id_of_an_entry_is_nobodys_word(
     shared_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

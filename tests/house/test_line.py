@@ -93,3 +93,33 @@ def test_a_transaction_is_first_in_line_until_it_ends() -> None:
     with transaction.atomic():
         connection.close()
         assert line._first is None
+
+
+def test_two_who_lose_patience_at_once_both_go_on() -> None:
+    line = Line()
+    line.join("me", LONG)
+    gone: list[BaseException] = []
+
+    def wait(name: str) -> None:
+        try:
+            line.join(name, 0.05)
+        except BaseException as error:  # noqa: BLE001  (what the test looks for)
+            gone.append(error)
+
+    threads = [threading.Thread(target=wait, args=(name,)) for name in ("b", "c")]
+    with line._lock:
+        # Nobody may look while both wait, and then the first one leaves.
+        for thread in threads:
+            thread.start()
+    until = time.monotonic() + LONG
+    while len(line._behind) < 2 and time.monotonic() < until:
+        time.sleep(0.001)
+    with line._lock:
+        time.sleep(0.2)
+        line._first, gate = line._behind.popleft()
+        gate.release()
+        line._first, gate = line._behind.popleft()
+        gate.release()
+    for thread in threads:
+        thread.join(LONG)
+    assert gone == []

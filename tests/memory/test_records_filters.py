@@ -292,6 +292,13 @@ def test_any_filter_gives_what_plain_reading_gives(
     assert {hit.record.external_id for hit in found} == expected
 
 
+def test_as_many_values_as_are_allowed_are_asked_for(ada: Actor) -> None:
+    save(ada, "One.", metadata={"n": 7})
+    save(ada, "Two.", metadata={"n": 7.5})
+    leaf = {"field": "metadata.n", "op": "in", "value": list(range(200))}
+    assert contents(ada, filter={"or": [leaf] * 60}) == ["One."]
+
+
 def test_times_compare_as_times() -> None:
     noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
     facts = {"created_at": noon, "expires_at": None}

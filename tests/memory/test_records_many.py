@@ -207,6 +207,12 @@ def test_a_known_name_is_the_next_version_and_twice_in_a_batch_too(ada: Actor) -
     assert (kept[-1][0].content, kept[-1][0].version) == ("Term 30.", 3)
 
 
+def test_no_database_is_asked_for_what_it_cannot_hold(ada: Actor) -> None:
+    for asked in (records.saying, records.called):
+        with pytest.raises(errors.Invalid, match="NUL"):
+            asked(["fine", "a\x00b"], Wanted(), by=ada)
+
+
 def test_many_at_once_are_made_in_parts(
     ada: Actor, monkeypatch: pytest.MonkeyPatch
 ) -> None:

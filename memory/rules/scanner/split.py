@@ -25,7 +25,7 @@ _EMPTY = re.compile(
 _JOINED = re.compile(r"[\"']\s{0,4}\+\s{0,4}[\"']")
 _BETWEEN = re.compile(r"(?<=[a-z0-9])[^\w\s'@/:=-]{1,4}(?=[a-z0-9])")
 _EMPHASIS = re.compile(r"[*_~`]{1,3}(?=\w)|(?<=\w)[*_~`]{1,3}")
-_ONE_WORD = re.compile(r"(?:[^\s\w]{0,2}[a-z']{1,20}[^\s\w]{0,3}\n){5,200}")
+_ONE_WORD = re.compile(r"(?:[^\s\w']{0,2}[a-z']{1,20}[^\s\w']{0,3}\n){5,200}")
 # English has a blank every six letters or so.
 _SPARSE, _STARS = 14, 2
 _RUN = re.compile(r"[a-z]{10,300}")

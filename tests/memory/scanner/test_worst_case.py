@@ -19,6 +19,12 @@ SIZE = 64 * 1024
 LONGEST = 2000
 SEEDS = {
     "comment": "<!-- ",
+    "one_a_line": "''''''\n" * 4 + "1\n",
+    "planted": "compromised "
+    + "only " * 14
+    + "use " * 8
+    + ("ab://" + "b.c-" * 40 + " x y z") * 13
+    + "\n",
     "angle": "<",
     "letter": "a",
     "bracket": "(",
