@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import transaction
 
-from gdpr import stamps, suppression
+from gdpr import restriction, stamps, suppression
 from gdpr.models import Case, Consent, Hold, Lifting, Subject, SubjectLink
 from gdpr.subjects import alive, fault, record
 from memory.rules.actors import Actor
@@ -30,7 +30,8 @@ def merge(subject_id: str, into_id: str, *, by: Actor) -> Subject:
         _move_dismissals(goes, stays)
         _stricter(goes, stays)
         if stays.restricted_at is not None:
-            # What one of them left out of use, the sweep now does for both.
+            restriction.keep_out(stays)
+            # What nobody linked yet, the sweep finds under the names of both.
             stays.aliases.update(swept_at=None)
         goes.merged_into, goes.display_name = stays, ""
         goes.consent_note = ""

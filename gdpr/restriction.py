@@ -60,12 +60,18 @@ def restrict(subject: Subject, *, by: Actor) -> int:
         live.save(update_fields=["restricted_at"])
     for alias in live.aliases.select_related("subject").order_by("pk"):
         sweeping.sweep_alias(alias)
-    about = _linked(live)
-    for batch in _batches(about):
-        withholding.restrict(live.workspace_id, batch)
-        archive.restrict(live.workspace_id, batch)
+    moved = keep_out(live)
     subject.restricted_at = live.restricted_at
-    _record("restricted", live, len(about), by)
+    _record("restricted", live, moved, by)
+    return moved
+
+
+def keep_out(subject: Subject) -> int:
+    """Take the entries a person is linked with out of use; return how many they are."""
+    about = _linked(subject)
+    for batch in _batches(about):
+        withholding.restrict(subject.workspace_id, batch)
+        archive.restrict(subject.workspace_id, batch)
     return len(about)
 
 

@@ -216,7 +216,8 @@ def page(
     skipped = 0
     walked = walk(wanted, order=order, after=after, over=over, by=by)
     for number, (row, place) in enumerate(seen(walked, by)):
-        if len(rows) == limit or (number >= SCAN and not offset):
+        is_full = len(rows) == limit and row is not None
+        if is_full or (number >= SCAN and not offset):
             assert last is not None  # noqa: S101  (limit and SCAN are positive)
             made = cursors.make(
                 by.workspace_id, question, [last[0].isoformat(), last[1]]
@@ -269,10 +270,13 @@ def _passed_over(wanted: Wanted, offset: int, by: Actor) -> Over:
 def seen(
     walked: Iterator[tuple[Record | None, Place]], by: Actor
 ) -> Iterator[tuple[Record | None, Place]]:
-    """Leave out what no model may see, as if it were not there, when a model asks."""
+    """Give None for what no model may see, as for what is not wanted, to a model.
+
+    Its place counts as looked at: one page never walks through all that is withheld.
+    """
     for row, place in walked:
-        if row is None or not by.is_agent or is_safe(row):
-            yield row, place
+        hides = row is not None and by.is_agent and not is_safe(row)
+        yield None if hides else row, place
 
 
 def sources(record: Record) -> list[Record]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gdpr import beside, merging, planning, portrait, subjects
+from gdpr import beside, merging, planning, portrait, runs, subjects
 from gdpr.beside import Neighbour
-from gdpr.models import Dismissal, Subject
+from gdpr.models import CasePlan, Dismissal, Subject
 from gdpr.rules import nearby
 from gdpr.subjects import NewAlias
 from memory import journal
@@ -168,6 +168,8 @@ def test_a_plan_counts_what_is_undecided_and_holds_no_word_of_it(world: World) -
     planning.must_fit(case, plan.plan_hash)
     subjects.add_alias(who.pk, NewAlias("email", "anka77@home.example"), by=by)
     assert beside.undecided(who, plan.body) == 0
+    runs.wipe(case)
+    assert CasePlan.objects.get(pk=plan.pk).body["beside"] == []
 
 
 def test_two_that_are_one_keep_what_was_decided(world: World) -> None:

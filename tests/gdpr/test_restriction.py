@@ -232,5 +232,6 @@ def test_two_that_are_one_rest_together(world: World, maria: Subject) -> None:
     row = world.indexed("Refund denied to anka77@home.example")
     restriction.restrict(maria, by=by)
     merging.merge(other.id, maria.id, by=by)
+    assert row.id not in recalled(world), "at once, not with the next sweep"
     sweeping.sweep()
     assert row.id not in recalled(world)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gdpr import consents, merging, portrait, subjects
-from gdpr.models import Case, Hold, Subject, SubjectLink
+from gdpr.models import ActionKind, Case, GdprAction, Hold, Subject, SubjectLink
 from gdpr.subjects import NewAlias
 from memory.models import JournalEntry
 from memory.rules import errors
@@ -151,6 +151,8 @@ def test_the_api_makes_finds_changes_and_pages(world: World) -> None:
     rest = api.get("/gdpr/subjects", {"limit": 3, "cursor": page["next_cursor"]}).data
     ids = [one["id"] for one in page["items"] + rest["items"]]
     assert (len(set(ids)), rest["next_cursor"]) == (4, None)
+    looks = GdprAction.objects.filter(action=ActionKind.VIEW)
+    assert set(looks.values_list("subject_ref", flat=True)) == set(ids)
     found = api.get("/gdpr/subjects", {"q": "MARIA@"}).data["items"]
     assert [one["id"] for one in found] == [person]
     said = {"consent": "withdrawn", "opted_out": True}

@@ -173,3 +173,27 @@ def test_verdicts_are_kept_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> None
         assert not few.is_held(said)
     assert len(few._known) == 2
     assert few.told("") is None
+
+
+@pytest.mark.usefixtures("notes")
+def test_a_page_never_walks_through_all_that_is_withheld(
+    ada: Actor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "SCAN", 2)
+    looked: list[str] = []
+    is_safe = showing.is_safe
+
+    def noted(row: Record) -> bool:
+        looked.append(row.id)
+        return is_safe(row)
+
+    monkeypatch.setattr(reading, "is_safe", noted)
+    page = records.page(Wanted(), limit=8, order=Order.OLDEST, by=ada)
+    assert (len(looked) <= 3, page.next_cursor is None) == (True, False)
+    found = [row.content for row in page.rows]
+    while page.next_cursor:
+        page = records.page(
+            Wanted(), limit=8, order=Order.OLDEST, cursor=page.next_cursor, by=ada
+        )
+        found += [row.content for row in page.rows]
+    assert found == [text(n) for n in range(MANY) if n not in BAD]
