@@ -254,7 +254,7 @@ EMBEDDER = _one_of("CREWSHIP_EMBEDDER", "local", ("local", "ollama", "none", "ha
 LOCAL_MODEL = env.str("CREWSHIP_LOCAL_MODEL", "minilm")
 # Half the cores, so that a backlog of embeddings leaves room for requests.
 EMBED_THREADS = env.int("CREWSHIP_EMBED_THREADS", max(1, (os.cpu_count() or 2) // 2))
-OLLAMA_HOST = env.str("OLLAMA_HOST", "http://127.0.0.1:11434")
+OLLAMA_HOST = env.str("OLLAMA_HOST", "").strip() or "http://127.0.0.1:11434"
 OLLAMA_MODEL = env.str("OLLAMA_MODEL", "nomic-embed-text")
 OLLAMA_TIMEOUT = env.float("OLLAMA_TIMEOUT", 15.0)
 # A chat model that draws rules from the journal; without one it is done by likeness.

@@ -153,6 +153,7 @@ CATALOGUE: Final = (
         needs=("recall.ask",),
         run=_context,
         reads_only=True,
+        has_own_fence=True,
     ),
 )
 

@@ -221,18 +221,24 @@ def _efficiency(case: _Case) -> list[Cause]:
     if poor["count"]:
         summaries = case.summaries(poor["entry_ids"][:1])
         asked = summaries[0][:80] if summaries else ""
-        title = f"{poor['count']} of {part['questions']} questions find nothing near"
-        text = "The newest entries, asked inside their crew, have no answer above 0.40"
+        title = f"{poor['count']} of {part['questions']} replays find nothing near"
+        text = (
+            "Each replay asks with the words of one of the newest entries, inside its "
+            "crew; these have no answer above 0.40"
+        )
         text += f"; one is “{asked}”." if asked else "."
         found.append(_ask(case, poor["share"], (title, text), asked))
     for one in part.get("rest", []):
         who = case.agents.get(one["agent_id"] or "")
-        whose = f"{who}’s" if who else "other"
+        whose = f"of {who}’s entries" if who else "other entries"
         near = f"{one['cosine']:.2f}"
-        title = f"{one['count']} of {whose} questions find answers at {near}"
+        count = one["count"]
+        replays = f"{count} {'replay' if count == 1 else 'replays'} {whose}"
+        title = f"{replays} {'finds' if count == 1 else 'find'} answers at {near}"
         text = (
-            "That is the mean cosine of their five best answers; 0.80 would be full "
-            "marks. Entries that say one thing each are found nearer."
+            "A replay asks with an entry's own words. That is the mean cosine of the "
+            "five best answers; 0.80 would be full marks. Entries that say one thing "
+            "each are found nearer."
         )
         told = case.summaries(one["entry_ids"])
         asked = told[0][:120] if told else ""

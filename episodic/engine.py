@@ -33,6 +33,7 @@ def _build() -> Embedder:
         local_model=settings.LOCAL_MODEL,
         ollama_host=settings.OLLAMA_HOST,
         ollama_model=settings.OLLAMA_MODEL,
+        ollama_timeout=settings.OLLAMA_TIMEOUT,
         threads=settings.EMBED_THREADS,
     )
 

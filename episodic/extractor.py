@@ -114,5 +114,9 @@ class OllamaExtractor(OllamaSummariser):
 def install() -> None:
     """Put it in place when a chat model is configured."""
     if settings.CONSOLIDATE_MODEL:
-        made = OllamaExtractor(settings.OLLAMA_HOST, settings.CONSOLIDATE_MODEL)
+        made = OllamaExtractor(
+            settings.OLLAMA_HOST,
+            settings.CONSOLIDATE_MODEL,
+            timeout=settings.OLLAMA_TIMEOUT,
+        )
         extracting.register(made)

@@ -139,8 +139,9 @@ def _entries(agent: Agent) -> str:
         return ""
     told = f"{count:,} or more" if count == COUNTED else f"{count}"
     return (
-        f"{told} entries since your last memory update or summary."
-        " Write down what is worth keeping."
+        f"{told} entries since your last memory.updated or summary.generated."
+        " Write down what is worth keeping: append a summary.generated, or write a"
+        " memory file."
     )
 
 

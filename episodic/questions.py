@@ -135,6 +135,7 @@ def vector_scope(request: Request, seen: Reach) -> VectorScope:
         model=engine.embedder().model,
         crew_id=seen.crew_id,
         agent_id=seen.agent_id,
+        rules_crew_id=seen.rules_crew_id,
         entry_types=request.entry_types,
         since=request.since,
         until=request.until,

@@ -78,6 +78,7 @@ def word_scope(request: Request, seen: Reach) -> WordScope:
         workspace_id=seen.workspace_id,
         crew_id=seen.crew_id,
         agent_id=seen.agent_id,
+        rules_crew_id=seen.rules_crew_id,
         entry_types=request.entry_types,
         since=request.since,
         until=request.until,

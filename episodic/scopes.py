@@ -1,8 +1,10 @@
 """Whose memory a recall may reach.
 
 An agent reaches its own entries (``own``) or its crew's and its own (``crew_shared``);
-a lead starts with the crew. A person may name an agent and sees what it would, may name
-a crew, or names nobody and reaches the workspace. Ids in a body are checked here.
+a lead starts with the crew. The rules that people approved for its crew belong to every
+agent of the crew, so ``own`` holds them too. A person may name an agent and sees what
+it would, may name a crew, or names nobody and reaches the workspace. Ids in a body are
+checked here.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from memory import queries
 from memory.models import JournalEntry
 from memory.rules import errors
 from memory.rules.actors import Actor, AgentRole
+from memory.rules.entries import RULE_TYPE
 from memory.withholding import USABLE
 
 
@@ -27,13 +30,17 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What may be read: crew and agent are OR-ed, both None is the workspace."""
+    """What may be read: crew and agent are OR-ed, both None is the workspace.
+
+    ``rules_crew_id`` adds the approved rules of a crew, and nothing else of it.
+    """
 
     workspace_id: str
     scope: str
     crew_id: str | None = None
     agent_id: str | None = None
     walk_depth: int = 0
+    rules_crew_id: str | None = None
 
     def load(self, entry_ids: Sequence[str]) -> dict[str, JournalEntry]:
         """Return the named entries inside the reach that may be used.
@@ -53,7 +60,16 @@ class Reach:
             return True
         mine = self.agent_id is not None and entry.agent_id == self.agent_id
         ours = self.crew_id is not None and entry.crew_id == self.crew_id
-        return mine or ours
+        return mine or ours or self._is_rule(entry)
+
+    def _is_rule(self, entry: JournalEntry) -> bool:
+        """Whether an entry is an approved rule of the crew whose rules are in reach."""
+        return (
+            self.rules_crew_id is not None
+            and entry.entry_type == RULE_TYPE
+            and entry.crew_id == self.rules_crew_id
+            and entry.agent_id is None
+        )
 
 
 def _default(role: AgentRole | None) -> Scope:
@@ -64,7 +80,7 @@ def _agent_reach(
     workspace_id: str, scope: Scope, crew_id: str | None, agent_id: str, depth: int
 ) -> Reach:
     crew = crew_id if scope is Scope.CREW_SHARED else None
-    return Reach(workspace_id, scope.value, crew, agent_id, depth)
+    return Reach(workspace_id, scope.value, crew, agent_id, depth, crew_id)
 
 
 def _as_agent(

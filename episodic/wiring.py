@@ -107,6 +107,7 @@ class Hybrid:
             model=ask.model,
             crew_id=scope.crew_id,
             agent_id=scope.agent_id,
+            rules_crew_id=scope.rules_crew_id,
             entry_types=scope.entry_types,
             since=scope.since,
             until=scope.until,

@@ -1,12 +1,14 @@
-"""The ground floor's tools for models: files, records, and the journal."""
+"""Tools for models over files, records, earlier sessions and the journal."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
-from memory import journal, toolbox, tools
-from memory.pipeline import executor
+from memory import journal, session_search, toolbox, tools
+from memory.gateway import turns
+from memory.pipeline import executor, extras
 from memory.pipeline.executor import Executor
 from memory.pipeline.protocols import Descriptor
 from memory.pipeline.store import RecordStore
@@ -76,12 +78,12 @@ def remembering(by: Actor) -> Executor:
 
 
 def call_by_name(name: str, given: Mapping[str, Any], *, by: Actor) -> dict[str, Any]:
-    """Call one of the four by its name; every refusal is an error that names it."""
+    """Call a tool over records by its name; a refusal is an error that names it."""
     by.require("tools.call")
-    found = next((tool for tool in RECORDS if tool.name == name), None)
-    if found is None:
+    tool = toolbox.named(name)
+    if tool is None or tool not in RECORDS:
         return remembering(by).execute(None, given)
-    return toolbox.call(found, given, by=by)
+    return toolbox.call(tool, given, by=by)
 
 
 def _of_records(one: Descriptor) -> Run:
@@ -96,8 +98,10 @@ _TITLES: Final = {
     "memory__remember": "Remember something",
     "memory__list": "List memories",
     "memory__forget": "Forget a memory",
+    "memory__history": "Tell what a memory said before",
+    "memory__revise": "Correct a memory",
 }
-_CHANGING: Final = ("memory__remember", "memory__forget")
+_CHANGING: Final = ("memory__remember", "memory__forget", "memory__revise")
 
 
 def _tool(one: Descriptor) -> Tool:
@@ -118,9 +122,16 @@ def _tool(one: Descriptor) -> Tool:
     )
 
 
-RECORDS: Final = tuple(_tool(one) for one in executor.DESCRIPTORS)
+DESCRIPTORS: Final = (*executor.DESCRIPTORS, *extras.EXTRAS)
+RECORDS: Final = tuple(_tool(descriptor) for descriptor in DESCRIPTORS)
 
 
 def install() -> None:
-    """Register them; called at start-up."""
-    toolbox.register([*tools.CATALOGUE, *RECORDS, JOURNAL_APPEND])
+    """Register them; called at start-up.
+
+    Which strategy the turns of an agent have decides whether it has the tools over
+    files and over earlier sessions.
+    """
+    files = [replace(tool, available=turns.has_memory_tool) for tool in tools.CATALOGUE]
+    sessions = replace(session_search.TOOL, available=turns.has_session_search)
+    toolbox.register([*files, *RECORDS, JOURNAL_APPEND, sessions])

@@ -92,6 +92,7 @@ def content(entry: JournalEntry) -> bytes:
 
 def searchable(payload: dict[str, Any]) -> str:
     """Return the words of a payload that go into the word index."""
+    # New payloads hold no NUL; older ones may, and their words must stay the same.
     return entries.body_of(payload).replace("\x00", " ")
 
 

@@ -20,7 +20,7 @@ from django.db.models.expressions import RawSQL
 from memory import numbers
 from memory.models import ChainHead
 from memory.rules import words
-from memory.rules.entries import SEQ_BITS
+from memory.rules.entries import RULE_TYPE, SEQ_BITS
 
 MAX_TERMS: Final = 32
 MAX_PHRASE: Final = 8
@@ -35,11 +35,13 @@ class WordScope:
     """Whose entries to search: always one workspace, then what the caller may see.
 
     ``crew_id`` and ``agent_id`` are OR-ed; both None means the whole workspace.
+    ``rules_crew_id`` adds the rules approved for a crew to what the two name.
     """
 
     workspace_id: str
     crew_id: str | None = None
     agent_id: str | None = None
+    rules_crew_id: str | None = None
     entry_types: tuple[str, ...] = ()
     since: datetime | None = None
     until: datetime | None = None
@@ -198,8 +200,14 @@ def _conditions(scope: WordScope) -> tuple[list[str], list[Any]]:
     whose = {"e.crew_id": scope.crew_id, "e.agent_id": scope.agent_id}
     named = {column: value for column, value in whose.items() if value is not None}
     if named:
-        where.append("(" + " OR ".join(f"{column} = %s" for column in named) + ")")
+        either = [f"{column} = %s" for column in named]
         params += list(named.values())
+        if scope.rules_crew_id is not None:
+            either.append(
+                "(e.crew_id = %s AND e.agent_id IS NULL AND e.entry_type = %s)"
+            )
+            params += [scope.rules_crew_id, RULE_TYPE]
+        where.append(f"({' OR '.join(either)})")
     where.append("e.retired_at IS NULL AND e.restricted_at IS NULL")
     if scope.embeddable_only:
         where.append("e.embeddable")

@@ -118,6 +118,18 @@ def entry(actor: Actor, entry_id: str) -> JournalEntry:
     return found
 
 
+def archived_entry(actor: Actor, entry_id: str) -> ArchivedEntry:
+    """Return what compaction kept of an entry the actor may read."""
+    actor.require("journal.read")
+    rows = _mine(ArchivedEntry.objects.all(), actor)
+    if not actor.can("gdpr.read"):
+        rows = rows.filter(restricted_at=None)
+    found = rows.filter(pk=entry_id).first()
+    if found is None:
+        raise errors.NotFound
+    return found
+
+
 def key(actor: Actor, key_id: str) -> AgentKey | OperatorKey:
     """Return a key of the workspace, of either kind."""
     actor.require("keys.read")

@@ -176,6 +176,7 @@ def _word_scope(question: Question, by: Actor) -> WordScope:
         workspace_id=by.workspace_id,
         crew_id=crew_id,
         agent_id=agent_id,
+        rules_crew_id=by.crew_id if by.is_agent else None,
         entry_types=question.entry_types,
         embeddable_only=False,
     )

@@ -6,7 +6,6 @@ that it would have been rests beside the case, for the person who releases it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -73,19 +72,6 @@ def _bad(name: str, message: str) -> errors.Invalid:
     return errors.Invalid(message, code=f"bad_{name}", errors=[fault])
 
 
-def _texts(value: object) -> Iterator[str]:
-    """Yield every text of a JSON value, keys too."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield str(key)
-            yield from _texts(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _texts(item)
-
-
 def _check_metadata(metadata: dict[str, Any]) -> None:
     if entries.depth(metadata, METADATA_DEPTH) > METADATA_DEPTH:
         raise _bad("metadata", f"metadata may nest {METADATA_DEPTH} levels deep.")
@@ -99,7 +85,7 @@ def _check_metadata(metadata: dict[str, Any]) -> None:
 
 def _check_words(draft: Draft) -> None:
     named = [getattr(draft, name) for name in NAMED]
-    texts = [draft.content, *named, *_texts(draft.metadata)]
+    texts = [draft.content, *named, *entries.texts(draft.metadata)]
     if not all(entries.is_storable(text) for text in texts):
         detail = "A text holds a NUL or half a surrogate pair."
         raise errors.Invalid(detail, code="bad_text")

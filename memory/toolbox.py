@@ -19,6 +19,11 @@ Schema: TypeAlias = dict[str, Any]
 Run: TypeAlias = Callable[[Mapping[str, Any], Actor], dict[str, Any]]
 
 
+def everybody(_by: Actor) -> bool:
+    """Return that a tool is there for every caller with the permissions."""
+    return True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
     """One tool as a model sees it.
@@ -26,7 +31,9 @@ class Tool:
     ``needs`` are actions of the permission table; ``run`` is given checked arguments,
     answers a JSON object and raises a HouseError whose sentence says what to do.
     ``destructive`` means that something is lost, ``idempotent`` that a repeat changes
-    nothing more.
+    nothing more. ``available`` says whether a caller who may use the tool has it at
+    all. What a reading tool answers is stored text, and MCP puts the marks of untrusted
+    text around it, unless the tool has done so itself (``has_own_fence``).
     """
 
     name: str
@@ -41,6 +48,13 @@ class Tool:
     idempotent: bool = False
     # Whether the registry checks arguments; otherwise ``run`` does, in its own words.
     checked: bool = True
+    available: Callable[[Actor], bool] = everybody
+    has_own_fence: bool = False
+
+    @property
+    def answers_stored_text(self) -> bool:
+        """Whether its whole answer is what somebody stored."""
+        return self.reads_only and not self.has_own_fence
 
 
 def schema(required: list[str], /, *, closed: bool = True, **properties: Any) -> Schema:
@@ -63,15 +77,25 @@ def registered() -> list[Tool]:
     return list(_registry.values())
 
 
+def named(name: str) -> Tool | None:
+    """Return the tool of a name."""
+    return _registry.get(name)
+
+
 def is_offered(tool: Tool, by: Actor) -> bool:
     """Whether somebody may use a tool at all."""
-    return all(by.can(action) for action in tool.needs)
+    return all(by.can(action) for action in tool.needs) and tool.available(by)
 
 
 def call(tool: Tool, arguments: Mapping[str, Any], *, by: Actor) -> dict[str, Any]:
-    """Check permission and arguments and run; every refusal is a HouseError."""
+    """Check permission and arguments and run; every refusal is a HouseError.
+
+    A tool that is not available to the caller is not there: NotFound.
+    """
     for action in tool.needs:
         by.require(action)
+    if not tool.available(by):
+        raise errors.NotFound
     if tool.checked:
         check(tool.name, tool.schema, arguments)
     return tool.run(arguments, by)

@@ -18,7 +18,7 @@ from memory.files import places, reading, scribe
 from memory.files.places import Owner
 from memory.files.scribe import Request, Written
 from memory.models import Agent
-from memory.rules import errors, tiers
+from memory.rules import errors, fence, tiers
 from memory.rules.actors import Actor
 from memory.rules.tiers import Tier, WriteMode
 from memory.toolbox import Run, Tool, schema
@@ -27,8 +27,8 @@ _TIERS: Final = [tier.value for tier in Tier]
 _WRITABLE: Final = [tier.value for tier in Tier if tiers.RULES[tier].by_tools]
 _KEY: Final = {
     "type": "string",
-    "description": "daily, learned: a date YYYY-MM-DD, today if left out. "
-    "peers: whom the card is about.",
+    "description": "Needed for daily and learned: a date YYYY-MM-DD. "
+    "Needed for peers: whom the card is about.",
 }
 _SUBJECTS: Final = {
     "type": "array",
@@ -58,7 +58,7 @@ def owner_of(by: Actor) -> Owner:
 
 
 def _read(owner: Owner, given: Mapping[str, Any], by: Actor) -> Result:
-    place = tiers.place(given["tier"], given.get("key"), today=timezone.now().date())
+    place = tiers.place(given["tier"], given.get("key"))
     text = reading.read(owner, place, by=by)
     if not text.exists:
         held = reading.quarantined(owner, place)
@@ -90,13 +90,13 @@ def _done(done: Written, by: Actor) -> Result:
     if done.is_nearly_full:
         content += (
             " The file is nearly full: consolidate it now and write it with mode "
-            f"replace. It holds:\n{body}"
+            f"replace. It holds:\n{fence.around_json({'text': body})}"
         )
     return Result(ok=True, content=content, metadata=_told(done, body))
 
 
 def _write(owner: Owner, given: Mapping[str, Any], by: Actor) -> Result:
-    place = tiers.place(given["tier"], given.get("key"), today=timezone.now().date())
+    place = tiers.place(given["tier"], given.get("key"))
     mode = WriteMode(given["mode"])
     named = tuple(given.get("subjects") or ())
     request = Request(owner, place, given["content"], mode, "tool", subjects=named)
@@ -128,7 +128,7 @@ def _append_daily(owner: Owner, given: Mapping[str, Any], by: Actor) -> Result:
     if not given["entry"].strip():
         raise toolbox.fault("entry", "entry must not be blank.")
     line = f"- {journal.stamp(now)} — {given['entry'].strip()}\n"
-    place = tiers.place("daily", None, today=now.date())
+    place = tiers.place("daily", now.date().isoformat())
     named = tuple(given.get("subjects") or ())
     mode = WriteMode.APPEND
     request = Request(owner, place, line, mode, "tool", subjects=named)
@@ -222,15 +222,22 @@ CATALOGUE: Final = (
         run=_run("memory.append_daily"),
     ),
 )
-NAMES: Final = tuple(tool.name for tool in CATALOGUE)
+
+
+def offered(by: Actor) -> list[Tool]:
+    """Return the tools over files that a caller has, as they are registered."""
+    registered = [toolbox.named(tool.name) or tool for tool in CATALOGUE]
+    return [tool for tool in registered if tool.available(by)]
 
 
 def call(name: str, arguments: Mapping[str, Any], *, by: Actor) -> Result:
     """Call a tool for the agent behind ``by``; recoverable faults are results."""
     by.require("tools.call")
-    tool = next((one for one in CATALOGUE if one.name == name), None)
+    tools = offered(by)
+    tool = next((tool for tool in tools if tool.name == name), None)
     if tool is None:
-        detail = f"There is no such tool. There are: {', '.join(NAMES)}."
+        names = ", ".join(tool.name for tool in tools) or "none"
+        detail = f"There is no such tool. There are: {names}."
         return Result(
             ok=False, content=detail, error={"code": "unknown_tool", "detail": detail}
         )
@@ -248,6 +255,7 @@ def _refusal(name: str, error: errors.HouseError, by: Actor) -> Result:
     if body is not None:
         body = reading.shown(by.workspace_id, str(body), by)
         metadata["current_entries"] = body
-        content += f" {metadata['usage']}. The file holds:\n{body}"
+        held = fence.around_json({"text": body})
+        content += f" {metadata['usage']}. The file holds:\n{held}"
     told = {"code": error.problem_code, "detail": error.detail}
     return Result(ok=False, content=content, metadata=metadata, error=told)

@@ -150,7 +150,7 @@ def _note(name: str, details: dict[str, Any]) -> str:
         "freshness": "median age {median_days:.1f} days",
         "coverage": "{indexed:,} of {embeddable:,} embeddable",
         "coherence": "{near:.2f} near, {background:.2f} background",
-        "efficiency": "mean cosine {mean_cosine:.2f}, {questions} questions",
+        "efficiency": "mean cosine {mean_cosine:.2f}, {questions} entries replayed",
         "reachability": "{connected:,} of {embeddings:,} have a relation",
     }[name]
     try:

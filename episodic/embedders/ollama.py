@@ -12,6 +12,7 @@ import math
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import httpx
 import numpy as np
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 DEFAULT_MODEL = "nomic-embed-text"
+OLLAMA_PORT = 11434
 CONNECT_TIMEOUT = 2.0  # seconds
 READ_TIMEOUT = 15.0  # seconds
 BATCH = 32
@@ -51,8 +53,8 @@ class OllamaEmbedder:
     ) -> None:
         self.model = model
         self.dim: int | None = None
-        self._base = base_url.rstrip("/")
-        self._timeout = timeout
+        self._base = address(base_url).rstrip("/")
+        self.timeout = timeout
         self._prefixes = families.prefixes(model)
         self._one_by_one = False
         self._client = perprocess.PerProcess(partial(client, timeout, transport))
@@ -126,7 +128,7 @@ class OllamaEmbedder:
             return self._sent_once(route, body)
 
     def _sent_once(self, route: str, body: dict[str, Any]) -> bytes:
-        deadline = time.monotonic() + CONNECT_TIMEOUT + self._timeout
+        deadline = time.monotonic() + CONNECT_TIMEOUT + self.timeout
         http = self._client.get()
         with http.stream("POST", f"{self._base}{route}", json=body) as response:
             if response.status_code in NOT_THERE:
@@ -134,6 +136,24 @@ class OllamaEmbedder:
             if response.status_code != httpx.codes.OK:
                 raise base.BadAnswer(refusal(response.status_code))
             return bounded(response, deadline)
+
+
+def address(host: str) -> str:
+    """Complete an address the way Ollama's own OLLAMA_HOST may be written.
+
+    "gpu", "gpu:8080" and "http://gpu:8080/path" are all allowed; without a scheme it
+    is http, and then without a port Ollama's own. Raises ValueError when empty.
+    """
+    if not host.strip():
+        raise ValueError("the Ollama server needs an address")
+    if "://" in host:
+        return host.strip()
+    whole = f"http://{host.strip().rstrip('/')}"
+    try:
+        port = urlsplit(whole).port
+    except ValueError:
+        raise ValueError("the address of the Ollama server is not valid") from None
+    return whole if port else f"{whole}:{OLLAMA_PORT}"
 
 
 def client(timeout: float, transport: httpx.BaseTransport | None) -> httpx.Client:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from episodic.embedders import e5, families, hashing, none, ollama, onnx
 
@@ -13,7 +12,6 @@ if TYPE_CHECKING:
 
 KINDS = ("local", "ollama", "none", "hashing")
 LOCAL_MODELS = ("minilm", "e5")
-OLLAMA_PORT = 11434
 
 
 def build(
@@ -22,19 +20,23 @@ def build(
     local_model: str = "minilm",
     ollama_host: str = "",
     ollama_model: str = ollama.DEFAULT_MODEL,
+    ollama_timeout: float = ollama.READ_TIMEOUT,
     threads: int = onnx.THREADS,
 ) -> base.Embedder:
     """Return the embedder for a setting; nothing is loaded or called yet.
 
-    ``threads`` is how many texts a local model embeds side by side. Raises ValueError,
-    with the allowed values, for a setting that means nothing.
+    ``ollama_timeout`` is in seconds; ``threads`` is how many texts a local model embeds
+    side by side. Raises ValueError, with the allowed values, for a setting that means
+    nothing.
     """
     if threads < 1:
         raise ValueError("threads must be 1 or more")
     if kind == "local":
         return local(local_model, threads)
     if kind == "ollama":
-        return ollama.OllamaEmbedder(address(ollama_host), model=ollama_model)
+        return ollama.OllamaEmbedder(
+            ollama_host, model=ollama_model, timeout=ollama_timeout
+        )
     if kind == "hashing":
         return hashing.HashingEmbedder()
     if kind == "none":
@@ -73,21 +75,3 @@ def from_folder(folder: Path, threads: int) -> onnx.OnnxEmbedder:
         query_prefix=wanted.query,
         document_prefix=wanted.document,
     )
-
-
-def address(host: str) -> str:
-    """Complete an address the way Ollama's own OLLAMA_HOST may be written.
-
-    "gpu", "gpu:8080" and "http://gpu:8080/path" are all allowed; without a scheme it
-    is http, and then without a port Ollama's own. Raises ValueError when empty.
-    """
-    if not host.strip():
-        raise ValueError("the embedder ollama needs the address of its server")
-    if "://" in host:
-        return host.strip()
-    whole = f"http://{host.strip().rstrip('/')}"
-    try:
-        port = urlsplit(whole).port
-    except ValueError:
-        raise ValueError("the address of the Ollama server is not valid") from None
-    return whole if port else f"{whole}:{OLLAMA_PORT}"

@@ -12,13 +12,13 @@ import unicodedata
 from functools import lru_cache
 from typing import Final
 
+from memory.rules import fence
+
 NAME: Final = "recalledmemory"
 REMOVED: Final = "[tag]"
 BREAK: Final = " ⏎ "
 # Marks on one letter beyond this many only smear over the lines around it.
 MOST_MARKS: Final = 3
-_LESS: Final = "<＜﹤‹〈⟨❬❮❰˂ᐸᚲ⦑⧼⪡≺≮⋖⩹⪦"
-_MORE: Final = ">＞﹥›〉⟩❭❯❱˃ᐳ⦒⧽⪢≻≯⋗⩺⪧"
 _SPACES: Final = "\t\u2800"
 _FILLERS: Final = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
@@ -139,9 +139,9 @@ def _escaped(text: str) -> str:
     # An angle bracket with a mark over it composes into another sign; both go.
     for char in text.replace("&", "&amp;"):
         base = unicodedata.normalize("NFKD", char)
-        if any(one in _LESS for one in (char, *base)):
+        if any(one in fence.LESS for one in (char, *base)):
             out.append("&lt;")
-        elif any(one in _MORE for one in (char, *base)):
+        elif any(one in fence.MORE for one in (char, *base)):
             out.append("&gt;")
         else:
             out.append(char)

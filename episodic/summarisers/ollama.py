@@ -17,7 +17,7 @@ from typing import Any, Final
 import httpx
 
 from episodic.embedders.base import EmbedderError
-from episodic.embedders.ollama import bounded, client
+from episodic.embedders.ollama import address, bounded, client
 from episodic.summarisers.base import Material, Rule, SummariserError, one_line
 from memory.rules import scanner
 
@@ -114,7 +114,7 @@ class OllamaSummariser:
     ) -> None:
         self.name = f"ollama:{model}"[:120]
         self._model, self._timeout = model, timeout
-        self._url = f"{base_url.rstrip('/')}/api/chat"
+        self._url = f"{address(base_url).rstrip('/')}/api/chat"
         self._transport = transport
 
     def rules(self, material: Sequence[Material]) -> list[Rule]:

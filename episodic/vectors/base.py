@@ -15,12 +15,14 @@ class VectorScope:
     """Whose vectors to search: one workspace and one model, then what may be seen.
 
     ``crew_id`` and ``agent_id`` are OR-ed; both None means the whole workspace.
+    ``rules_crew_id`` adds the rules approved for a crew to what the two name.
     """
 
     workspace_id: str
     model: str
     crew_id: str | None = None
     agent_id: str | None = None
+    rules_crew_id: str | None = None
     entry_types: tuple[str, ...] = ()
     since: datetime | None = None
     until: datetime | None = None

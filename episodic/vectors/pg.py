@@ -14,6 +14,7 @@ from django.db import connection
 from numpy.typing import NDArray
 
 from episodic.vectors.base import Found, Near, VectorScope
+from memory.rules.entries import RULE_TYPE
 
 EXACT: Final = 50_000
 OVERFETCH: Final = 8
@@ -50,8 +51,14 @@ def _conditions(scope: VectorScope, dim: int) -> tuple[str, list[Any]]:
     whose = {"m.crew_id": scope.crew_id, "m.agent_id": scope.agent_id}
     named = {column: value for column, value in whose.items() if value is not None}
     if named:
-        where.append("(" + " OR ".join(f"{column} = %s" for column in named) + ")")
+        either = [f"{column} = %s" for column in named]
         params += list(named.values())
+        if scope.rules_crew_id is not None:
+            either.append(
+                "(m.crew_id = %s AND m.agent_id IS NULL AND e.entry_type = %s)"
+            )
+            params += [scope.rules_crew_id, RULE_TYPE]
+        where.append(f"({' OR '.join(either)})")
     if scope.only_crewless:
         where.append("m.crew_id IS NULL")
     if scope.entry_types:

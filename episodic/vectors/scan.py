@@ -20,6 +20,7 @@ from episodic.models import EmbeddingChange
 from episodic.vectors import rows
 from episodic.vectors.base import Found, Near, VectorScope
 from episodic.vectors.matrix import Matrix, Snapshot
+from memory.rules.entries import RULE_TYPE
 
 IDS_AT_ONCE: Final = 500
 MATRICES: Final = 64
@@ -225,6 +226,25 @@ def _places(
     return names, rows[np.array(same, dtype=np.bool_)]
 
 
+def _whose(
+    matrix: Matrix, view: Snapshot, scope: VectorScope
+) -> list[NDArray[np.bool_]]:
+    """Return the rows of the crew, of the agent and of the crew's rules, as masks."""
+    columns, size = view.columns, view.size
+    masks = []
+    if scope.crew_id is not None:
+        masks.append(columns.crew[:size] == matrix.crews.get(scope.crew_id))
+    if scope.agent_id is not None:
+        masks.append(columns.agent[:size] == matrix.agents.get(scope.agent_id))
+    if masks and scope.rules_crew_id is not None:
+        masks.append(
+            (columns.crew[:size] == matrix.crews.get(scope.rules_crew_id))
+            & (columns.agent[:size] == -1)
+            & (columns.type[:size] == matrix.types.get(RULE_TYPE))
+        )
+    return masks
+
+
 def _in_scope(
     matrix: Matrix, view: Snapshot, scope: VectorScope
 ) -> NDArray[np.int64] | None:
@@ -233,11 +253,7 @@ def _in_scope(
     mask = columns.alive[:size].copy()
     if scope.only_crewless:
         mask &= columns.crew[:size] == -1
-    whose = []
-    if scope.crew_id is not None:
-        whose.append(columns.crew[:size] == matrix.crews.get(scope.crew_id))
-    if scope.agent_id is not None:
-        whose.append(columns.agent[:size] == matrix.agents.get(scope.agent_id))
+    whose = _whose(matrix, view, scope)
     if whose:
         mask &= np.logical_or.reduce(whose)
     if scope.entry_types:

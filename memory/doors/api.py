@@ -14,6 +14,7 @@ from memory import chain, journal, queries
 from memory.doors import present, schemas
 from memory.journal import Rejected
 from memory.models import Agent, Crew
+from memory.rules import errors
 
 if TYPE_CHECKING:
     from memory.rules.actors import Actor
@@ -110,8 +111,15 @@ def verify(request: ApiRequest) -> dict[str, Any]:
 
 @router.get("/{entry_id}", response=schemas.EntryDetailOut, operation_id="get_entry")
 def get_entry(request: ApiRequest, entry_id: str) -> dict[str, Any]:
-    """Get one entry with its place in the chain and its embedding's state."""
-    return present.entry(queries.entry(request.auth, entry_id))
+    """Get one entry with its place in the chain and its embedding's state.
+
+    Of an entry that compaction took out, what the archive keeps, with archived true.
+    """
+    try:
+        return present.entry(queries.entry(request.auth, entry_id))
+    except errors.NotFound:
+        row = queries.archived_entry(request.auth, entry_id)
+        return present.archived_entry(row)
 
 
 @router.post(

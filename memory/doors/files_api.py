@@ -20,7 +20,7 @@ router = Router(tags=["files"])
 # ── Tools ────────────────────────────────────────────────────────────────────
 @router.get("/tools", response=schemas.ToolsOut, operation_id="list_memory_tools")
 def list_tools(request: ApiRequest) -> dict[str, Any]:
-    """List the tools with their schemas."""
+    """List the tools with their schemas; none where a gateway keeps the memory."""
     request.auth.require("files.read")
     return {
         "tools": [
@@ -30,7 +30,7 @@ def list_tools(request: ApiRequest) -> dict[str, Any]:
                 "input_schema": tool.schema,
                 "reads_only": tool.reads_only,
             }
-            for tool in tools.CATALOGUE
+            for tool in tools.offered(request.auth)
         ]
     }
 

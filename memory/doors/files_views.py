@@ -84,9 +84,11 @@ def open_file(request: HttpRequest) -> HttpResponse:
     form = OpenForm(actor, request.GET)
     if form.is_valid():
         told = form.cleaned_data
-        today = timezone.now().date()
+        key = told["key"]
+        if not key and told["tier"] in tiers.DATED:
+            key = timezone.now().date().isoformat()
         try:
-            place = tiers.place(told["tier"], told["key"], today=today)
+            place = tiers.place(told["tier"], key)
             whose = browse.owner(actor, told["owner"]).of(place)
             if whose.agent is None and not place.rule.shared:
                 form.add_error("owner", f"{place.tier.value} belongs to an agent.")

@@ -7,14 +7,17 @@ credential does not allow is not listed, and calling it is calling nothing.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any, Final
 
+from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
+from django.views.decorators.csrf import csrf_exempt
 from django_mcpz.server import MCPServer, ToolError
 
 from memory import toolbox
-from memory.rules import errors
+from memory.rules import errors, fence
 from memory.rules.actors import Actor
 from memory.toolbox import Tool
 
@@ -46,9 +49,12 @@ def _add(server: MCPServer, tool: Tool) -> None:
 
     def run(request: HttpRequest, arguments: dict[str, Any]) -> dict[str, Any]:
         try:
-            return toolbox.call(tool, arguments, by=actor_of(request))
+            answer = toolbox.call(tool, arguments, by=actor_of(request))
         except errors.HouseError as error:
             raise ToolError(_sentence(tool, error)) from None
+        if tool.answers_stored_text:
+            request.stored_text = answer  # type: ignore[attr-defined]
+        return answer
 
     server.tool(
         name=tool.name,
@@ -64,8 +70,36 @@ def _add(server: MCPServer, tool: Tool) -> None:
     )(run)
 
 
-def build(knock: Knock) -> MCPServer:
-    """Return the server as a view; ``knock`` puts the actor on a request or refuses."""
+def _fenced(response: HttpResponse, stored: dict[str, Any]) -> HttpResponse:
+    """Put the marks of untrusted text around what a model reads of an answer.
+
+    The structured content stays as the tool's schema says it: programs read that.
+    """
+    document = json.loads(response.content)
+    document["result"]["content"] = [
+        {"type": "text", "text": fence.around_json(stored)}
+    ]
+    response.content = json.dumps(document, ensure_ascii=False).encode()
+    if response.has_header("Content-Length"):
+        response["Content-Length"] = str(len(response.content))
+    return response
+
+
+def build(knock: Knock) -> Callable[[HttpRequest], HttpResponse]:
+    """Return the view; ``knock`` puts the actor on a request or refuses."""
+    server = _server(knock)
+
+    @login_not_required
+    @csrf_exempt
+    def view(request: HttpRequest) -> HttpResponse:
+        response: HttpResponse = server(request)
+        stored = getattr(request, "stored_text", None)
+        return response if stored is None else _fenced(response, stored)
+
+    return view
+
+
+def _server(knock: Knock) -> MCPServer:
     server = MCPServer(
         name=NAME,
         version=VERSION,

@@ -94,6 +94,23 @@ def entry(row: JournalEntry) -> dict[str, Any]:
     }
 
 
+def archived_entry(row: ArchivedEntry) -> dict[str, Any]:
+    """Return what compaction kept of one entry; a checkpoint signs for its link."""
+    return _archived(row) | {
+        "chain": {
+            "seq": row.seq,
+            "prev_hash": row.prev_hash,
+            "entry_hash": row.entry_hash,
+            "commitment": row.commitment,
+            "previous_id": None,
+            "next_id": None,
+            "verdict": "archived",
+        },
+        "priorities": [],
+        "subjects": [alias for alias in row.subjects.split("\n") if alias],
+    }
+
+
 def appended(row: JournalEntry) -> dict[str, Any]:
     """Return what an append is answered with."""
     return {

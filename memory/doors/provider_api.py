@@ -16,8 +16,14 @@ from memory.rules.actors import Actor
 router = Router(tags=["provider"])
 
 
-def _bind(by: Actor, workspace_id: str, agent_id: str, crew_id: str) -> Bound:
-    by.require("provider.use")
+def _bind(
+    by: Actor,
+    workspace_id: str,
+    agent_id: str,
+    crew_id: str,
+    action: str = "provider.use",
+) -> Bound:
+    by.require(action)
     return whose.bind(by, workspace_id=workspace_id, agent_id=agent_id, crew_id=crew_id)
 
 
@@ -59,9 +65,14 @@ def recall(request: ApiRequest, data: schemas.ProviderRecallIn) -> dict[str, Any
 
 @router.post("/forget", response=schemas.ForgottenOut, operation_id="provider_forget")
 def forget(request: ApiRequest, data: schemas.ForgetIn) -> dict[str, int]:
-    """Remove one item, or all that names a person."""
+    """Remove one item, or all that names a person.
+
+    An agent forgets in its own memory. By data subject, compliance forgets in the
+    memory of the agent or crew it names, and in the whole workspace when it names none.
+    """
     by = request.auth
-    bound = _bind(by, data.workspace_id, data.agent_id, data.crew_id)
+    action = "provider.forget_subject" if data.data_subject_id else "provider.use"
+    bound = _bind(by, data.workspace_id, data.agent_id, data.crew_id, action)
     asked = base.Forget(
         workspace_id=data.workspace_id,
         id=data.id,

@@ -191,7 +191,7 @@ class EntryOut(Schema):
 
 
 class ChainOut(Schema):
-    """An entry's place in the chain; the verdict is holds, erased or broken."""
+    """An entry's place in the chain; the verdict: holds, erased, archived or broken."""
 
     seq: int
     prev_hash: str

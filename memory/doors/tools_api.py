@@ -1,4 +1,4 @@
-"""PromptKit's four tools by name: their descriptors, and a call that is plain JSON."""
+"""PromptKit's tools by name: their descriptors, and a call that is plain JSON."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from ninja import Body, Router, Schema
 
 from memory import agent_tools
 from memory.doors.api import ApiRequest
-from memory.pipeline import executor
 
 router = Router(tags=["tools"])
 
@@ -25,19 +24,19 @@ class DescriptorOut(Schema):
 
 
 class DescriptorsOut(Schema):
-    """The four, in their fixed order."""
+    """The four, then history and revise, in their fixed order."""
 
     tools: list[DescriptorOut]
 
 
 @router.get("", response=DescriptorsOut, operation_id="list_tools")
 def list_tools(request: ApiRequest) -> dict[str, Any]:
-    """List the four tools with the schemas of what they take and answer."""
+    """List the tools with the schemas of what they take and answer."""
     request.auth.require("records.read")
     return {
         "tools": [
             {name: getattr(one, name) for name in DescriptorOut.model_fields}
-            for one in executor.DESCRIPTORS
+            for one in agent_tools.DESCRIPTORS
         ]
     }
 

@@ -14,7 +14,8 @@ from memory.chain import Report
 from memory.doors import journal_page, pages
 from memory.doors.fragments import part
 from memory.doors.journal_forms import PriorityForm
-from memory.models import JournalEntry
+from memory.models import ArchivedEntry, JournalEntry
+from memory.rules import errors
 from memory.rules.entries import Priority
 
 TEMPLATE = "memory/journal.html"
@@ -25,6 +26,7 @@ def _page(
     entry: JournalEntry | None = None,
     priority: PriorityForm | None = None,
     report: Report | None = None,
+    archived: ArchivedEntry | None = None,
 ) -> HttpResponse:
     """Render the list, with one entry beside it or a report above it."""
     actor = pages.actor(request)
@@ -32,12 +34,13 @@ def _page(
     region = part(request, "journal")
     context = {
         "page": page,
+        "archived": archived,
         "report": report,
         "whole": request.GET.get("payload") == "all",
         "length": None if region else timeline.length(actor),
     }
     response = render(request, f"{TEMPLATE}{region}", context, status=page.status)
-    if region and entry is None:
+    if region and entry is None and archived is None:
         # A form sends its empty fields too; the address shows what is in force.
         push_url(response, page.address)
     return response
@@ -51,8 +54,12 @@ def entries(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def entry(request: HttpRequest, entry_id: str) -> HttpResponse:
-    """Show one entry beside the list."""
-    return _page(request, queries.entry(pages.actor(request), entry_id))
+    """Show one entry beside the list, or what the archive keeps of it."""
+    actor = pages.actor(request)
+    try:
+        return _page(request, queries.entry(actor, entry_id))
+    except errors.NotFound:
+        return _page(request, archived=queries.archived_entry(actor, entry_id))
 
 
 @require_POST

@@ -224,6 +224,13 @@ class Hybrid:
         await self._gateway.persist_after_run(turn, outcome)
 
 
+OF_MODE: Final[dict[Mode, type[MemoryStrategy]]] = {
+    Mode.CURATED: Curated,
+    Mode.MEMORY_GATEWAY: Gateway,
+    Mode.HYBRID: Hybrid,
+}
+
+
 def build(
     mode: Mode, gateway: Gateway | None, look: Callable[[], Snapshot]
 ) -> MemoryStrategy:

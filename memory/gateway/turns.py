@@ -68,6 +68,24 @@ def strategy(agent: Agent, look: Callable[[], Snapshot] = Snapshot) -> MemoryStr
     return strategies.build(mode, gateway, lambda: files)
 
 
+def _chosen(by: Actor) -> type[MemoryStrategy]:
+    """Return which strategy the turns of an agent's key have; others are curated."""
+    if not by.is_agent:
+        return strategies.Curated
+    row = setups.of_agent(_agent(by))
+    return strategies.OF_MODE[Mode(row.mode) if row else Mode.CURATED]
+
+
+def has_memory_tool(by: Actor) -> bool:
+    """Whether a caller has the tools over memory files."""
+    return _chosen(by).has_memory_tool
+
+
+def has_session_search(by: Actor) -> bool:
+    """Whether a caller has the tool that searches earlier sessions."""
+    return by.is_agent and _chosen(by).has_session_search
+
+
 def _agent(by: Actor) -> Agent:
     rows = Agent.objects.select_related("crew__workspace")
     return rows.get(pk=by.id, workspace_id=by.workspace_id)

@@ -73,8 +73,8 @@ class Native:
         bound = base.guard(self._bound, request)
         try:
             owner = whose.owner(bound)
-            mode, today = whose.mode(request.mode), timezone.now().date()
-            place = tiers.place(request.tier, request.key or None, today=today)
+            mode = whose.mode(request.mode)
+            place = tiers.place(request.tier, request.key or None)
             whose.writable(place, owner, bound.by)
             if not request.content.strip():
                 detail = "content must not be empty."
@@ -156,11 +156,9 @@ class Native:
         bound = base.guard(self._bound, request)
         by_id = base.selector(request) == "id"
         try:
-            owner = whose.owner(bound)
             if not by_id:
-                alias = request.data_subject_id
-                gone = records.forget_subject(alias, owner=owner, by=bound.by)
-                return base.Forgotten(gone)
+                return self._forget_subject(bound, request.data_subject_id)
+            owner = whose.owner(bound)
             found = self._named(bound, owner, request.id)
         except errors.HouseError as error:
             raise base.Refusal("forget", error) from error
@@ -169,6 +167,13 @@ class Native:
         except errors.HouseError as error:
             raise base.Refusal("forget: remove", error) from error
         return base.Forgotten(int(removed))
+
+    def _forget_subject(self, bound: Bound, alias: str) -> base.Forgotten:
+        """Forget by person; a person who names no owner means the workspace."""
+        named = bound.agent_id or bound.crew_id or bound.by.is_agent
+        owner = whose.owner(bound) if named else None
+        gone = records.forget_subject(alias, owner=owner, by=bound.by)
+        return base.Forgotten(gone)
 
     def _named(self, bound: Bound, owner: Owner, name: str) -> Record | None:
         if _RECORD.fullmatch(name):

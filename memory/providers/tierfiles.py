@@ -109,8 +109,8 @@ class TierFiles:
         bound = base.guard(self._bound, request)
         try:
             owner = whose.owner(bound)
-            mode, today = whose.mode(request.mode), timezone.now().date()
-            place = tiers.place(request.tier, request.key or None, today=today)
+            mode = whose.mode(request.mode)
+            place = tiers.place(request.tier, request.key or None)
             whose.writable(place, owner, bound.by)
             asked = Request(
                 owner,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import date
-
 from memory.files.places import Owner
 from memory.models import Agent, Crew
 from memory.providers.base import Bound, ScopeMismatch
@@ -71,10 +69,7 @@ def tier(text: str) -> Tier | None:
     """Return the tier a recall names, None for all."""
     if not text:
         return None
-    return tiers.place(text, "x" if text == Tier.PEERS.value else None, today=_ANY).tier
-
-
-_ANY = date(2000, 1, 1)
+    return tiers.tier_named(text)
 
 
 def writable(place: Place, whose: Owner, by: Actor) -> Place:

@@ -41,6 +41,10 @@ def forget(record: Record, *, reason: str = "", by: Actor) -> bool:
     """
     permit(owner_of(record), record.workspace_id, by)
     check_reason(reason)
+    return _forget(record, reason, by)
+
+
+def _forget(record: Record, reason: str, by: Actor) -> bool:
     with transaction.atomic():
         rows = Record.objects.select_for_update().filter(pk=record.pk)
         live = rows.filter(workspace_id=record.workspace_id).first()
@@ -125,8 +129,12 @@ def forget_scope(wanted: Wanted, *, reason: str = "", by: Actor) -> int:
 
 
 def forget_subject(alias: str, *, owner: Owner | None, by: Actor) -> int:
-    """Forget every record of an owner that names a person, or none; return how many."""
-    by.require("records.write")
+    """Forget every record of an owner that names a person, or none; return how many.
+
+    An agent reaches what it may write. Whoever answers for personal data reaches the
+    records of an owner whoever wrote them, and without an owner the workspace's.
+    """
+    by.require("provider.forget_subject")
     named = RecordEntry.objects.filter(
         workspace_id=by.workspace_id,
         entry__mentions__workspace_id=by.workspace_id,
@@ -134,7 +142,7 @@ def forget_subject(alias: str, *, owner: Owner | None, by: Actor) -> int:
     )
     rows = reach(owner, by=by).filter(pk__in=named.values("record_id"))
     with transaction.atomic():
-        return sum(forget(row, by=by) for row in list(_writable(rows, by)))
+        return sum(_forget(row, "", by) for row in list(_writable(rows, by)))
 
 
 # ── The clock ────────────────────────────────────────────────────────────────

@@ -94,6 +94,7 @@ PERMISSIONS: Final[dict[str, Permission]] = {
     "providers.read": _read(_PEOPLE),
     "providers.manage": _write(_ADMINS),
     "provider.use": _write(_AGENTS | _OPERATORS),
+    "provider.forget_subject": _write(_AGENTS | _PRIVACY),
     "jobs.read": _read(_OPERATORS),
     "jobs.run": _write(_OPERATORS),
     "gdpr.read": _read(_PRIVACY),

@@ -42,6 +42,8 @@ def _check_json(name: str, value: dict[str, Any], limit: int) -> None:
         raise _fault(
             name, "too_deep", f"{name} may nest {entries.JSON_DEPTH} levels deep."
         )
+    if any("\x00" in text for text in entries.texts(value)):
+        raise _fault(name, "bad_text", f"{name} holds a NUL.")
     try:
         size = len(entries.canonical(value).encode())
     except UnicodeEncodeError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -25,6 +26,8 @@ SEQ_BITS: Final = 40
 EARLIEST_YEAR: Final = 2000
 # Audit of what ran beside a conversation: kept in the chain, found by no words.
 UNSEARCHED: Final = "memory_gateway."
+# A rule that a person approved; one of a crew and of no agent is every member's.
+RULE_TYPE: Final = "memory.consolidated"
 RESERVED: Final = (UNSEARCHED, "gdpr.", "memory.priority_changed")
 
 
@@ -126,6 +129,20 @@ def leaves(value: object) -> list[str]:
         elif isinstance(item, (int, float)) and not isinstance(item, bool):
             found.append(str(item))
     return found
+
+
+def texts(value: object) -> Iterator[str]:
+    """Yield every text of a JSON value, the names of its members too."""
+    stack: list[object] = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, dict):
+            stack.extend(item)
+            stack.extend(item.values())
+        elif isinstance(item, list):
+            stack.extend(item)
 
 
 def body_of(payload: dict[str, Any]) -> str:

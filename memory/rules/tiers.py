@@ -128,28 +128,36 @@ def slug_key(key: str) -> str:
     raise _bad_key(message)
 
 
-def place(tier: str, key: str | None, *, today: date) -> Place:
-    """Return the canonical place for a tier and key as a caller gave them.
-
-    A missing date is today; a tier without keys takes none. Raises Invalid.
-    """
+def tier_named(text: str) -> Tier:
+    """Return the tier of this spelling, or raise Invalid."""
     try:
-        found = Tier(tier)
+        return Tier(text)
     except ValueError:
         allowed = ", ".join(t.value for t in Tier)
         message = f"tier is one of {allowed}."
         raise errors.Invalid(message, code="unknown_tier") from None
-    if found in DATED:
-        return Place(found, day_key(key) if key else today.isoformat())
-    if found is Tier.PEERS:
+
+
+def place(tier: str, key: str | None) -> Place:
+    """Return the canonical place for a tier and key as a caller gave them.
+
+    A dated tier and peers need a key, every other tier takes none. Raises Invalid.
+    """
+    named = tier_named(tier)
+    if named in DATED:
+        if not key:
+            message = f"{named.value} needs a key: the day, written YYYY-MM-DD."
+            raise _bad_key(message)
+        return Place(named, day_key(key))
+    if named is Tier.PEERS:
         if not key:
             message = "peers needs a key: whom the card is about."
             raise _bad_key(message)
-        return Place(found, slug_key(key))
+        return Place(named, slug_key(key))
     if key:
-        message = f"{found.value} takes no key."
+        message = f"{named.value} takes no key."
         raise _bad_key(message)
-    return Place(found)
+    return Place(named)
 
 
 def split(label: str) -> Place | None:

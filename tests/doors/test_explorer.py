@@ -83,7 +83,7 @@ def test_a_budget_that_is_no_number_is_a_fault(world: World) -> None:
 def test_nudges_stand_beside_the_block_and_are_not_used_up(world: World) -> None:
     fill(world, 30)
     page = ask(world, agent_id=world.agents["ada"].id)
-    assert "30 entries since your last memory update" in page
+    assert "30 entries since your last memory.updated or summary.generated" in page
     assert not NudgeSent.objects.exists()
     assert "Name an agent" in ask(world)
 

@@ -11,7 +11,7 @@ from django.db import connections
 from django.utils import timezone
 from pytest_django import Settings
 
-from episodic import approval, consolidation, proposals
+from episodic import approval, consolidation, index, proposals
 from episodic.models import ConsolidationProposal, Embedding, MemoryRelation
 from episodic.summarisers.base import Rule
 from memory import tools
@@ -82,7 +82,8 @@ def test_agents_of_the_crew_find_what_was_learned(world: World) -> None:
     asked = {"q": "bank line", "tier": "learned"}
     found = tools.call("memory.search", asked, by=ada).metadata["hits"]
     assert found[0]["source"].startswith("learned/")
-    read = tools.call("memory.read", {"tier": "learned"}, by=ada)
+    today = {"tier": "learned", "key": timezone.now().date().isoformat()}
+    read = tools.call("memory.read", today, by=ada)
     assert PATTERN in read.content
     assert tools.call("memory.search", asked, by=bob).metadata["hits"] == []
     write = {"tier": "learned", "content": "x", "mode": "append"}
@@ -304,3 +305,27 @@ def test_hostile_rules_are_shown_as_text(world: World) -> None:
         shown = page.get(path).content.decode()
         assert "<script>alert" not in shown
         assert "<img src=x" not in shown
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "dense", "sparse"])
+def test_recall_of_every_agent_of_the_crew_reaches_an_approved_rule(
+    world: World, mode: str
+) -> None:
+    approve(world, proposed(world))
+    rule = JournalEntry.objects.get(entry_type="memory.consolidated")
+    world.entry("Learned: refund without a receipt", by="lena")
+    index.sweep()
+    asked = {"query": f"Learned: {PATTERN}", "scope": "own", "mode": mode}
+
+    def reached(who: str) -> set[str]:
+        reply = world.api(who).post("/episodic/recall", asked)
+        return {hit["entry_id"] for hit in reply.data["hits"]}
+
+    assert rule.id in reached("ada")
+    assert rule.id in reached("lena")
+    assert rule.id not in reached("bob")
+    assert rule.id not in reached("olga")
+    crew_only = JournalEntry.objects.filter(agent_id=world.agents["lena"].id)
+    assert not reached("ada") & set(crew_only.values_list("id", flat=True))
+    found = world.api("ada").post("/memory/search/hybrid", {"query": PATTERN})
+    assert rule.id in {hit.get("entry_id") for hit in found.data["hits"]}

@@ -98,3 +98,35 @@ def test_a_full_file_hands_back_its_body(world: World) -> None:
 def test_unknown_fields_are_refused(world: World) -> None:
     body = _retain(world, color="red")
     assert world.api("ada").post("/provider/retain", body).status == 422
+
+
+def test_compliance_forgets_a_person_wherever_records_name_them(world: World) -> None:
+    for who in ("ada", "bob"):
+        record = {"content": "Mia likes tea.", "subjects": ["mia@acme.example"]}
+        assert world.api(who).post("/records", record).status == 201
+    body = {"workspace_id": world.acme.id, "data_subject_id": "mia@acme.example"}
+    named = {**body, "agent_id": world.agents["ada"].id}
+    for who, status in (("operator", 403), ("viewer", 403), ("stranger", 404)):
+        assert world.api(who).post("/provider/forget", body).status == status, who
+    by_id = {"workspace_id": world.acme.id, "id": "AGENT.md"}
+    assert world.api("compliance").post("/provider/forget", by_id).status == 403
+    assert world.api("lena").post("/provider/forget", body).data == {"removed": 1}
+    world.api("ada").post(
+        "/records", {"content": "x", "subjects": ["mia@acme.example"]}
+    )
+    compliance = world.api("compliance")
+    assert compliance.post("/provider/forget", named).data == {"removed": 1}
+    assert compliance.post("/provider/forget", body).data == {"removed": 1}
+    assert compliance.post("/provider/forget", body).data == {"removed": 0}
+
+
+def test_a_daily_note_needs_its_day(world: World) -> None:
+    for path, body in (
+        ("/provider/retain", _retain(world, tier="daily")),
+        ("/memory/tools/memory.read", {"tier": "daily"}),
+    ):
+        reply = world.api("ada").post(path, body)
+        assert "daily needs a key" in reply.body.decode(), path
+    kept = _retain(world, tier="daily", key="2026-05-21")
+    reply = world.api("ada").post("/provider/retain", kept)
+    assert reply.data["id"] == "daily/2026-05-21.md"

@@ -117,3 +117,20 @@ def test_a_held_write_is_a_result_with_its_case(world: World) -> None:
     told = _write(world, bad).data
     assert (told["ok"], told["error"]["code"]) == (False, "held")
     assert told["metadata"]["held_id"].startswith("q_")
+
+
+def test_tools_over_records_are_listed_and_called_by_name(world: World) -> None:
+    ada = world.api("ada")
+    names = [tool["name"] for tool in ada.get("/tools").data["tools"]]
+    verbs = ("recall", "remember", "list", "forget", "history", "revise")
+    assert names == [f"memory__{verb}" for verb in verbs]
+    kept = ada.post("/tools/memory__remember", {"content": "Tea"}).data["id"]
+    change = {"memory_id": kept, "content": "Coffee"}
+    assert ada.post("/tools/memory__revise", change).data["version"] == 2
+    asked = {"memory_id": kept}
+    told = ada.post("/tools/memory__history", asked).data
+    assert [version["content"] for version in told["versions"]] == ["Tea", "Coffee"]
+    assert world.api("lena").post("/tools/memory__history", asked).status == 404
+    assert world.api("reader").post("/tools/memory__revise", change).status == 403
+    assert world.api("operator").post("/tools/memory__history", asked).status == 403
+    assert ada.post("/tools/memory.read", {"tier": "AGENT"}).code == "unknown_tool"

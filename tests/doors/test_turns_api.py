@@ -14,6 +14,7 @@ import pytest
 from django.conf import settings as django_settings
 from django.core.cache import cache
 from django.db import connection
+from django.test import Client
 from pytest_django import Settings
 
 from memory import tools
@@ -24,6 +25,7 @@ from memory.models import GatewaySetup, JournalEntry, MemoryVersion, Record
 from memory.rules import errors
 from tests import processes
 from tests.memory.gateway import upstream
+from tests.memory.promptkit import speak
 from tests.world import ATTACK, World
 
 KEY = "uk_very-secret-0123456789"
@@ -432,3 +434,33 @@ def test_the_client_alone_against_our_server(
     assert [(hit["text"], hit["source_scope"]) for hit in hits] == [
         ("Tea", "all_user_memory")
     ]
+
+
+FILE_TOOLS = {f"memory.{verb}" for verb in ("read", "write", "search", "append_daily")}
+
+
+def _tools(world: World, who: str) -> tuple[set[str], set[str]]:
+    """Return what an agent is offered over HTTP and over MCP."""
+    listed = world.api(who).get("/memory/tools").data["tools"]
+    spoken = speak(Client(), world.tokens[who], "tools/list")["result"]["tools"]
+    return {tool["name"] for tool in listed}, {tool["name"] for tool in spoken}
+
+
+def test_the_tools_of_a_strategy_are_the_ones_an_agent_has(world: World) -> None:
+    write = {"tier": "AGENT", "content": "x", "mode": "replace"}
+    choose(world, section("https://gateway.example"))
+    over_http, over_mcp = _tools(world, "ada")
+    assert over_http == set()
+    assert not over_mcp & FILE_TOOLS
+    assert "session_search" in over_mcp
+    reply = world.api("ada").post("/memory/tools/memory.write", write).data
+    assert reply["error"]["code"] == "unknown_tool"
+    called = {"name": "memory.write", "arguments": write}
+    spoken = speak(Client(), world.tokens["ada"], "tools/call", called)
+    assert spoken["error"]["message"] == "Unknown tool: 'memory.write'"
+    assert MemoryVersion.objects.count() == 0
+    bob = section("https://gateway.example", mode="hybrid")
+    choose(world, bob | {"agent_id": world.agents["bob"].id})
+    over_http, over_mcp = _tools(world, "bob")
+    assert over_http == FILE_TOOLS
+    assert over_mcp >= FILE_TOOLS | {"session_search"}

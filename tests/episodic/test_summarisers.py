@@ -11,6 +11,7 @@ import httpx
 import numpy as np
 import pytest
 
+from episodic.extractor import OllamaExtractor
 from episodic.summarisers import base, extractive
 from episodic.summarisers.base import Material, Rule, SummariserError
 from episodic.summarisers.extractive import Extractive
@@ -231,3 +232,17 @@ def test_entries_stand_behind_a_fence_without_their_ids() -> None:
     assert text.endswith("</entries>")
     assert "j_1" not in text
     assert len(text.splitlines()) == 7
+
+
+def test_an_address_without_a_scheme_is_completed() -> None:
+    """The chat model is asked where the embedder is asked."""
+    asked: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(str(request.url))
+        return httpx.Response(200, json={"message": {"content": '{"rules": []}'}})
+
+    transport = httpx.MockTransport(answer)
+    for kind in (OllamaSummariser, OllamaExtractor):
+        kind("gpu", "llama", transport=transport).chat("system", "text", {})
+    assert asked == ["http://gpu:11434/api/chat"] * 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import date
 
 import pytest
 from django.db import connection, transaction
@@ -81,7 +80,7 @@ def test_files_held_texts_records_and_imports_are_linked(world: World) -> None:
 def test_a_writer_may_name_people_in_a_file(world: World) -> None:
     maria, owner = person(world), records.owner_for(world.actor("ada"))
     assert owner is not None
-    place = tiers.place("AGENT", None, today=date(2026, 11, 21))
+    place = tiers.place("AGENT", None)
     request = Request(
         owner, place, "She likes tea.", WriteMode.APPEND, "tool",
         subjects=(MAIL, "@nobody_yet"),

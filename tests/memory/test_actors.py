@@ -44,6 +44,7 @@ TABLE = {
     "providers.read": (PEOPLE, READ),
     "providers.manage": ({A}, WRITE),
     "provider.use": ({*OPERATORS, G}, WRITE),
+    "provider.forget_subject": ({*PRIVACY, G}, WRITE),
     "consolidate.run": (OPERATORS, WRITE),
     "proposals.read": (PEOPLE, READ),
     "proposals.decide": (OPERATORS, WRITE),

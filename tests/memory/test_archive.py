@@ -374,3 +374,23 @@ def test_the_command_counts_before_it_moves(world: World) -> None:
     assert (told("--dry-run")["archived"], live(rows)) == (12, 12)
     assert (told()["archived"], live(rows)) == (12, 0)
     assert told()["archived"] == 0
+
+
+def test_an_archived_entry_answers_by_its_id(world: World) -> None:
+    row = noise(world)[3]
+    archive.run(world.acme.id)
+    found = world.api("ada").get(f"/journal/{row.id}")
+    assert found.status == 200
+    told = found.data
+    assert (told["archived"], told["summary"]) == (True, row.summary)
+    assert told["chain"]["verdict"] == "archived"
+    assert told["chain"]["entry_hash"] == row.entry_hash
+    for who in ("bob", "olga", "stranger"):
+        assert world.api(who).get(f"/journal/{row.id}").status == 404, who
+    page = world.page("viewer").get(f"/journal/{row.id}/")
+    assert page.status_code == 200
+    assert "Compaction took this entry out" in page.content.decode()
+    assert world.page("stranger").get(f"/journal/{row.id}/").status_code == 404
+    ArchivedEntry.objects.update(restricted_at=timezone.now())
+    assert world.api("ada").get(f"/journal/{row.id}").status == 404
+    assert world.api("compliance").get(f"/journal/{row.id}").status == 200

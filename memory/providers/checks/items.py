@@ -146,13 +146,13 @@ ATTACK = (
 
 
 # ── Beyond the original list ─────────────────────────────────────────────────
-@check("X01", "A daily note without a key is today's, and its id round-trips")
-def default_key(harness: Harness) -> None:
-    """Never daily/.md."""
+@check("X01", "A daily note needs its day, and its id round-trips")
+def daily_key(harness: Harness) -> None:
+    """Without a key nothing is written, least of all daily/.md."""
     hand = Hand(harness)
-    label = hand.retain("The ocelot slept.", "daily").id
-    day = label.removeprefix("daily/").removesuffix(".md")
-    expect(len(day) == 10 and day.count("-") == 2, f"the id is {label}")
+    refused(lambda: hand.retain("The ocelot slept.", "daily"), "retain:", "key")
+    label = hand.retain("The ocelot slept.", "daily", "2026-05-21").id
+    expect(label == "daily/2026-05-21.md", f"the id is {label}")
     expect(hand.sources("ocelot") == [label], "the id is not the source")
     expect(hand.forget(label) == 1, "the id does not lead back to the item")
 

@@ -190,16 +190,23 @@ class EntitiesClientError(AtomicMemoryError):
     code = "entities"
 
 
-def of_cause(cause: Exception, *, provider: str, operation: str) -> ProviderError:
-    """Return any other exception as a ProviderError; a bug's words stay inside.
+def of_cause(cause: Exception, *, provider: str, operation: str) -> AtomicMemoryError:
+    """Return any other exception as an error of the contract.
 
-    A refusal of the house keeps its sentence, code and status.
+    A refusal of ours keeps its sentence, code and status: a request that makes no sense
+    (a bad filter, a damaged cursor, a text that is too long) is a ValidationError,
+    everything else a ProviderError. Of a bug only the kind is told.
     """
     if not isinstance(cause, errors.HouseError):
         said = f"{operation}: the provider failed ({type(cause).__name__})."
         return ProviderError(said, provider=provider, operation=operation)
-    found = ProviderError(cause.detail, provider=provider, operation=operation)
-    found.problem_code, found.status_code = cause.problem_code, cause.status
+    found: AtomicMemoryError
+    if isinstance(cause, errors.Invalid | errors.TooLarge):
+        found = ValidationError(f"{operation}: {cause.detail}")
+    else:
+        found = ProviderError(cause.detail, provider=provider, operation=operation)
+        found.status_code = cause.status
+    found.problem_code = cause.problem_code
     found.fields.update(cause.fields)
     # The class names a default; this one answers as what stands behind it did.
     vars(found)["status"], vars(found)["title"] = cause.status, cause.title

@@ -145,8 +145,13 @@ def offset(cursor: str | None) -> int:
     if cursor is None:
         return 0
     if not cursor.isascii() or not cursor.isdecimal() or len(cursor) > OFFSET_DIGITS:
-        raise faults.ValidationError("cursor: take it as the page before gave it.")
+        raise bad_cursor()
     return int(cursor)
+
+
+def bad_cursor() -> faults.ValidationError:
+    """Return the refusal of a cursor that no page of this list gave."""
+    return faults.ValidationError("cursor: take it as the page before gave it.")
 
 
 def version(one: records.Version) -> types.MemoryVersion:

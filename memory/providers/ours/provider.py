@@ -130,18 +130,25 @@ class Remembering(MemoryProvider):
         wanted = Wanted(scope=mapping.scope_in(asked.scope), filter=asked.filter)
         limit, cursor, rows = asked.limit or PAGE, asked.cursor, list[Record]()
         while True:
-            page = records.page(
-                self._mine(wanted),
-                limit=limit - len(rows),
-                cursor=cursor,
-                order=Order.OLDEST,
-                by=self._by,
-            )
+            page = self._page(wanted, limit - len(rows), cursor)
             rows, cursor = [*rows, *page.rows], page.next_cursor
             if cursor is None or len(rows) == limit:
                 break
         memories = [mapping.memory(row) for row in rows]
         return types.ListResultPage(memories=memories, cursor=cursor)
+
+    def _page(self, wanted: Wanted, limit: int, cursor: str | None) -> records.Page:
+        try:
+            return records.page(
+                self._mine(wanted),
+                limit=limit,
+                cursor=cursor,
+                order=Order.OLDEST,
+                by=self._by,
+            )
+        except errors.NotFound:
+            # A cursor of another workspace; nothing else of a list can be missing.
+            raise mapping.bad_cursor() from None
 
     # ── Extensions ───────────────────────────────────────────────────────────
     def update(self, ref: types.MemoryRef, content: str) -> types.Memory:

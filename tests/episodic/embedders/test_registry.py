@@ -5,9 +5,11 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING
 
+import httpx
 import pytest
 
-from episodic.embedders import onnx, registry
+from episodic.embedders import ollama, onnx, registry
+from episodic.embedders.base import EmbedderError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,10 +85,28 @@ def test_a_copy_of_the_shipped_model_works_from_a_folder(tmp_path: Path) -> None
     ],
 )
 def test_an_address_is_completed(host: str, address: str) -> None:
-    assert registry.address(host) == address
+    assert ollama.address(host) == address
 
 
 @pytest.mark.parametrize("host", ["", "  ", "gpu:port"])
 def test_ollama_needs_an_address(host: str) -> None:
     with pytest.raises(ValueError, match="address"):
         registry.build("ollama", ollama_host=host)
+
+
+def test_the_time_limit_of_the_server_is_the_one_that_is_set() -> None:
+    """A server that answers late is given up after the time that is set."""
+    seen: list[object] = []
+
+    def slow(request: httpx.Request) -> httpx.Response:
+        seen.append(request.extensions["timeout"]["read"])
+        raise httpx.ReadTimeout("slow", request=request)
+
+    made = registry.build("ollama", ollama_host="gpu", ollama_timeout=3.5)
+    assert isinstance(made, ollama.OllamaEmbedder)
+    late = ollama.OllamaEmbedder(
+        "gpu", timeout=made.timeout, transport=httpx.MockTransport(slow)
+    )
+    with pytest.raises(EmbedderError):
+        late.embed_query("x")
+    assert seen == [3.5]

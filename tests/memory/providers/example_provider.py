@@ -40,8 +40,8 @@ class InMemory:
     def retain(self, request: base.Retain) -> Retained:
         bound, shelf = base.guard(self._bound, request), self._shelf
         try:
-            mode, today = whose.mode(request.mode), timezone.now().date()
-            place = tiers.place(request.tier, request.key or None, today=today)
+            mode = whose.mode(request.mode)
+            place = tiers.place(request.tier, request.key or None)
             at = self._place(bound, place)
             if not request.content.strip():
                 raise errors.Invalid("content must not be empty.")

@@ -247,6 +247,19 @@ def test_paging_a_list_sees_each_once_and_ends(world: World, total: int) -> None
     assert (seen, cursor) == (made, None)
 
 
+def test_a_list_refuses_a_cursor_of_nobody_and_of_another_workspace(
+    world: World,
+) -> None:
+    theirs = at(world, "olga")
+    keep(theirs, "One lantern.")
+    keep(theirs, "Two lanterns.")
+    foreign = theirs.list(types.ListRequest(scope=LENA, limit=1)).cursor
+    assert foreign is not None
+    for cursor in ("nonsense", foreign):
+        with pytest.raises(faults.ValidationError):
+            at(world).list(types.ListRequest(scope=LENA, cursor=cursor))
+
+
 def test_filters_nest_and_an_unknown_operator_is_refused(world: World) -> None:
     one = at(world)
     keep(one, "Red boots.", metadata={"size": 41})
@@ -256,11 +269,14 @@ def test_filters_nest_and_an_unknown_operator_is_refused(world: World) -> None:
 
     assert ask(one, "boots", filter={"and": [big, {"not": blue}]}) == ["Red boots."]
     assert ask(one, "boots", filter={"or": [big, blue]}, limit=5)
-    with pytest.raises(faults.ProviderError) as caught:
-        ask(
-            one, "boots", filter={"field": "content", "op": "sounds_like", "value": "x"}
-        )
-    assert caught.value.status == 422
+    unknown = {"field": "content", "op": "sounds_like", "value": "x"}
+    for call in (
+        lambda: ask(one, "boots", filter=unknown),
+        lambda: one.list(types.ListRequest(scope=LENA, filter=unknown)),
+    ):
+        with pytest.raises(faults.ValidationError) as caught:
+            call()
+        assert (caught.value.status, caught.value.problem_code) == (422, "bad_filter")
     with pytest.raises(faults.UnsupportedOperationError):
         ask(one, "boots", reranker="oracle")
 
