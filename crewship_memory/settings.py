@@ -266,6 +266,8 @@ WEBHOOK_PRIVATE = env.bool("CREWSHIP_WEBHOOK_PRIVATE", False)
 RAW_CONTENT = env.str("CREWSHIP_RAW_CONTENT", "allow")
 # Whether a memory gateway that an admin names may lie in a private network.
 GATEWAY_PRIVATE = env.bool("CREWSHIP_GATEWAY_PRIVATE", False)
+# Whether the remote provider that an admin names may lie in a private network.
+PROVIDER_PRIVATE = env.bool("CREWSHIP_PROVIDER_PRIVATE", False)
 
 # ── Words, files, logs ───────────────────────────────────────────────────────
 LANGUAGE_CODE = "en"
