@@ -17,6 +17,8 @@ from crewship_memory import logs
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.FileAwareEnv()
+# Which variables the environment gives, by name; the page of settings says so.
+GIVEN = frozenset(n for n in os.environ if n.startswith(("CREWSHIP_", "OLLAMA_")))
 
 
 def _data_dir() -> Path:
