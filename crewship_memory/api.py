@@ -34,6 +34,7 @@ from memory.doors.portability_api import router as portability_router
 from memory.doors.provider_api import router as provider_router
 from memory.doors.quarantine_api import router as quarantine_router
 from memory.doors.records_api import router as records_router
+from memory.doors.settings_api import router as settings_router
 from memory.doors.tools_api import router as tools_router
 from memory.doors.turns_api import router as turns_router
 from memory.rules import errors
@@ -110,6 +111,7 @@ for prefix, router in (
     ("/admin", express_router),
     ("/tools", tools_router),
     ("/turns", turns_router),
+    ("/workspace", settings_router),
     ("", proposal_router),
     ("", workspace_router),
 ):

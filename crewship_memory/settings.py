@@ -17,6 +17,8 @@ from crewship_memory import logs
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.FileAwareEnv()
+# Which variables the environment gives, by name; the page of settings says so.
+GIVEN = frozenset(n for n in os.environ if n.startswith(("CREWSHIP_", "OLLAMA_")))
 
 
 def _data_dir() -> Path:
@@ -266,6 +268,8 @@ WEBHOOK_PRIVATE = env.bool("CREWSHIP_WEBHOOK_PRIVATE", False)
 RAW_CONTENT = env.str("CREWSHIP_RAW_CONTENT", "allow")
 # Whether a memory gateway that an admin names may lie in a private network.
 GATEWAY_PRIVATE = env.bool("CREWSHIP_GATEWAY_PRIVATE", False)
+# Whether the remote provider that an admin names may lie in a private network.
+PROVIDER_PRIVATE = env.bool("CREWSHIP_PROVIDER_PRIVATE", False)
 
 # ── Words, files, logs ───────────────────────────────────────────────────────
 LANGUAGE_CODE = "en"

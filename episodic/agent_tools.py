@@ -11,10 +11,10 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from episodic import context, recall
-from episodic.recall import Fusion, Hit, Mode, Request
+from episodic.recall import Hit, Mode, Request
 from episodic.rules import hints
 from episodic.scopes import Scope
-from memory import journal, queries, toolbox
+from memory import journal, toolbox
 from memory.rules import scanner
 from memory.rules.actors import Actor
 from memory.toolbox import Tool, schema
@@ -34,17 +34,15 @@ _ASKED: Final[dict[str, Any]] = {
 }
 
 
-def _request(given: Mapping[str, Any], by: Actor) -> Request:
+def _request(given: Mapping[str, Any]) -> Request:
     k = int(given.get("k") or recall.K_DEFAULT)
     if not 1 <= k <= recall.K_MAX:
         raise toolbox.fault("k", f"k lies between 1 and {recall.K_MAX}.")
-    chosen = queries.workspace(by).settings.get("fusion", Fusion.RRF.value)
     return Request(
         query=given["query"],
         k=k,
         scope=given.get("scope") or None,
         mode=Mode(given.get("mode") or Mode.HYBRID),
-        fusion=Fusion(chosen),
         entry_types=tuple(given.get("entry_types") or ()),
     )
 
@@ -71,7 +69,7 @@ def _hit(hit: Hit) -> dict[str, Any]:
 
 
 def _recall(given: Mapping[str, Any], by: Actor) -> dict[str, Any]:
-    answer = recall.ask(_request(given, by), by=by)
+    answer = recall.ask(_request(given), by=by)
     return {
         "notice": hints.PREAMBLE,
         "degraded": answer.legs.degraded,
@@ -82,7 +80,7 @@ def _recall(given: Mapping[str, Any], by: Actor) -> dict[str, Any]:
 def _context(given: Mapping[str, Any], by: Actor) -> dict[str, Any]:
     most = int(given.get("max_chars") or hints.BUDGET)
     made = context.ask(
-        _request(given, by),
+        _request(given),
         by=by,
         max_chars=max(0, min(most, MOST_CHARS)),
         session_id=given.get("session_id") or None,

@@ -4,7 +4,7 @@ entries   ENTRIES or more entries of the agent since its last memory.updated or
           summary.generated: time to write down what is worth keeping. Only what that
           agent itself wrote starts the count anew.
 cost      the agent's dollars of the last 24 hours are above its workspace's limit
-          (settings["cost_limit_usd_per_day"], LIMIT when unset; 0 or less: no nudge)
+          (the setting cost_limit_usd_per_day; 0: no nudge)
 
 Dollars and tokens come from the payloads of llm.call and cost.incurred, under the first
 of the keys below that holds a number. A run may report both its calls and their sum, so
@@ -27,16 +27,15 @@ from django.db.models import Max
 from django.utils import timezone
 
 from episodic.models import NudgeSent
-from memory import jobs, journal
+from memory import jobs, journal, workspace_settings
 from memory.jobs import Job, Outcome
-from memory.models import Agent, JournalEntry, Workspace
+from memory.models import Agent, JournalEntry
 from memory.rules import chain
+from memory.workspace_settings import Kind, Setting
 
 ENTRIES: Final = 30
 COUNTED: Final = 1_000
 RESETS: Final = ("memory.updated", "summary.generated")
-LIMIT_SETTING: Final = "cost_limit_usd_per_day"
-LIMIT: Final = 1.0
 CALL, SPENT = "llm.call", "cost.incurred"
 DOLLARS: Final = ("cost_usd", "usd", "cost")
 TOKENS: Final = ("tokens", "total_tokens")
@@ -45,6 +44,21 @@ TOKEN_PARTS: Final = (
     ("tokens_out", "output_tokens", "completion_tokens"),
 )
 DAY: Final = timedelta(hours=24)
+COST_LIMIT: Final[Setting[float]] = workspace_settings.declare(
+    Setting(
+        name="cost_limit_usd_per_day",
+        group="Nudges",
+        label="Dollars an agent may cost a day",
+        help="An agent that cost more in the last 24 hours is told so beside its "
+        "prompt block. 0 tells nobody. Nothing is stopped.",
+        readers="The nudges of POST /api/v1/episodic/context and the context tool.",
+        kind=Kind.NUMBER,
+        default=1.0,
+        least=0,
+        most=1_000_000,
+        unit="dollars",
+    )
+)
 MOST_ROWS: Final = 20_000
 KEPT: Final = timedelta(days=30)
 
@@ -124,15 +138,6 @@ def cost(workspace_id: str, agent_id: str) -> Cost:
     return found
 
 
-def limit(workspace_id: str) -> float:
-    """Return the dollars a day above which an agent is told; LIMIT for nonsense."""
-    rows = Workspace.objects.filter(pk=workspace_id)
-    settings = rows.values_list("settings", flat=True).first() or {}
-    value = settings.get(LIMIT_SETTING, LIMIT)
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return float(value) if is_number and math.isfinite(value) else LIMIT
-
-
 def _entries(agent: Agent) -> str:
     count = since_reset(agent.workspace_id, agent.id)
     if count < ENTRIES:
@@ -146,7 +151,7 @@ def _entries(agent: Agent) -> str:
 
 
 def _spent(agent: Agent) -> str:
-    most = limit(agent.workspace_id)
+    most = workspace_settings.value(agent.workspace_id, COST_LIMIT)
     if most <= 0:
         return ""
     found = cost(agent.workspace_id, agent.id)

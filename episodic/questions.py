@@ -16,9 +16,12 @@ from numpy.typing import NDArray
 from episodic import engine
 from episodic.scopes import Reach
 from episodic.vectors.base import Found, VectorScope
+from memory import workspace_settings
 from memory.lexical import WordHit, WordQuery
 from memory.models import JournalEntry
 from memory.rules import errors
+from memory.rules.fusion import Fusion
+from memory.workspace_settings import table
 
 K_MAX: Final = 50
 K_DEFAULT: Final = 5
@@ -34,16 +37,12 @@ class Mode(StrEnum):
     SPARSE = "sparse"
 
 
-class Fusion(StrEnum):
-    """How two legs become one list."""
-
-    RRF = "rrf"
-    CONVEX = "convex"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One recall; ``k`` outside 1..50 is clamped, the API refuses it before."""
+    """One recall; ``k`` outside 1..50 is clamped, the API refuses it before.
+
+    Without a ``fusion`` the workspace's holds: ``settled`` fills it in.
+    """
 
     query: str
     scope: str | None = None
@@ -51,7 +50,7 @@ class Request:
     agent_id: str | None = None
     k: int = K_DEFAULT
     mode: Mode = Mode.HYBRID
-    fusion: Fusion = Fusion.RRF
+    fusion: Fusion | None = None
     entry_types: tuple[str, ...] = ()
     since: datetime | None = None
     until: datetime | None = None
@@ -62,6 +61,14 @@ class Request:
     walk_depth: int | None = None
     explain: bool = False
     mark: bool = True
+
+    @property
+    def fused_by(self) -> Fusion:
+        """The fusion of a settled request."""
+        if self.fusion is None:
+            message = "The request names no fusion: settle it for its workspace first."
+            raise ValueError(message)
+        return self.fusion
 
     def wants(self, entry: JournalEntry) -> bool:
         """Whether no filter leaves an entry out."""
@@ -126,6 +133,19 @@ def check(request: Request) -> Request:
     if request.since and request.until and request.since > request.until:
         raise errors.Invalid("since lies after until.", code="bad_range")
     return replace(request, k=min(K_MAX, max(1, request.k)))
+
+
+def settled(request: Request, workspace_id: str) -> Request:
+    """Return the request checked, with the workspace's fusion where it names none."""
+    request = check(request)
+    if request.fusion is not None:
+        return request
+    return replace(request, fusion=default_fusion(workspace_id))
+
+
+def default_fusion(workspace_id: str) -> Fusion:
+    """Return the fusion of questions of a workspace that name none."""
+    return Fusion(workspace_settings.value(workspace_id, table.FUSION))
 
 
 def vector_scope(request: Request, seen: Reach) -> VectorScope:

@@ -27,6 +27,7 @@ from episodic.questions import (
     Request,
     Timings,
     check,
+    settled,
     vector_scope,
 )
 from episodic.rules import fusion
@@ -154,10 +155,11 @@ def ask_legs(request: Request, seen: Reach, timings: Timings) -> Legs:
 
 
 def fuse(request: Request, legs: Legs) -> dict[str, float]:
-    """Return the score of every entry that a leg found."""
+    """Return the score of every entry that a leg found, for a settled request."""
+    fused_by = request.fused_by
     if request.mode is Mode.DENSE and not legs.degraded:
         return {near.entry_id: near.score for near in legs.dense.hits}
-    if request.fusion is Fusion.CONVEX and request.mode is Mode.HYBRID:
+    if fused_by is Fusion.CONVEX and request.mode is Mode.HYBRID:
         return fusion.convex(
             {near.entry_id: near.score for near in legs.dense.hits},
             {hit.entry_id: hit.score for hit in legs.words},
@@ -187,7 +189,7 @@ def ask(request: Request, *, by: Actor) -> Answer:
     With ``explain`` the entries just below the cut come along in ``below``.
     """
     by.require("recall.ask")
-    request = check(request)
+    request = settled(request, by.workspace_id)
     seen = reach(request.scope, request.crew_id, request.agent_id, by=by)
     timings = Timings()
     with timings.stage("total"):

@@ -58,7 +58,8 @@ def to_json(request: Request) -> dict[str, Any]:
     for name in MOMENTS:
         told[name] = journal.stamp(told[name]) if told[name] else None
     told["entry_types"] = list(request.entry_types)
-    told["mode"], told["fusion"] = request.mode.value, request.fusion.value
+    told["mode"] = request.mode.value
+    told["fusion"] = request.fusion.value if request.fusion else None
     return {k: v for k, v in told.items() if v not in (None, [])}
 
 
@@ -69,7 +70,9 @@ def to_request(question: Mapping[str, Any]) -> Request:
         if told.get(name):
             told[name] = datetime.fromisoformat(told[name])
     told["entry_types"] = tuple(told.get("entry_types", ()))
-    told["mode"], told["fusion"] = Mode(told["mode"]), Fusion(told["fusion"])
+    told["mode"] = Mode(told["mode"])
+    # A question that named no fusion follows the workspace's.
+    told["fusion"] = Fusion(told["fusion"]) if told.get("fusion") else None
     return Request(**told, mark=False)
 
 

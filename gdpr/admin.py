@@ -18,7 +18,6 @@ from gdpr.models import (
     Certificate,
     GdprAction,
     Hold,
-    PrivacySettings,
     SigningKey,
     Subject,
     Suppression,
@@ -185,13 +184,3 @@ class SuppressionRows(rows.ReadOnly):
     def head(self, row: Suppression) -> str:
         """The beginning of the digest."""
         return rows.short(row.digest)
-
-
-@admin.register(PrivacySettings)
-class PrivacyRows(rows.ReadOnly):
-    """How each workspace handles requests; its own page changes it."""
-
-    list_display = (
-        "workspace", "two_person", "require_identity", "allow_break_glass",
-        "time_zone", "digest", "updated_by",
-    )  # fmt: skip

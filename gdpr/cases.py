@@ -22,9 +22,9 @@ from gdpr.models import (
     CaseKind,
     CasePlan,
     Hold,
-    PrivacySettings,
     Subject,
 )
+from gdpr.privacy import PrivacySettings
 from gdpr.rules import deadlines
 from gdpr.rules.flow import Verb
 from memory.rules import errors

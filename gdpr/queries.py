@@ -11,7 +11,8 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from gdpr import beside, cases, holds, privacy, runs
-from gdpr.models import OPEN, Case, CaseEvent, CasePlan, CaseStep, PrivacySettings
+from gdpr.models import OPEN, Case, CaseEvent, CasePlan, CaseStep
+from gdpr.privacy import PrivacySettings
 from gdpr.rules import deadlines, flow
 from memory import cursors, journal
 from memory.rules.actors import Actor

@@ -96,13 +96,17 @@ def is_public(address: Address) -> bool:
     )
 
 
-def is_allowed(text: str) -> bool:
-    """Whether a webhook may connect to this IP address."""
-    return bool(settings.WEBHOOK_PRIVATE) or is_public(ipaddress.ip_address(text))
+def is_allowed(text: str, *, private: bool | None = None) -> bool:
+    """Whether an IP address may be connected to; for webhooks their setting decides."""
+    allowed = bool(settings.WEBHOOK_PRIVATE) if private is None else private
+    return allowed or is_public(ipaddress.ip_address(text))
 
 
-def checked(text: str) -> str:
-    """Return an address that a webhook may have, or raise Invalid."""
+def checked(text: str, *, private: bool | None = None, who: str = "Webhooks") -> str:
+    """Return an address that somebody may have typed, or raise Invalid.
+
+    ``private`` allows private networks; ``who`` begins the sentence of a refusal.
+    """
     try:
         url = httpx.URL(text.strip())
         host = url.raw_host.decode("ascii")
@@ -116,33 +120,57 @@ def checked(text: str) -> str:
         raise errors.Invalid(detail, code="bad_url")
     if not 0 < (url.port or 443) < 2**16:
         raise errors.Invalid("The port lies between 1 and 65535.", code="bad_url")
-    _check_host(host)
+    _check_host(host, private, who)
     return str(url)
 
 
-def _check_host(host: str) -> None:
-    """Refuse what is no host, and a bare address that webhooks may not reach."""
+def _check_host(host: str, private: bool | None, who: str) -> None:  # noqa: FBT001
+    """Refuse what is no host, and a bare address that may not be reached."""
     try:
-        allowed = is_allowed(host)
+        allowed = is_allowed(host, private=private)
     except ValueError:  # a name: judged whenever it is resolved
         if NAME.fullmatch(host):
             return
         raise errors.Invalid("This is no web address.", code="bad_url") from None
     if not allowed:
-        detail = "Webhooks may not reach private addresses."
+        detail = f"{who} may not reach private addresses."
         raise errors.Invalid(detail, code="private_address")
 
 
-def _resolved(host: str, port: int) -> str:
+def _resolved(
+    host: str, port: int, *, private: bool | None = None, who: str = "webhooks"
+) -> str:
     """Return the address to connect to; one bad address refuses the whole name."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise Unreachable("The host's name could not be resolved.") from None
     addresses = [str(one[4][0]).partition("%")[0] for one in found]
-    if not addresses or not all(is_allowed(one) for one in addresses):
-        raise Unreachable("The host has an address that webhooks may not reach.")
+    if not addresses or not all(is_allowed(one, private=private) for one in addresses):
+        raise Unreachable(f"The host has an address that {who} may not reach.")
     return addresses[0]
+
+
+class PinnedTransport(httpx.HTTPTransport):
+    """Connects to the address that was judged, under the host's own name.
+
+    A name is resolved for every request; raise Unreachable where it leads to a private
+    network and ``private`` is false.
+    """
+
+    def __init__(self, *, private: bool, who: str) -> None:
+        super().__init__(trust_env=False)
+        self._private, self._who = private, who
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Send a request; its Host header and TLS name stay those of the host."""
+        url = request.url
+        host = url.raw_host.decode("ascii")
+        port = url.port or (443 if url.scheme == "https" else 80)
+        address = _resolved(host, port, private=self._private, who=self._who)
+        request.url = url.copy_with(host=address)
+        request.extensions = {**request.extensions, "sni_hostname": host}
+        return super().handle_request(request)
 
 
 # ── Sending ──────────────────────────────────────────────────────────────────

@@ -10,7 +10,6 @@ from celery import shared_task
 from memory import archive, jobs, records, upkeep, webhooks
 from memory.files import reconcile, retention, versions
 from memory.jobs import HOUSE, Job, Outcome
-from memory.models import Workspace
 
 log = structlog.get_logger(__name__)
 
@@ -31,8 +30,7 @@ def _files(_home: str) -> Outcome:
 
 
 def _retention(home: str) -> Outcome:
-    days = retention.days_of(Workspace.objects.get(pk=home).settings)
-    gone = versions.prune(home, days=days)
+    gone = versions.prune(home, days=retention.days_of(home))
     return Outcome({"versions_dropped": gone.versions, "blobs_dropped": gone.blobs})
 
 

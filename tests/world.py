@@ -21,7 +21,7 @@ from django.test import Client
 from django.utils import timezone
 
 from episodic import index
-from memory import keys, records, tenancy, tools
+from memory import keys, records, tenancy, tools, workspace_settings
 from memory.models import (
     Agent,
     AgentKey,
@@ -190,6 +190,11 @@ class World:
             backend = "django.contrib.auth.backends.ModelBackend"
             client.force_login(self.people[who], backend=backend)
         return client
+
+    def set(self, shop: str = "acme", **settings: Any) -> None:
+        """Change settings of a workspace as its admin; None is the default again."""
+        admin = self.actor("owner" if shop == "acme" else "stranger")
+        workspace_settings.change(settings, by=admin)
 
     def entry(
         self, summary: str = "Refund denied", *, by: str = "ada", **fields: Any

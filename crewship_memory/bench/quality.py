@@ -210,7 +210,7 @@ def ask(shop: Shop, items: Sequence[Item]) -> dict[str, list[int | None]]:
     seq = dict(rows.values_list("id", "seq"))
     ranks: dict[str, list[int | None]] = {}
     for item in items:
-        request = Request(query=item.question, k=K, mark=False)
+        request = Request(query=item.question, k=K, fusion=Fusion.RRF, mark=False)
         legs = recall.ask_legs(request, seen, Timings())
         if legs.vector is None:
             message = f"The embedder gave no vector: {legs.degraded}"

@@ -9,17 +9,9 @@ from ninja import Router
 
 from episodic import backlog, recall, why
 from episodic.doors import present, schemas
-from episodic.recall import Fusion
-from memory import queries
 from memory.doors.api import ApiRequest
-from memory.rules.actors import Actor
 
 router = Router(tags=["episodic"])
-
-
-def default_fusion(actor: Actor) -> Fusion:
-    """Return the workspace's way of fusing."""
-    return Fusion(queries.workspace(actor).settings.get("fusion", Fusion.RRF.value))
 
 
 @router.post(
@@ -30,15 +22,13 @@ def default_fusion(actor: Actor) -> Fusion:
 )
 def recall_entries(request: ApiRequest, data: schemas.RecallIn) -> dict[str, Any]:
     """Ask what an agent would remember."""
-    asked = data.request(default_fusion(request.auth))
-    return present.answer(recall.ask(asked, by=request.auth))
+    return present.answer(recall.ask(data.request(), by=request.auth))
 
 
 @router.post("/why", response=schemas.WhyOut, operation_id="why")
 def why_entry(request: ApiRequest, data: schemas.WhyIn) -> dict[str, Any]:
     """Ask why an entry is, or is not, in an answer."""
-    asked = data.request(default_fusion(request.auth))
-    return present.why(why.ask(asked, data.entry_id, by=request.auth))
+    return present.why(why.ask(data.request(), data.entry_id, by=request.auth))
 
 
 @router.get("/index", response=schemas.IndexOut, operation_id="index_status")

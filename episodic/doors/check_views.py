@@ -9,7 +9,6 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from episodic import recall_checks
-from episodic.doors.api import default_fusion
 from episodic.doors.forms import RecallForm
 from memory.doors import pages
 from memory.rules import errors
@@ -28,7 +27,7 @@ def save(request: HttpRequest) -> HttpResponse:
     """Keep the explorer's question and the entries that were ticked."""
     actor = pages.actor(request)
     actor.require("index.run")
-    form = RecallForm(request.POST, by=actor, fusion=default_fusion(actor))
+    form = RecallForm(request.POST, by=actor)
     asked = form.request()
     if asked is None:
         messages.error(request, "The question is at fault; nothing was saved")

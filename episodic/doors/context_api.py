@@ -10,7 +10,6 @@ from pydantic import Field
 
 from episodic import context, neighbourhood
 from episodic.doors import schemas
-from episodic.doors.api import default_fusion
 from memory import journal
 from memory.doors.api import ApiRequest
 from memory.doors.schemas import NO_NUL
@@ -87,7 +86,7 @@ class RelationsOut(Schema):
 def prompt_context(request: ApiRequest, data: ContextIn) -> dict[str, Any]:
     """Ask for the block of hints that an agent's prompt may carry."""
     made = context.ask(
-        data.request(default_fusion(request.auth)),
+        data.request(),
         by=request.auth,
         max_chars=data.max_chars,
         session_id=data.session_id,

@@ -25,7 +25,7 @@ def _body(request: Request) -> dict[str, Any]:
         "crew_id": request.crew_id,
         "scope": request.scope,
         "mode": request.mode.value,
-        "fusion": request.fusion.value,
+        "fusion": request.fusion.value if request.fusion else None,
         "k": request.k,
         "entry_types": list(request.entry_types) or None,
         **{k: journal.stamp(v) if v else None for k, v in moments.items()},

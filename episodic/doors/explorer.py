@@ -147,7 +147,7 @@ def _address(form: RecallForm, **changes: str) -> str:
 
 def _shares(hit: Hit, answer: Answer) -> tuple[float, float]:
     """Return what the dense and the word leg add to a fused score."""
-    if answer.request.fusion is Fusion.CONVEX and answer.request.mode is Mode.HYBRID:
+    if answer.request.fused_by is Fusion.CONVEX and answer.request.mode is Mode.HYBRID:
         near = {n.entry_id: n.score for n in answer.legs.dense.hits}
         mine = {k: v for k, v in near.items() if k == hit.entry.id}
         legs = answer.legs.dense
@@ -164,7 +164,7 @@ def _rule(answer: Answer) -> str:
     if answer.request.mode is Mode.DENSE and not answer.legs.degraded:
         return "product"
     hybrid = answer.request.mode is Mode.HYBRID
-    return answer.request.fusion.value if hybrid else Fusion.RRF.value
+    return answer.request.fused_by.value if hybrid else Fusion.RRF.value
 
 
 def _bars(hit: Hit, answer: Answer, rule: str) -> tuple[list[Bar], str]:

@@ -8,6 +8,7 @@ from typing import Any, Final
 from django import forms
 from django.http import QueryDict
 
+from episodic.questions import default_fusion
 from episodic.recall import K_DEFAULT, K_MAX, QUERY_CHARS, Fusion, Mode, Request
 from episodic.rules import hints
 from episodic.scopes import Scope
@@ -49,7 +50,7 @@ class RecallForm(forms.Form):
     agent_id = _choice("Agent")
     scope = _choice("Scope", [("", "by role"), *((s.value, s.value) for s in Scope)])
     mode = _choice("Mode", [(m.value, m.value) for m in Mode])
-    fusion = _choice("Fusion", [(f.value, f.value) for f in Fusion])
+    fusion = _choice("Fusion")
     k = forms.IntegerField(
         label=f"K, 1 to {K_MAX}", required=False, min_value=1, max_value=K_MAX
     )
@@ -93,15 +94,18 @@ class RecallForm(forms.Form):
     MAIN: Final = ("query", "agent_id", "scope", "mode", "fusion", "k")
     MORE: Final = ("crew_id", "since", "until", "as_of", "min_score", "walk_depth")
 
-    def __init__(self, data: QueryDict, *, by: Actor, fusion: Fusion) -> None:
+    def __init__(self, data: QueryDict, *, by: Actor) -> None:
         self.given = data
         full = data.copy()
-        for name, value in self._defaults(fusion).items():
+        for name, value in self._defaults().items():
             if not full.get(name):
                 full[name] = value
         super().__init__(full, auto_id="r-%s")
         self.agents: list[Agent] = queries.agents(by)
         self.crews: list[Crew] = queries.crews(by)
+        default = default_fusion(by.workspace_id)
+        names = [(f.value, f.value) for f in Fusion]
+        self._offer("fusion", [("", f"as set here: {default.value}"), *names])
         self._offer("agent_id", [("", "Whole workspace"), *self._by_crew()])
         self._offer("crew_id", [("", "Any"), *((c.id, c.slug) for c in self.crews)])
         self._offer("entry_types", [(t, t) for t in timeline.entry_types(by)])
@@ -113,8 +117,8 @@ class RecallForm(forms.Form):
             self.fields[name].widget.input_type = "date" if day else "text"
 
     @staticmethod
-    def _defaults(fusion: Fusion) -> dict[str, str]:
-        return {"mode": Mode.HYBRID, "fusion": fusion, "k": str(K_DEFAULT)}
+    def _defaults() -> dict[str, str]:
+        return {"mode": Mode.HYBRID, "k": str(K_DEFAULT)}
 
     def _by_crew(self) -> Choices:
         groups: dict[str, list[tuple[str, str]]] = {}
@@ -169,7 +173,7 @@ class RecallForm(forms.Form):
             agent_id=told["agent_id"] or None,
             k=told["k"] or K_DEFAULT,
             mode=Mode(told["mode"]),
-            fusion=Fusion(told["fusion"]),
+            fusion=Fusion(told["fusion"]) if told["fusion"] else None,
             entry_types=tuple(told["entry_types"]),
             since=told["since"],
             until=told["until"],

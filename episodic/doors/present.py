@@ -91,7 +91,7 @@ def answer(given: Answer) -> dict[str, Any]:
     return {
         "query": request.query,
         "mode": request.mode.value,
-        "fusion": request.fusion.value,
+        "fusion": request.fused_by.value,
         "degraded": given.legs.degraded,
         "hits": [hit(one) for one in given.hits],
         "timings_ms": asdict(given.timings),

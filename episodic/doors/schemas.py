@@ -43,12 +43,11 @@ class RecallIn(Strict):
     explain: Annotated[bool, Field(strict=True)] = False
     mark: Annotated[bool, Field(strict=True)] = True
 
-    def request(self, default_fusion: Fusion) -> Request:
+    def request(self) -> Request:
         """Return the service's own form."""
         fields = {name: getattr(self, name) for name in RecallIn.model_fields}
         fields["scope"] = self.scope.value if self.scope else None
         fields["entry_types"] = tuple(self.entry_types)
-        fields["fusion"] = self.fusion or default_fusion
         return Request(**fields)
 
 

@@ -66,7 +66,7 @@ def _name(request: Request) -> str:
     """Return how a question was asked, in words."""
     said = request.mode.value
     if request.mode is Mode.HYBRID:
-        said = f"{said}, {request.fusion.value}"
+        said = f"{said}, {request.fused_by.value}"
     if request.as_of is not None:
         said = f"{said}, as of {journal.stamp(request.as_of)[:16].replace('T', ' ')}"
     return said

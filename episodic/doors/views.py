@@ -10,7 +10,6 @@ from django_htmx.http import push_url
 
 from episodic import backlog, queries
 from episodic.doors import explorer
-from episodic.doors.api import default_fusion
 from episodic.doors.forms import RecallForm
 from episodic.index import Report
 from memory.doors import pages
@@ -21,7 +20,7 @@ from memory.doors.fragments import part
 def recall(request: HttpRequest) -> HttpResponse:
     """Show what an agent would recall; asking from here marks nothing."""
     actor = pages.actor(request)
-    form = RecallForm(request.GET, by=actor, fusion=default_fusion(actor))
+    form = RecallForm(request.GET, by=actor)
     origin = f"{request.scheme}://{request.get_host()}"
     page = explorer.build(actor, form, origin)
     region = part(request, "explorer")

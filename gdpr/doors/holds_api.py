@@ -13,9 +13,9 @@ from gdpr.doors import case_schemas as schemas
 from gdpr.holders import registry
 from gdpr.holds import NewHold
 from gdpr.ledger import LedgerQuery
-from gdpr.models import Hold, PrivacySettings
+from gdpr.models import Hold
 from gdpr.paging import Ask, Page
-from gdpr.privacy import Change
+from gdpr.privacy import Change, PrivacySettings
 from memory import journal
 from memory.doors.api import ApiRequest
 from memory.rules import errors
@@ -123,10 +123,9 @@ def actions(request: ApiRequest, query: Query[schemas.ActionsQuery]) -> Answer:
 
 # ── Settings ─────────────────────────────────────────────────────────────────
 def _settings(rules: PrivacySettings) -> Answer:
-    saved = bool(rules.updated_by)
     return {
         **{name: getattr(rules, name) for name in asdict(Change())},
-        "updated_at": journal.stamp(rules.updated_at) if saved else None,
+        "updated_at": journal.stamp(rules.updated_at) if rules.updated_at else None,
         "updated_by": rules.updated_by or None,
     }
 

@@ -29,7 +29,6 @@ from gdpr.models import (
     GdprAction,
     Hold,
     Lifting,
-    PrivacySettings,
     Subject,
     Suppression,
 )
@@ -90,7 +89,6 @@ CASES: Final = Family(
         rule=Rule.MASKED,
         at="since",
     ),
-    Table(model=PrivacySettings, labels=("updated_by",), at="updated_at"),
     Table(
         model=Certificate,
         keeps=("document",),

@@ -36,6 +36,7 @@ from memory.models import (
     Webhook,
     WebhookDelivery,
     Workspace,
+    WorkspaceSetting,
 )
 
 MADE_FROM: Final = "It was made from an entry that names the person, or names them."
@@ -243,10 +244,17 @@ TENANCY: Final = Family(
     Table(
         model=Workspace,
         labels=("name",),
-        keeps=("slug", "settings"),
+        keeps=("slug",),
         within=_itself,
         at="created_at",
-        why_kept="The workspace's own settings name the person; change them there.",
+        why_kept=_SLUG_KEPT,
+    ),
+    Table(
+        model=WorkspaceSetting,
+        labels=("changed_by",),
+        keeps=("value",),
+        at="changed_at",
+        why_kept="A setting of the workspace names the person; change it on its page.",
     ),
     Table(
         model=Crew,

@@ -11,7 +11,6 @@ from gdpr.models.cases import (
     CaseState,
     CaseStep,
     Hold,
-    PrivacySettings,
     StepState,
 )
 from gdpr.models.processes import ForgetOrder, LiveProcess
@@ -61,7 +60,6 @@ __all__ = [
     "Lifting",
     "LiveProcess",
     "PeopleStamp",
-    "PrivacySettings",
     "SigningKey",
     "StepState",
     "Subject",

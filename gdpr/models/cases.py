@@ -263,28 +263,3 @@ class Hold(models.Model):
 
     def __str__(self) -> str:
         return f"{self.id} {self.scope}"
-
-
-class PrivacySettings(models.Model):
-    """How a workspace handles requests."""
-
-    workspace = models.OneToOneField(
-        Workspace, models.CASCADE, primary_key=True, related_name="privacy"
-    )
-    two_person = models.BooleanField(default=False)
-    require_identity = models.BooleanField(default=False)
-    allow_break_glass = models.BooleanField(default=True)
-    # The law counts calendar days where the controller lives.
-    time_zone = models.CharField(max_length=64, default="UTC")
-    export_days = models.PositiveSmallIntegerField(default=14)
-    backup_days = models.PositiveSmallIntegerField(default=90)
-    digest = models.BooleanField(default=True)
-    updated_at = models.DateTimeField(default=timezone.now)
-    updated_by = models.CharField(max_length=254, blank=True)
-
-    class Meta:
-        db_table = "gdpr_settings"
-        verbose_name_plural = "privacy settings"
-
-    def __str__(self) -> str:
-        return f"privacy of {self.workspace_id}"

@@ -21,6 +21,7 @@ from memory.models import (
     OperatorKey,
     User,
     Workspace,
+    WorkspaceSetting,
 )
 from memory.rules import errors
 
@@ -73,6 +74,16 @@ class WorkspaceRows(rows.ReadOnly):
     list_display = ("slug", "name", "id", "number", "created_at")
     list_select_related = False
     search_fields = ("slug", "name", "id")
+
+
+@admin.register(WorkspaceSetting)
+class WorkspaceSettingRows(rows.ReadOnly):
+    """What admins set; the page of settings changes it."""
+
+    list_display = ("name", "workspace", "is_set", "changed_at", "changed_by")
+    list_filter = ("workspace",)
+    search_fields = ("name",)
+    exclude = ("sealed",)
 
 
 @admin.register(Crew)

@@ -7,6 +7,7 @@ from django.urls import path
 from memory.doors import (
     gateway_views,
     member_views,
+    settings_views,
     webhook_views,
     workspace_views,
 )
@@ -27,6 +28,14 @@ urlpatterns = [
         name="gateway_remove",
     ),
     path("gateway/<str:key_id>/revoke/", gateway_views.revoke, name="gateway_revoke"),
+    path("settings/", settings_views.settings_page, name="settings"),
+    path(
+        "settings/remote-provider/test/",
+        settings_views.test_connection,
+        name="test_remote",
+    ),
+    path("settings/<str:name>/", settings_views.change, name="change_setting"),
+    path("settings/<str:name>/reset/", settings_views.reset, name="reset_setting"),
     path("members/", member_views.members, name="members"),
     path("members/<str:member_id>/", member_views.member, name="member"),
     path("members/<str:member_id>/link/", member_views.link, name="member_link"),

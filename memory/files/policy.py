@@ -1,39 +1,31 @@
 """What a workspace lets the scanner do: modes of rules, policy per tier and source.
 
-Both live in the workspace's settings and change under its lock, each change with an
-entry in the journal. Beside each rule stands how often people agreed with it.
+Both are settings of the workspace and change under its lock, each change with an entry
+in the journal. Beside each rule stands how often people agreed with it.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from django.db import transaction
 
-from memory import journal
+from memory import workspace_settings
 from memory.files import quarantine
 from memory.models import HeldFile, HeldState, Workspace
 from memory.rules import errors
 from memory.rules.actors import Actor
-from memory.rules.entries import NewEntry, Severity
 from memory.rules.scanner import registry
-from memory.rules.scanner.model import Mode, Rule
+from memory.rules.scanner.model import Rule
+from memory.rules.settings import Setting
 from memory.rules.tiers import Tier
+from memory.workspace_settings import table
 
-MODES: Final = tuple(mode.value for mode in Mode)
-DEFAULT: Final = Mode.HOLD.value
-SOURCES: Final = {
-    "tool": "agent’s tool call",
-    "web": "fetched page, not authenticated",
-    "import": "import",
-    "disk": "file found on disk",
-    "operator": "written by an operator",
-    "provider": "provider interface",
-    "restore": "restored version",
-}
+MODES: Final = table.MODES
+DEFAULT: Final = table.DEFAULT_MODE
+SOURCES: Final = table.SOURCES
 COUNTED: Final = 5_000
 
 
@@ -127,8 +119,7 @@ def card(actor: Actor, rule_id: str) -> RuleCard:
 def lines(actor: Actor) -> list[PolicyLine]:
     """Return the policy of every tier and source."""
     actor.require("scanner.read")
-    found = Workspace.objects.get(pk=actor.workspace_id).settings
-    policy = found.get("scanner", {}).get("policy", {})
+    policy = workspace_settings.value(actor.workspace_id, table.SCANNER_POLICY)
     tiers = [("tier", tier.value, f"tier {tier.value}") for tier in Tier]
     sources = [("source", name, words) for name, words in SOURCES.items()]
     return [
@@ -138,30 +129,17 @@ def lines(actor: Actor) -> list[PolicyLine]:
 
 
 # ── Changing ─────────────────────────────────────────────────────────────────
-def _change(by: Actor, part: str, name: str, value: str) -> str:
-    """Set one value of the scanner's settings under the workspace's lock."""
-    rows = Workspace.objects.select_for_update()
-    workspace = rows.get(pk=by.workspace_id)
-    settings: dict[str, Any] = dict(workspace.settings)
-    scanner = dict(settings.get("scanner", {}))
-    values: dict[str, str] = dict(scanner.get(part, {}))
-    before = values.pop(name, "")
-    if value:
-        values[name] = value
-    settings["scanner"] = scanner | {part: values}
-    workspace.settings = settings
-    workspace.save(update_fields=["settings"])
+def _change(by: Actor, setting: Setting[dict[str, str]], name: str, value: str) -> str:
+    """Set one pair of a table under the workspace's lock; "" takes it out."""
+    with transaction.atomic():
+        Workspace.objects.select_for_update().get(pk=by.workspace_id)
+        pairs = dict(workspace_settings.value(by.workspace_id, setting))
+        before = pairs.pop(name, "")
+        if value:
+            pairs[name] = value
+        if before != value:
+            workspace_settings.change({setting.name: pairs or None}, by=by)
     return before
-
-
-def _record(by: Actor, entry_type: str, summary: str, told: Mapping[str, str]) -> None:
-    new = NewEntry(
-        entry_type=entry_type,
-        severity=Severity.NOTICE,
-        summary=summary,
-        payload=dict(told),
-    )
-    journal.write([new], by=by)
 
 
 def set_rule(rule_id: str, mode: str, *, by: Actor) -> str:
@@ -171,13 +149,8 @@ def set_rule(rule_id: str, mode: str, *, by: Actor) -> str:
     if mode not in MODES:
         detail = f"mode is one of {', '.join(MODES)}."
         raise errors.Invalid(detail, code="unknown_mode")
-    with transaction.atomic():
-        value = "" if mode == DEFAULT else mode
-        before = _change(by, "rules", rule_id, value) or DEFAULT
-        told = {"rule": rule_id, "previous": before, "mode": mode}
-        said = f"Rule {rule_id} set to {mode}, was {before}"
-        _record(by, "scanner.rule_changed", said, told)
-    return before
+    value = "" if mode == DEFAULT else mode
+    return _change(by, table.SCANNER_RULES, rule_id, value) or DEFAULT
 
 
 def set_policy(key: str, action: str, *, by: Actor) -> str:
@@ -186,10 +159,4 @@ def set_policy(key: str, action: str, *, by: Actor) -> str:
     known = {line.key for line in lines(by)}
     if key not in known or action not in ("", *quarantine.ACTIONS):
         raise errors.Invalid("There is no such policy.", code="unknown_policy")
-    with transaction.atomic():
-        before = _change(by, "policy", key, action)
-        shown, was = action or "default", before or "default"
-        told = {"policy": key, "previous": was, "action": shown}
-        said = f"Policy {key} set to {shown}, was {was}"
-        _record(by, "scanner.policy_changed", said, told)
-    return before
+    return _change(by, table.SCANNER_POLICY, key, action)

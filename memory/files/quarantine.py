@@ -16,7 +16,7 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from memory import journal, people
+from memory import journal, people, workspace_settings
 from memory.files.places import Owner
 from memory.files.vault import digest
 from memory.models import (
@@ -25,18 +25,18 @@ from memory.models import (
     HeldFile,
     HeldState,
     KnownAttack,
-    Workspace,
 )
 from memory.rules import errors, scanner
 from memory.rules.actors import Actor
 from memory.rules.entries import NewEntry, Severity
 from memory.rules.scanner import Verdict
 from memory.rules.scanner.similarity import SAME
+from memory.workspace_settings import table
 
 KNOWN_ATTACKS: Final = 2_000
 # The priority of a text that is held for who wrote it, whatever it says.
 UNSEEN: Final = 0.4
-ACTIONS: Final = ("allow", "redact", "hold", "block")
+ACTIONS: Final = table.ACTIONS
 
 
 class Held(errors.HouseError):
@@ -126,14 +126,17 @@ class Judgement:
 
 
 def _settings(workspace_id: str) -> dict[str, Any]:
-    found = Workspace.objects.values_list("settings", flat=True).get(pk=workspace_id)
-    scan = found.get("scanner", {})
-    return scan if isinstance(scan, dict) else {}
+    both = (table.SCANNER_RULES, table.SCANNER_POLICY)
+    kept = workspace_settings.values(workspace_id, both)
+    return {
+        "rules": kept[table.SCANNER_RULES.name],
+        "policy": kept[table.SCANNER_POLICY.name],
+    }
 
 
 def rule_modes(workspace_id: str) -> dict[str, str]:
     """Return what the workspace set single rules to: off, observe, hold or block."""
-    return dict(_settings(workspace_id).get("rules", {}))
+    return dict(workspace_settings.value(workspace_id, table.SCANNER_RULES))
 
 
 def action_for(settings: Mapping[str, Any], tier: str, source: str) -> str:

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import structlog
 from django.db import DatabaseError
 
+from memory import workspace_settings
 from memory.files import versions
-from memory.files.versions import KEEP_DAYS, Pruned
+from memory.files.versions import Pruned
 from memory.models import Workspace
 from memory.rules import errors
+from memory.workspace_settings import table
 
-LIMIT: Final = 3_650
 log = structlog.get_logger(__name__)
 
 
-def days_of(settings: object) -> int:
-    """Return a workspace's window in days, 0 for ever; nonsense is the default.
-
-    A window that cannot be read must not be read as a short one.
-    """
-    told = (
-        settings.get("versions_retention_days") if isinstance(settings, dict) else None
-    )
-    if isinstance(told, bool) or not isinstance(told, int):
-        return KEEP_DAYS
-    return told if 0 <= told <= LIMIT else KEEP_DAYS
+def days_of(workspace_id: str) -> int:
+    """Return a workspace's window in days, 0 for ever."""
+    return workspace_settings.value(workspace_id, table.VERSIONS_RETENTION_DAYS)
 
 
 def run() -> dict[str, Pruned]:
@@ -34,7 +25,7 @@ def run() -> dict[str, Pruned]:
     done = {}
     for workspace in Workspace.objects.all():
         try:
-            days = days_of(workspace.settings)
+            days = days_of(workspace.id)
             done[workspace.slug] = versions.prune(workspace.id, days=days)
         except (errors.HouseError, OSError, DatabaseError):
             log.exception("retention_failed", workspace=workspace.slug)

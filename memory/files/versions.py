@@ -24,9 +24,10 @@ from memory.files.vault import Vault, digest
 from memory.models import MemoryFile, MemoryVersion
 from memory.rules import errors
 from memory.rules.actors import Actor
+from memory.workspace_settings import table
 
 KEEP_NEWEST: Final = 3
-KEEP_DAYS: Final = 30
+KEEP_DAYS: Final = table.VERSIONS_RETENTION_DAYS.default
 ORPHAN_AGE: Final = timedelta(hours=1)
 
 
@@ -179,12 +180,11 @@ def prune(
     if days > 0:
         edge = timezone.now() - timedelta(days=days)
         for file in MemoryFile.objects.filter(workspace_id=workspace_id):
-            kept = list(
-                file.versions.order_by("-number").values_list("pk", flat=True)[
-                    : max(1, newest)
-                ]
-            )
-            old = file.versions.filter(written_at__lt=edge, committed=True)
+            # An unfinished version is no current one, however high its number.
+            finished = file.versions.filter(committed=True)
+            newest_first = finished.order_by("-number").values_list("pk", flat=True)
+            kept = list(newest_first[: max(1, newest)])
+            old = finished.filter(written_at__lt=edge)
             gone += old.exclude(pk__in=kept).delete()[0]
     return Pruned(gone, collect_orphans(workspace_id))
 

@@ -1,48 +1,23 @@
-"""Secrets that must be sent again: sealed with a key of their own, bound to their row.
-
-The seal is AES-GCM under ``keys/gateway.key``, which lies apart from the database: a
-copy of the database alone opens nothing, and a seal moved to another row does not open.
-"""
+"""The user key that turns are sent with, sealed and bound to its row."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import os
 from typing import Final
 
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from django.conf import settings
-
+from memory import sealing
 from memory.gateway.config import Secret
+from memory.sealing import Broken
 
-VERSION: Final = "v1."
-NONCE_BYTES: Final = 12
+__all__ = ["Broken", "seal", "unseal"]
 
-
-class Broken(Exception):
-    """A seal does not open: another key, another row, or changed bytes."""
-
-
-def _cipher() -> AESGCM:
-    told = b"crewship.gateway.seal" + settings.GATEWAY_KEY.encode()
-    return AESGCM(hashlib.sha256(told).digest())
+PURPOSE: Final = "crewship.gateway.seal"
 
 
 def seal(secret: Secret, bound_to: str) -> str:
     """Return a secret as text that only this installation and this row can open."""
-    nonce = os.urandom(NONCE_BYTES)
-    plain = secret.reveal().encode()
-    closed = _cipher().encrypt(nonce, plain, bound_to.encode())
-    return VERSION + base64.b64encode(nonce + closed).decode()
+    return sealing.seal(secret.reveal(), purpose=PURPOSE, bound_to=bound_to)
 
 
 def unseal(text: str, bound_to: str) -> Secret:
     """Return the secret again, or raise Broken."""
-    try:
-        raw = base64.b64decode(text.removeprefix(VERSION), validate=True)
-        nonce, closed = raw[:NONCE_BYTES], raw[NONCE_BYTES:]
-        return Secret(_cipher().decrypt(nonce, closed, bound_to.encode()).decode())
-    except (InvalidTag, ValueError):
-        raise Broken from None
+    return Secret(sealing.unseal(text, purpose=PURPOSE, bound_to=bound_to))

@@ -31,6 +31,7 @@ from memory.models.records import (
     RecordStatus,
 )
 from memory.models.review import SavedFilter
+from memory.models.settings import WorkspaceSetting
 from memory.models.tenancy import (
     Agent,
     AgentKey,
@@ -81,4 +82,5 @@ __all__ = [
     "Webhook",
     "WebhookDelivery",
     "Workspace",
+    "WorkspaceSetting",
 ]

@@ -78,7 +78,6 @@ class Workspace(models.Model):
     number = models.PositiveIntegerField(unique=True)
     slug = models.CharField(max_length=64, unique=True, validators=[SLUG])
     name = models.CharField(max_length=120)
-    settings = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:

@@ -198,6 +198,13 @@ class UpstreamRefused(ProviderError):
     sentence = "{verb}: the provider refused the connection or our credential."
 
 
+class UpstreamForbidden(ProviderError):
+    """The other side's address leads where this installation does not connect."""
+
+    code, status, title = "upstream_forbidden", 503, "Upstream not reachable from here"
+    sentence = "{verb}: {reason}"
+
+
 class UpstreamBadAnswer(ProviderError):
     """The other side answered what is not in the contract."""
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from django.db import transaction
-
-from memory import journal
+from memory import workspace_settings
 from memory.models import Workspace
 from memory.providers import registry
 from memory.rules.actors import Actor
-from memory.rules.entries import NewEntry, Severity
+from memory.workspace_settings import table
 
 
 def choose(workspace: Workspace, name: str, *, by: Actor) -> bool:
@@ -18,18 +16,6 @@ def choose(workspace: Workspace, name: str, *, by: Actor) -> bool:
     """
     by.require("providers.manage", workspace.id)
     registry.entry(name)
-    with transaction.atomic():
-        row = Workspace.objects.select_for_update().get(pk=workspace.pk)
-        before = str(row.settings.get("provider") or registry.DEFAULT)
-        if before == name:
-            return False
-        row.settings = {**row.settings, "provider": name}
-        row.save(update_fields=["settings"])
-        new = NewEntry(
-            entry_type="provider.chosen",
-            severity=Severity.NOTICE,
-            summary=f"Provider {name} chosen, was {before}",
-            payload={"provider": name, "previous": before},
-        )
-        journal.write([new], by=by)
-    return True
+    if workspace_settings.value(workspace.id, table.PROVIDER) == name:
+        return False
+    return bool(workspace_settings.change({table.PROVIDER.name: name}, by=by))

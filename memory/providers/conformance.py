@@ -10,7 +10,7 @@ from typing import Final
 from django.db import transaction
 from django.utils import timezone
 
-from memory import journal
+from memory import journal, workspace_settings
 from memory.models import ProviderPulse, ProviderRun, Workspace
 from memory.providers import (
     deadline,
@@ -25,6 +25,7 @@ from memory.providers.base import Bound
 from memory.rules import errors
 from memory.rules.actors import Actor, system
 from memory.rules.entries import NewEntry, Severity
+from memory.workspace_settings import table
 
 FRESH: Final = timedelta(seconds=10)
 KEPT_RUNS: Final = 20
@@ -128,7 +129,8 @@ def pulses(workspace_id: str) -> list[ProviderState]:
     known = {
         row.provider: row for row in ProviderPulse.objects.filter(workspace=workspace)
     }
-    chosen, states = workspace.settings.get("provider") or registry.DEFAULT, []
+    chosen = workspace_settings.value(workspace.id, table.PROVIDER)
+    states = []
     for entry in registry.entries():
         row = known.get(entry.name)
         if row is None or timezone.now() - row.checked_at > FRESH:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from django.db import IntegrityError
 from django.utils import timezone
@@ -222,6 +222,6 @@ def _held(owner: Owner, tier: Tier | None) -> list[str]:
     return [label for label, place in places if place and tier in (None, place.tier)]
 
 
-def make(bound: Bound | None, _options: dict[str, Any]) -> Native:
+def make(bound: Bound | None) -> Native:
     """Return the provider for a binding."""
     return Native(bound)

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
+from memory import workspace_settings
 from memory.models import Workspace
 from memory.providers.base import Bound, Provider
 from memory.rules import errors
+from memory.workspace_settings import table
 
-DEFAULT: Final = "tierfiles"
-Factory = Callable[[Bound | None, dict[str, Any]], Provider]
+DEFAULT: Final = table.PROVIDER.default
+Factory = Callable[[Bound | None], Provider]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,7 @@ def register(entry: Entry) -> None:
         message = f"There is a provider {entry.name} already."
         raise RuntimeError(message)
     _registry.entries[entry.name] = entry
+    table.provider_titles[entry.name] = entry.title
 
 
 def close() -> None:
@@ -73,7 +76,7 @@ def entry(name: str) -> Entry:
 
 def chosen(workspace: Workspace) -> str:
     """Return the name of a workspace's provider; an unknown one is an error, loudly."""
-    name = str(workspace.settings.get("provider") or DEFAULT)
+    name = workspace_settings.value(workspace.id, table.PROVIDER)
     if name not in _registry.entries:
         raise errors.Unavailable(reason="the workspace's provider is not here")
     return name
@@ -81,6 +84,4 @@ def chosen(workspace: Workspace) -> str:
 
 def provider(workspace: Workspace, bound: Bound, name: str | None = None) -> Provider:
     """Return a workspace's provider, bound to one agent or crew."""
-    found = entry(name or chosen(workspace))
-    options = workspace.settings.get(found.name, {})
-    return found.make(bound, options if isinstance(options, dict) else {})
+    return entry(name or chosen(workspace)).make(bound)

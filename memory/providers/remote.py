@@ -7,16 +7,21 @@ Reads are tried once more when the connection cannot be made; writes never are.
 
 from __future__ import annotations
 
+import json
 import re
+import time
 from datetime import UTC
 from typing import Any, Final
 
 import httpx
+from django.conf import settings
 from django.utils import timezone
 
+from memory import outbound, sealing, workspace_settings
 from memory.providers import base
 from memory.providers.base import Bound, Hit, ProviderError, Pulse
 from memory.rules import errors
+from memory.workspace_settings import table
 
 NAME: Final = "remote"
 PREFIX: Final = "/api/v1/provider"
@@ -55,7 +60,11 @@ def harmless(text: str, *secrets: str) -> str:
 
 
 class Remote:
-    """Memory kept by another server."""
+    """Memory kept by another server.
+
+    Without a ``transport`` of the caller's every request goes to an address that was
+    judged: a private one only with ``private``, or where the installation allows it.
+    """
 
     def __init__(
         self,
@@ -65,9 +74,11 @@ class Remote:
         key: str,
         transport: httpx.BaseTransport | None = None,
         read_seconds: float = READ_SECONDS,
+        private: bool = False,
     ) -> None:
         self._bound, self._key, self._url = bound, key, url.rstrip("/")
         self._transport, self._seconds = transport, read_seconds
+        self._private = private or bool(settings.PROVIDER_PRIVATE)
 
     # ── The four methods ─────────────────────────────────────────────────────
     def retain(self, request: base.Retain) -> base.Retained:
@@ -137,6 +148,8 @@ class Remote:
             except httpx.ConnectError:
                 if not tries:
                     raise base.UpstreamRefused(verb=verb) from None
+            except outbound.Unreachable as refused:
+                raise base.UpstreamForbidden(verb=verb, reason=str(refused)) from None
             except httpx.TimeoutException:
                 raise base.UpstreamTimeout(verb=verb, seconds=seconds) from None
             except (httpx.HTTPError, httpx.InvalidURL, ValueError):
@@ -144,31 +157,54 @@ class Remote:
 
     def _exchange(
         self, verb: str, body: dict[str, Any] | None, seconds: float
-    ) -> httpx.Response:
-        connect = min(CONNECT_SECONDS, seconds)
-        with httpx.Client(
-            transport=self._transport,
-            timeout=httpx.Timeout(seconds, connect=connect),
-            headers={"Authorization": f"Bearer {self._key}"},
-            follow_redirects=False,
-            trust_env=False,
-        ) as client:
-            address = f"{self._url}{PREFIX}/{verb}"
-            if body is None:
-                return client.get(address)
-            return client.post(address, json=body)
+    ) -> tuple[int, bytes]:
+        """Return the status and the body, which is cut off past the limit."""
+        deadline = time.monotonic() + seconds
+        with (
+            httpx.Client(
+                transport=self._transport
+                or outbound.PinnedTransport(
+                    private=self._private, who="the remote provider"
+                ),
+                timeout=httpx.Timeout(seconds, connect=min(CONNECT_SECONDS, seconds)),
+                headers={
+                    "Authorization": f"Bearer {self._key}",
+                    # A packed answer could be a bomb.
+                    "Accept-Encoding": "identity",
+                },
+                follow_redirects=False,
+                trust_env=False,
+            ) as client,
+            client.stream(
+                "GET" if body is None else "POST",
+                f"{self._url}{PREFIX}/{verb}",
+                json=body,
+            ) as response,
+        ):
+            raw = bytearray()
+            for piece in response.iter_raw():
+                raw += piece
+                if time.monotonic() > deadline:
+                    raise httpx.ReadTimeout("slow")
+                if len(raw) > ANSWER_BYTES:
+                    break
+            return response.status_code, bytes(raw)
 
-    def _read(self, verb: str, response: httpx.Response) -> dict[str, Any]:
-        if response.status_code == 401:
+    def _read(self, verb: str, response: tuple[int, bytes]) -> dict[str, Any]:
+        status, raw = response
+        if status == 401:
             raise base.UpstreamRefused(verb=verb)
-        if len(response.content) > ANSWER_BYTES:
+        if len(raw) > ANSWER_BYTES:
             raise base.UpstreamBadAnswer(verb=verb)
-        answer = response.json()
+        try:
+            answer = json.loads(raw)
+        except RecursionError:
+            raise base.UpstreamBadAnswer(verb=verb) from None
         if not isinstance(answer, dict):
             raise base.UpstreamBadAnswer(verb=verb)
-        if response.status_code == 200:
+        if status == 200:
             return answer
-        raise self._refusal(verb, response.status_code, answer)
+        raise self._refusal(verb, status, answer)
 
     def _refusal(self, verb: str, status: int, answer: dict[str, Any]) -> ProviderError:
         """Return the error a problem document stands for."""
@@ -213,9 +249,16 @@ def _pulse(message: str) -> Pulse:
     )
 
 
-def make(bound: Bound | None, options: dict[str, Any]) -> Remote:
+def make(bound: Bound | None) -> Remote:
     """Return the provider for a binding; the workspace's settings say where it is."""
-    url, key = str(options.get("url", "")), str(options.get("key", ""))
-    if not url.startswith(("https://", "http://")) or not key:
+    url = key = ""
+    if bound is not None:
+        url = workspace_settings.value(bound.workspace_id, table.REMOTE_URL)
+        try:
+            key = workspace_settings.secret(bound.workspace_id, table.REMOTE_KEY)
+        except sealing.Broken:
+            reason = "the remote provider's key cannot be opened; enter it again"
+            raise errors.Unavailable(reason=reason) from None
+    if not url or not key:
         raise errors.Unavailable(reason="the remote provider has no address or no key")
     return Remote(bound, url=url, key=key)

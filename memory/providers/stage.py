@@ -252,7 +252,7 @@ class RemoteHarness(FilesHarness):
 
     def _at(self, url: str, who: str = "agent") -> Provider:
         key = self.cast.tokens.get(who, self.cast.tokens["agent"])
-        return remote.Remote(self.bound(who), url=url, key=key)
+        return remote.Remote(self.bound(who), url=url, key=key, private=True)
 
     def unbound(self) -> Provider:
         """Return the provider for nobody."""

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from django.conf import settings
 from django.utils import timezone
@@ -178,6 +178,6 @@ class TierFiles:
         return Pulse(ok=not message, message=message, checked_at=timezone.now())
 
 
-def make(bound: Bound | None, _options: dict[str, Any]) -> TierFiles:
+def make(bound: Bound | None) -> TierFiles:
     """Return the provider for a binding."""
     return TierFiles(bound)

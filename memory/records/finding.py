@@ -13,11 +13,11 @@ from typing import Final
 
 from django.db.models import QuerySet
 
-from memory import lexical, ranking
+from memory import lexical, ranking, workspace_settings
 from memory.files.places import Owner
 from memory.lexical import WordScope
 from memory.models import Record
-from memory.records import likeness
+from memory.records import fusing, likeness
 from memory.records.access import owner_for, select
 from memory.records.chain import TYPES
 from memory.records.reading import asked_for, told_of, walk
@@ -25,14 +25,14 @@ from memory.records.showing import is_safe
 from memory.records.types import Found, Hit, Wanted
 from memory.rules import entries, errors
 from memory.rules.actors import Actor
+from memory.rules.fusion import Fusion
+from memory.workspace_settings import table
 
 LIMIT: Final = 100
 POOL: Final = 2_000
 DEEP: Final = 500
 QUERY_CHARS: Final = 4_000
-RRF: Final = 60
-# A cosine below this says nothing; a record without words in common is then no hit.
-FAINT: Final = 0.1
+FAINT: Final = fusing.FAINT
 
 
 # ── Candidates ───────────────────────────────────────────────────────────────
@@ -148,11 +148,6 @@ class _Ranked:
         )
 
 
-def _order(scores: Mapping[int, float]) -> list[int]:
-    """Return places, best first; of equals what was changed last, which comes first."""
-    return sorted(sorted(scores), key=scores.__getitem__, reverse=True)
-
-
 def _cosines(query: str, pool: _Pool) -> dict[int, float] | None:
     """Return place → nearness of the candidates that have a vector."""
     entries_of = [one[ENTRY] for one in pool.these.values()]
@@ -165,20 +160,15 @@ def _cosines(query: str, pool: _Pool) -> dict[int, float] | None:
 
 
 def _rank(query: str, pool: _Pool) -> _Ranked:
-    """Rank candidates by words and by meaning, and fuse the two by rank."""
+    """Rank candidates by words and by meaning, and fuse the two."""
     these = list(pool.these.values())
     told = likeness.by_words(query, [one[CONTENT] for one in these])
     near = _cosines(query, pool)
-    legs = [_order({place: pair[0] for place, pair in told.items()})]
-    if near is not None:
-        legs.append(_order({place: c for place, c in near.items() if c >= FAINT}))
-    fused: dict[int, float] = {}
-    for leg in legs:
-        for rank, place in enumerate(leg, 1):
-            fused[place] = fused.get(place, 0.0) + (RRF + 1) / (RRF + rank) / len(legs)
+    how = Fusion(workspace_settings.value(pool.by.workspace_id, table.FUSION))
+    fused = fusing.fuse({place: pair[0] for place, pair in told.items()}, near, how)
     return _Ranked(
         these,
-        order=_order(fused),
+        order=fusing.order(fused),
         score=fused,
         cosine=near or {},
         share={place: pair[1] for place, pair in told.items()},

@@ -107,6 +107,8 @@ PERMISSIONS: Final[dict[str, Permission]] = {
     "members.read": _read(_PEOPLE),
     "members.manage": _write(_ADMINS),
     "workspace.manage": _write(_ADMINS),
+    "settings.read": _read(_ADMINS),
+    "settings.manage": _write(_ADMINS),
 }
 
 

@@ -51,6 +51,7 @@ PAGES: dict[str, tuple[str, int]] = {
     "members": ("/workspace/members/", 200),
     "memory gateway": ("/workspace/gateway/", 200),
     "webhooks": ("/workspace/webhooks/", 200),
+    "settings": ("/workspace/settings/", 200),
     "jobs": ("/jobs/", 200),
     "job": ("/jobs/index_sweep/", 200),
     "cases": ("/privacy/cases/", 200),

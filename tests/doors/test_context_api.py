@@ -10,7 +10,6 @@ import pytest
 from episodic import engine, index, marks
 from episodic.embedders.none import NoEmbedder
 from episodic.models import MemoryRelation, NudgeSent
-from memory.models import Workspace
 from tests import factories
 from tests.world import ATTACK, World
 
@@ -141,9 +140,7 @@ def test_a_person_gets_the_nudges_of_the_agent_named(world: World) -> None:
 
 
 def test_the_cost_nudge_tells_calls_tokens_and_dollars(world: World) -> None:
-    Workspace.objects.filter(pk=world.acme.id).update(
-        settings={"cost_limit_usd_per_day": 0.5}
-    )
+    world.set(cost_limit_usd_per_day=0.5)
     payload = {"cost_usd": 0.6, "tokens_in": 900, "tokens_out": 100}
     world.entry("a call", entry_type="llm.call", payload=payload)
     told = ask(world)["nudges"][0]

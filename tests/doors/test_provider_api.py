@@ -78,8 +78,7 @@ def test_forget_refuses(world: World, body: dict[str, str], code: str) -> None:
 
 
 def test_the_workspace_chooses_the_provider(world: World) -> None:
-    world.acme.settings["provider"] = "native"
-    world.acme.save()
+    world.set(provider="native")
     ada = world.api("ada")
     body = _retain(world, content="Mail nora@example.org about it.")
     assert ada.post("/provider/retain", body).status == 200

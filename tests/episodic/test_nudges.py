@@ -10,7 +10,6 @@ from django.utils import timezone
 
 from episodic import nudges
 from episodic.models import NudgeSent
-from memory.models import Workspace
 from tests import factories
 from tests.world import World
 
@@ -123,15 +122,12 @@ def test_yesterday_and_other_agents_do_not_count(world: World) -> None:
         (2, 1.5, []),
         (0.5, 0.6, ["cost"]),
         (0, 9, []),
-        ("much", 1.5, ["cost"]),
-        (True, 1.5, ["cost"]),
     ],
 )
 def test_above_the_workspaces_limit(
     world: World, limit: Any, spent: float, told: list[str]
 ) -> None:
-    settings = {} if limit is None else {nudges.LIMIT_SETTING: limit}
-    Workspace.objects.filter(pk=world.acme.id).update(settings=settings)
+    world.set(cost_limit_usd_per_day=limit)
     spend(world, cost_usd=spent)
     assert kinds(world) == told
 

@@ -139,6 +139,7 @@ SILENT = {
     "memory.Webhook.events", "memory.Webhook.secret",
     "memory.JobRun.name", "memory.JobRun.slot",
     "memory.User.password",
+    "memory.WorkspaceSetting.name", "memory.WorkspaceSetting.sealed",
     "memory.PriorityChange.previous", "memory.PriorityChange.priority",
     "episodic.HealthSnapshot.crew_id",
     "episodic.RecallCheck.expected",
@@ -151,7 +152,7 @@ SILENT = {
     "gdpr.Case.held_from",
     "gdpr.CasePlan.rows", "gdpr.CasePlan.made_by_id",
     "gdpr.CaseEvent.state", "gdpr.CaseStep.name", "gdpr.CaseStep.title",
-    "gdpr.Hold.scope", "gdpr.PrivacySettings.time_zone",
+    "gdpr.Hold.scope",
     "gdpr.Certificate.result",
 }  # fmt: skip
 

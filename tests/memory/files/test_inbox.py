@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from memory import workspace_settings
 from memory.files import (
     dossier,
     inbox,
@@ -19,8 +20,9 @@ from memory.files import (
 )
 from memory.files.inbox import HeldFilter
 from memory.files.review import Decision
-from memory.models import HeldFile, HeldState, JournalEntry, MemoryFile, Workspace
+from memory.models import HeldFile, HeldState, JournalEntry, MemoryFile
 from memory.rules import errors, scanner
+from memory.workspace_settings import table
 from tests.memory.files import kit
 from tests.memory.files.test_quarantine import held
 from tests.world import World
@@ -283,8 +285,8 @@ def test_an_admin_switches_a_rule_and_the_journal_tells(world: World) -> None:
 def test_an_admin_sets_a_policy(world: World) -> None:
     owner = world.actor("owner")
     policy.set_policy("tier:daily", "redact", by=owner)
-    stored = Workspace.objects.get(pk=world.acme.pk).settings
-    assert stored["scanner"]["policy"] == {"tier:daily": "redact"}
+    kept = workspace_settings.value(world.acme.pk, table.SCANNER_POLICY)
+    assert kept == {"tier:daily": "redact"}
     assert "redact" in {line.action for line in policy.lines(owner)}
     policy.set_policy("tier:daily", "", by=owner)
     for key, action in (("tier:nope", "hold"), ("tier:daily", "explode")):
@@ -295,10 +297,9 @@ def test_an_admin_sets_a_policy(world: World) -> None:
 # ── Replay and rescan ────────────────────────────────────────────────────────
 def allow_then_write(world: World, text: str, label: str = "AGENT.md") -> None:
     """Store a text that today's rules would hold."""
-    rows = Workspace.objects.filter(pk=world.acme.pk)
-    rows.update(settings={"scanner": {"policy": {"source:tool": "allow"}}})
+    world.set(scanner_policy={"source:tool": "allow"})
     kit.write(world, text, label)
-    rows.update(settings={})
+    world.set(scanner_policy=None)
 
 
 def test_a_replay_counts_without_changing(world: World) -> None:

@@ -25,8 +25,7 @@ def held(world: World, text: str = kit.POISON, label: str = "AGENT.md") -> HeldF
 
 def policy(world: World, **parts: dict[str, str]) -> None:
     """Give acme scanner settings."""
-    world.acme.settings = {"scanner": parts}
-    world.acme.save(update_fields=["settings"])
+    world.set(**{f"scanner_{name}": pairs for name, pairs in parts.items()})
 
 
 def poison(world: World, count: int) -> list[str]:

@@ -14,9 +14,9 @@ from django.utils import timezone
 from crewship_memory import watcher
 from crewship_memory.celery import app
 from crewship_memory.watcher import Watcher
-from memory import tasks
+from memory import jobs, tasks
 from memory.files import reconcile, retention, versions
-from memory.models import HeldFile, MemoryFile, MemoryVersion
+from memory.models import HeldFile, MemoryFile, MemoryVersion, WorkspaceSetting
 from tests.memory.files import kit
 from tests.world import World
 
@@ -116,22 +116,18 @@ def test_the_sweep_runs_by_the_clock(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "days"),
-    [
-        ({}, 30),
-        ({"versions_retention_days": 0}, 0),
-        ({"versions_retention_days": 7}, 7),
-        ({"versions_retention_days": -1}, 30),
-        ({"versions_retention_days": "7"}, 30),
-        ({"versions_retention_days": 0.5}, 30),
-        ({"versions_retention_days": True}, 30),
-        ({"versions_retention_days": 99_999}, 30),
-        (None, 30),
-        ([], 30),
-    ],
+    ("kept", "days"),
+    [(0, 0), (7, 7), (-1, 30), ("7", 30), (0.5, 30), (True, 30), (99_999, 30)],
 )
-def test_a_window_that_makes_no_sense_is_the_default(told: object, days: int) -> None:
-    assert retention.days_of(told) == days
+def test_a_window_that_makes_no_sense_is_the_default(
+    world: World, kept: object, days: int
+) -> None:
+    """A window that cannot be read must not be read as a short one."""
+    assert retention.days_of(world.acme.id) == 30
+    WorkspaceSetting.objects.create(
+        workspace=world.acme, name="versions_retention_days", value=kept
+    )
+    assert retention.days_of(world.acme.id) == days
 
 
 def test_each_workspace_has_its_own_window(world: World) -> None:
@@ -140,9 +136,33 @@ def test_each_workspace_has_its_own_window(world: World) -> None:
             kit.write(world, f"State {number}", by=who)
     then = timezone.now() - timedelta(days=60)
     MemoryVersion.objects.update(written_at=then)
-    world.other.settings = {**world.other.settings, "versions_retention_days": 90}
-    world.other.save(update_fields=["settings"])
-    for shop in (world.acme, world.other):
-        versions.prune(shop.id, days=retention.days_of(shop.settings))
+    world.set("other", versions_retention_days=90)
+    retention.run()
     assert len(versions.log(kit.row(world))) == 3
     assert len(versions.log(kit.row(world, of="olga"))) == 5
+
+
+def test_the_nightly_job_keeps_to_the_window_and_never_drops_the_current(
+    world: World,
+) -> None:
+    for number in range(6):
+        kit.write(world, f"State {number}")
+    file = kit.row(world)
+    days = {version.number: 10 * version.number for version in versions.log(file)}
+    for number, age in days.items():
+        old = timezone.now() - timedelta(days=65 - age)
+        file.versions.filter(number=number).update(written_at=old)
+    # Writes that never finished do not count as versions.
+    for number in range(7, 11):
+        file.versions.create(
+            workspace_id=file.workspace_id, number=number, sha256="", committed=False
+        )
+    current = versions.latest(file)
+    world.set(versions_retention_days=5)
+    jobs.named("retention").act(world.acme.id)
+    kept = [version.number for version in versions.log(file)]
+    assert kept == [6, 5, 4]
+    assert versions.latest(file) == current
+    world.set(versions_retention_days=0)
+    jobs.named("retention").act(world.acme.id)
+    assert [version.number for version in versions.log(file)] == kept

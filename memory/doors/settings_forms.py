@@ -1,0 +1,95 @@
+"""A form for each setting, drawn from its declaration; the service decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from django import forms
+
+from memory.rules.settings import TEXT_CHARS
+from memory.workspace_settings import Kind, Setting, State
+
+ON_OFF: Final = (("on", "on"), ("off", "off"))
+
+
+def _switch(_setting: Setting[Any]) -> forms.Field:
+    return forms.TypedChoiceField(choices=ON_OFF, coerce=lambda text: text == "on")
+
+
+def _choice(setting: Setting[Any]) -> forms.Field:
+    return forms.ChoiceField(choices=list(setting.choices().items()))
+
+
+def _whole(setting: Setting[Any]) -> forms.Field:
+    least, most = setting.least, setting.most
+    return forms.IntegerField(
+        min_value=None if least is None else int(least),
+        max_value=None if most is None else int(most),
+    )
+
+
+def _number(setting: Setting[Any]) -> forms.Field:
+    widget = forms.NumberInput({"step": "any"})
+    return forms.FloatField(
+        min_value=setting.least, max_value=setting.most, widget=widget
+    )
+
+
+def _text(setting: Setting[Any]) -> forms.Field:
+    return forms.CharField(max_length=int(setting.most or TEXT_CHARS))
+
+
+def _address(setting: Setting[Any]) -> forms.Field:
+    widget = forms.URLInput({"placeholder": "https://memory.example.com"})
+    return forms.CharField(max_length=int(setting.most or TEXT_CHARS), widget=widget)
+
+
+def _secret(_setting: Setting[Any]) -> forms.Field:
+    widget = forms.PasswordInput({"autocomplete": "new-password"})
+    return forms.CharField(max_length=TEXT_CHARS, widget=widget)
+
+
+FIELDS: Final[dict[Kind, Callable[[Setting[Any]], forms.Field]]] = {
+    Kind.SWITCH: _switch,
+    Kind.CHOICE: _choice,
+    Kind.WHOLE: _whole,
+    Kind.NUMBER: _number,
+    Kind.TEXT: _text,
+    Kind.ADDRESS: _address,
+    Kind.SECRET: _secret,
+}
+
+
+def shown(setting: Setting[Any], value: Any) -> str:
+    """Return a value as people read it."""
+    if setting.kind is Kind.SWITCH:
+        return "on" if value else "off"
+    if setting.kind is Kind.CHOICE:
+        return str(setting.choices().get(value, value))
+    if setting.kind is Kind.TABLE:
+        return ", ".join(f"{name}: {text}" for name, text in value.items()) or "none"
+    if value in ("", None):
+        return "none"
+    text = f"{value:,g}" if isinstance(value, float) else str(value)
+    return f"{text} {setting.unit}".strip()
+
+
+class SettingForm(forms.Form):
+    """One setting's value and the version of the page that it was read on."""
+
+    version = forms.IntegerField(widget=forms.HiddenInput, min_value=0)
+
+    def __init__(self, state: State, version: int, data: Any = None) -> None:
+        setting = state.setting
+        start = None if setting.is_secret else state.value
+        if setting.kind is Kind.SWITCH:
+            start = "on" if state.value else "off"
+        super().__init__(
+            data,
+            auto_id=f"{setting.name}-%s",
+            initial={"value": start, "version": version},
+        )
+        field = FIELDS[setting.kind](setting)
+        field.label = setting.label
+        self.fields["value"] = field

@@ -1,0 +1,46 @@
+"""Secrets that must be used again: encrypted with a key outside the database.
+
+The seal is AES-GCM under ``keys/gateway.key``. Each purpose has a key of its own, made
+from that one, and a seal is bound to its row: moved to another row it does not open.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from typing import Final
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from django.conf import settings
+
+VERSION: Final = "v1."
+NONCE_BYTES: Final = 12
+
+
+class Broken(Exception):
+    """A seal does not open: another key, another row, or changed bytes."""
+
+
+def _cipher(purpose: str) -> AESGCM:
+    material = purpose.encode() + settings.GATEWAY_KEY.encode()
+    return AESGCM(hashlib.sha256(material).digest())
+
+
+def seal(text: str, *, purpose: str, bound_to: str) -> str:
+    """Return a secret as text that only this installation and this row can open."""
+    nonce = os.urandom(NONCE_BYTES)
+    closed = _cipher(purpose).encrypt(nonce, text.encode(), bound_to.encode())
+    return VERSION + base64.b64encode(nonce + closed).decode()
+
+
+def unseal(text: str, *, purpose: str, bound_to: str) -> str:
+    """Return the secret again, or raise Broken."""
+    try:
+        raw = base64.b64decode(text.removeprefix(VERSION), validate=True)
+        nonce, closed = raw[:NONCE_BYTES], raw[NONCE_BYTES:]
+        plain = _cipher(purpose).decrypt(nonce, closed, bound_to.encode())
+        return plain.decode()
+    except (InvalidTag, ValueError):
+        raise Broken from None

@@ -1,0 +1,72 @@
+"""Settings of the installation that a workspace's admin may see, and not change.
+
+Addresses, folders and secrets of the server are not among them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from django.conf import settings
+
+SHOWN: Final = (
+    ("CREWSHIP_EMBEDDER", "EMBEDDER", "What turns text into vectors."),
+    ("CREWSHIP_LOCAL_MODEL", "LOCAL_MODEL", "The local embedder's model."),
+    ("OLLAMA_MODEL", "OLLAMA_MODEL", "The remote embedder's model."),
+    (
+        "CREWSHIP_CONSOLIDATE_MODEL",
+        "CONSOLIDATE_MODEL",
+        "The chat model that proposes rules.",
+    ),
+    ("CREWSHIP_RATE_LIMIT", "RATE_LIMIT", "API requests per key."),
+    (
+        "CREWSHIP_RAW_CONTENT",
+        "RAW_CONTENT",
+        "Raw text on AtomicMemory's wire.",
+    ),
+    ("CREWSHIP_WEBHOOK_PRIVATE", "WEBHOOK_PRIVATE", "Webhooks to private addresses."),
+    (
+        "CREWSHIP_GATEWAY_PRIVATE",
+        "GATEWAY_PRIVATE",
+        "A memory gateway on a private address.",
+    ),
+    (
+        "CREWSHIP_PROVIDER_PRIVATE",
+        "PROVIDER_PRIVATE",
+        "A remote provider on a private address.",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """One variable with its value as text and where that comes from."""
+
+    name: str
+    value: str
+    source: str
+    help: str
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    text = str(value)
+    # A model may be a folder of the server.
+    return Path(text).name if "/" in text and Path(text).is_absolute() else text
+
+
+def _source(name: str) -> str:
+    if f"{name}_FILE" in settings.GIVEN:
+        return "a file"
+    return "environment" if name in settings.GIVEN else "default"
+
+
+def variables() -> list[Variable]:
+    """Return what is shown of the installation."""
+    return [
+        Variable(name, _text(getattr(settings, attribute)), _source(name), help_)
+        for name, attribute, help_ in SHOWN
+    ]

@@ -1,0 +1,134 @@
+"""Reading settings: a value for its reader, all of them for an admin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, TypeVar
+
+import structlog
+
+from memory import sealing
+from memory.models import WorkspaceSetting
+from memory.rules.actors import Actor
+from memory.rules.settings import BadValue, Setting
+from memory.workspace_settings.catalogue import declared
+
+T = TypeVar("T")
+READ: Final = "settings.read"
+PURPOSE: Final = "crewship.settings.seal"
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A setting as an admin sees it.
+
+    ``value`` of a secret is None; ``is_set`` says whether somebody set it. Who changed
+    it and when stays after a return to the default.
+    """
+
+    setting: Setting[Any]
+    value: Any
+    is_set: bool
+    changed_at: datetime | None
+    changed_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Every setting of a workspace; ``version`` rises with each change of any."""
+
+    version: int
+    states: list[State]
+
+    def __getitem__(self, name: str) -> State:
+        return next(state for state in self.states if state.setting.name == name)
+
+
+def bound_to(workspace_id: str, name: str) -> str:
+    """Return what the seal of a secret setting is bound to."""
+    return f"{workspace_id}:{name}"
+
+
+def effective(setting: Setting[T], row: WorkspaceSetting | None) -> T:
+    """Return the value that holds: what was set, else the default.
+
+    A kept value that cannot be read is the default, or itself where the setting keeps
+    what is unknown.
+    """
+    if row is None or not row.is_set:
+        return setting.default
+    try:
+        kept: T = setting.load(row.value)
+    except BadValue:
+        if setting.keeps_unknown:
+            unknown: T = row.value
+            return unknown
+        log.warning("setting_unreadable", setting=setting.name)
+        return setting.default
+    return kept
+
+
+def value(workspace_id: str, setting: Setting[T]) -> T:
+    """Return the value of a setting that holds in a workspace."""
+    rows = WorkspaceSetting.objects.filter(workspace_id=workspace_id, name=setting.name)
+    return effective(setting, rows.first())
+
+
+def values(workspace_id: str, settings: Iterable[Setting[Any]]) -> Mapping[str, Any]:
+    """Return the values of several settings by name, with one query."""
+    wanted = list(settings)
+    rows = rows_of(workspace_id, [setting.name for setting in wanted])
+    return {
+        setting.name: effective(setting, rows.get(setting.name)) for setting in wanted
+    }
+
+
+def rows_of(workspace_id: str, names: Iterable[str]) -> dict[str, WorkspaceSetting]:
+    """Return the kept rows by name; where nobody set anything there is none."""
+    rows = WorkspaceSetting.objects.filter(
+        workspace_id=workspace_id, name__in=list(names)
+    )
+    return {row.name: row for row in rows}
+
+
+def secret(workspace_id: str, setting: Setting[str]) -> str:
+    """Return a secret for the one who sends it, "" when none is set.
+
+    Raise ``sealing.Broken`` when the key of the seal is not the one it was made with.
+    """
+    rows = WorkspaceSetting.objects.filter(workspace_id=workspace_id, name=setting.name)
+    row = rows.first()
+    if row is None or not row.is_set:
+        return ""
+    return sealing.unseal(
+        row.sealed, purpose=PURPOSE, bound_to=bound_to(workspace_id, setting.name)
+    )
+
+
+def state(setting: Setting[Any], row: WorkspaceSetting | None) -> State:
+    """Return a setting with who changed it and when."""
+    kept = None if setting.is_secret else effective(setting, row)
+    if row is None:
+        return State(setting, kept, is_set=False, changed_at=None, changed_by="")
+    return State(setting, kept, row.is_set, row.changed_at, row.changed_by)
+
+
+def states(workspace_id: str, settings: Iterable[Setting[Any]]) -> dict[str, State]:
+    """Return several settings by name, for a service that answers for the reader."""
+    wanted = list(settings)
+    rows = rows_of(workspace_id, [setting.name for setting in wanted])
+    return {setting.name: state(setting, rows.get(setting.name)) for setting in wanted}
+
+
+def listed(by: Actor) -> Page:
+    """Return every setting of the actor's workspace, for an admin."""
+    by.require(READ)
+    rows = {
+        row.name: row
+        for row in WorkspaceSetting.objects.filter(workspace_id=by.workspace_id)
+    }
+    states = [state(setting, rows.get(setting.name)) for setting in declared()]
+    return Page(sum(row.version for row in rows.values()), states)
