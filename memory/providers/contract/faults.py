@@ -194,14 +194,14 @@ def of_cause(cause: Exception, *, provider: str, operation: str) -> AtomicMemory
     """Return any other exception as an error of the contract.
 
     A refusal of ours keeps its sentence, code and status: a request that makes no sense
-    (a bad filter, a damaged cursor, a text that is too long) is a ValidationError,
+    (a bad filter, a damaged cursor) is a ValidationError,
     everything else a ProviderError. Of a bug only the kind is told.
     """
     if not isinstance(cause, errors.HouseError):
         said = f"{operation}: the provider failed ({type(cause).__name__})."
         return ProviderError(said, provider=provider, operation=operation)
     found: AtomicMemoryError
-    if isinstance(cause, errors.Invalid | errors.TooLarge):
+    if isinstance(cause, errors.Invalid):
         found = ValidationError(f"{operation}: {cause.detail}")
     else:
         found = ProviderError(cause.detail, provider=provider, operation=operation)
