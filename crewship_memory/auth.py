@@ -13,7 +13,7 @@ from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
 
 from memory import keys
 from memory.models import Membership, User
-from memory.rules import errors
+from memory.rules import end_users, errors
 from memory.rules.actors import Actor, Role
 
 SESSION_WORKSPACE: Final = "workspace"
@@ -65,6 +65,11 @@ def token_of(request: HttpRequest) -> str | None:
     if kind.lower() in ("bearer", "token") and value.strip():
         return value.strip()
     return request.headers.get("X-API-Key") or None
+
+
+def named_end_user(request: HttpRequest) -> str | None:
+    """Return the end user whom a request's header names."""
+    return end_users.of_header(request.headers.get(end_users.HEADER))
 
 
 def _check_workspace_header(request: HttpRequest, actor: Actor) -> None:
@@ -125,7 +130,7 @@ class KeyOrSession:
             if actor is None:
                 raise errors.Unauthenticated
             _check_workspace_header(request, actor)
-            return actor
+            return end_users.bound(actor, [named_end_user(request)])
         actor = actor_of_session(request)
         if actor is None:
             raise errors.Unauthenticated

@@ -27,6 +27,7 @@ class Wanted:
     crew: str | None = None
     agent: str | None = None
     email: str | None = None
+    end_user: str | None = None
     role: str | None = None
     create: bool = False
 
@@ -101,6 +102,8 @@ def _check(wanted: Wanted) -> None:
     for_agent = wanted.crew is not None or wanted.agent is not None
     if for_agent and (wanted.crew is None or wanted.agent is None):
         raise errors.Invalid("--crew and --agent go together.")
+    if wanted.end_user is not None and not for_agent:
+        raise errors.Invalid("--end-user goes with --crew and --agent.")
     if for_agent == (wanted.email is not None):
         raise errors.Invalid("Name either --crew and --agent, or --email.")
 
@@ -113,7 +116,9 @@ def issue(wanted: Wanted) -> Issued:
         with transaction.atomic():
             workspace = _workspace(wanted)
             by = system(workspace.id, "issue_key")
-            return keys.issue_agent_key(_agent(wanted, workspace, role), by=by)
+            agent = _agent(wanted, workspace, role)
+            user = wanted.end_user or ""
+            return keys.issue_agent_key(agent, by=by, end_user=user)
     person_role = _role(wanted, Role) or Role.OPERATOR
     with transaction.atomic():
         workspace = _workspace(wanted)

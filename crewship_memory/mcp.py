@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
@@ -12,11 +12,12 @@ from django.urls import URLPattern, re_path
 from django_mcpz.jsonrpc import PARSE_ERROR, error_response
 
 from crewship_memory import body, problems
+from crewship_memory.auth import named_end_user
 from crewship_memory.throttle import KeyThrottle
 from memory import keys
 from memory.doors import mcp
 from memory.doors.dialects.common import token_of
-from memory.rules import errors
+from memory.rules import end_users, errors
 
 BODY_BYTES: Final = 1024 * 1024
 _throttle = KeyThrottle(settings.RATE_LIMIT)
@@ -32,12 +33,26 @@ def _let_in(request: HttpRequest) -> None:
         raise errors.TooMany(retry_after=max(1, round(_throttle.wait())))
 
 
-def _read(request: HttpRequest) -> None:
-    """Refuse a body that is large, deep, or no honest JSON before anybody reads it."""
+def _read(request: HttpRequest) -> Any:
+    """Return the body; one that is large, deep, or no honest JSON is refused."""
     raw = request.body
     if len(raw) > BODY_BYTES:
         raise errors.TooLarge(what="The body", limit=BODY_BYTES, size=len(raw))
-    body.StrictParser().parse_body(request)
+    return body.StrictParser().parse_body(request)
+
+
+def _meta_user(document: Any) -> str | None:
+    """Return the end user whom the metadata of an MCP request names."""
+    for name in ("params", "_meta"):
+        document = document.get(name) if isinstance(document, dict) else None
+    user = document.get(end_users.META) if isinstance(document, dict) else None
+    return user if user is None or isinstance(user, str) else ""
+
+
+def _bind_end_user(request: HttpRequest, document: Any) -> None:
+    """Bind the actor to the end user of its key, of the header or of the metadata."""
+    named = [named_end_user(request), _meta_user(document)]
+    request.auth = end_users.bound(request.auth, named)  # type: ignore[attr-defined]
 
 
 def knock(request: HttpRequest) -> HttpResponse | None:
@@ -47,7 +62,7 @@ def knock(request: HttpRequest) -> HttpResponse | None:
     except errors.HouseError as error:
         return problems.response(error)
     try:
-        _read(request)
+        _bind_end_user(request, _read(request))
     except (RequestDataTooBig, UnreadablePostError):
         return error_response(
             None, PARSE_ERROR, "Unreadable body", status=HTTPStatus.BAD_REQUEST

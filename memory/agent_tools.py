@@ -6,15 +6,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from memory import journal, session_search, toolbox, tools
+from memory import journal, session_search, toolbox, tools, workspace_settings
 from memory.gateway import turns
 from memory.pipeline import executor, extras
 from memory.pipeline.executor import Executor
 from memory.pipeline.protocols import Descriptor
 from memory.pipeline.store import RecordStore
+from memory.rules import errors
 from memory.rules.actors import Actor
 from memory.rules.entries import NewEntry, Severity
 from memory.toolbox import Run, Tool, schema
+from memory.workspace_settings.table import TOOLS_REQUIRE_USER
 
 
 def _append(given: Mapping[str, Any], by: Actor) -> dict[str, Any]:
@@ -71,15 +73,49 @@ JOURNAL_APPEND: Final = Tool(
 
 
 # ── Records ──────────────────────────────────────────────────────────────────
+NO_USER: Final = (
+    " Without an end user (a key issued for one, the header X-End-User, or"
+    " crewship/end-user in the request's _meta) this is your own memory, the same for"
+    " everyone you speak to; with one, only what you keep about that user."
+)
+
+
+class EndUserRequired(errors.NotFound):
+    """The workspace keeps end users apart, and the request names none."""
+
+    code = "end_user_required"
+    sentence = (
+        "This workspace has these tools only for an end user: use a key issued for one,"
+        " or name the user in the header X-End-User."
+    )
+
+
 def remembering(by: Actor) -> Executor:
-    """Return the executor of the four tools, bound to the scope of a credential."""
+    """Return the executor of the tools, bound to an agent and to its end user.
+
+    The scope is all that a key issued for one end user opens, so behind it the agent's
+    own rights hold.
+    """
+    return Executor(RecordStore(replace(by, only_end_user=False)), scope_of(by))
+
+
+def scope_of(by: Actor) -> dict[str, str]:
+    """Return the scope of an agent's memories, or of those about its end user."""
     scope = {"workspace_id": by.workspace_id, "agent_id": by.id}
-    return Executor(RecordStore(by), scope)
+    return scope | {"user_id": by.end_user} if by.end_user else scope
+
+
+def has_memories(by: Actor) -> bool:
+    """Whether a caller has the tools over memories; some workspaces want a user."""
+    required = workspace_settings.value(by.workspace_id, TOOLS_REQUIRE_USER)
+    return bool(by.end_user) or not required
 
 
 def call_by_name(name: str, given: Mapping[str, Any], *, by: Actor) -> dict[str, Any]:
     """Call a tool over records by its name; a refusal is an error that names it."""
     by.require("tools.call")
+    if not has_memories(by):
+        raise EndUserRequired
     tool = toolbox.named(name)
     if tool is None or tool not in RECORDS:
         return remembering(by).execute(None, given)
@@ -110,20 +146,30 @@ def _tool(one: Descriptor) -> Tool:
     return Tool(
         name=one.name,
         title=_TITLES[one.name],
-        description=one.description,
+        description=one.description + NO_USER,
         schema=one.input_schema,
         answers=one.output_schema,
-        needs=("tools.call", "records.write" if changes else "records.read"),
+        needs=("tools.call", "memories.write" if changes else "memories.read"),
         run=_of_records(one),
         reads_only=not changes,
         destructive=forgets,
         idempotent=forgets,
         checked=False,
+        available=has_memories,
     )
 
 
 DESCRIPTORS: Final = (*executor.DESCRIPTORS, *extras.EXTRAS)
 RECORDS: Final = tuple(_tool(descriptor) for descriptor in DESCRIPTORS)
+
+
+def descriptors(by: Actor) -> list[Descriptor]:
+    """Return the tools over memories as a host registers them; none to nobody."""
+    if not by.can("records.read"):
+        by.require("memories.read")
+    if by.is_agent and not has_memories(by):
+        return []
+    return [replace(one, description=one.description + NO_USER) for one in DESCRIPTORS]
 
 
 def install() -> None:

@@ -21,7 +21,7 @@ from django.utils import timezone
 
 from memory import journal
 from memory.models import Agent, AgentKey, Membership, OperatorKey, User
-from memory.rules import errors
+from memory.rules import end_users, errors
 from memory.rules.actors import Actor, AgentRole, KeyScope, Role
 from memory.rules.entries import NewEntry, Severity
 
@@ -32,6 +32,7 @@ _KEPT: Final = 1_024
 # Everything that an agent's key and its actor are made of.
 _LOOK: Final = (
     "SELECT k.id, k.workspace_id, k.scopes, k.expires_at, k.revoked_at, k.last_used_at,"
+    " k.end_user,"
     " a.id, a.slug, a.crew_id, a.role, a.memory_walk_depth"
     " FROM agent_keys k JOIN agents a ON a.id = k.agent_id WHERE k.digest = %s"
 )
@@ -73,6 +74,8 @@ def _agent_actor(key: AgentKey) -> Actor:
         walk_depth=agent.memory_walk_depth,
         key_id=key.id,
         scopes=frozenset(KeyScope(scope) for scope in key.scopes),
+        end_user=key.end_user,
+        only_end_user=bool(key.end_user),
     )
 
 
@@ -197,13 +200,18 @@ def issue_agent_key(
     name: str = "",
     scopes: Iterable[KeyScope] = (),
     expires_at: datetime | None = None,
+    end_user: str = "",
 ) -> Issued:
-    """Make a key for an agent; the caller shows the token once and forgets it."""
+    """Make a key for an agent; the caller shows the token once and forgets it.
+
+    One for an ``end_user`` opens the tools over that user's memories, nothing else.
+    """
     by.require("keys.manage", agent.workspace_id)
+    user = end_users.checked(end_user) if end_user else ""
     token, fields = _fields(name or agent.slug, scopes, expires_at, by)
     with transaction.atomic():
         key = AgentKey.objects.create(
-            workspace_id=agent.workspace_id, agent=agent, **fields
+            workspace_id=agent.workspace_id, agent=agent, end_user=user, **fields
         )
         _record("issued", key, by)
     return Issued(token, key)

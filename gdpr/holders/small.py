@@ -234,7 +234,13 @@ GATEWAY: Final = Family(
 KEYS: Final = Family(
     "keys",
     "Names of keys",
-    Table(model=AgentKey, labels=("name", "created_by"), at="created_at"),
+    Table(
+        model=AgentKey,
+        words=("end_user",),
+        labels=("name", "created_by"),
+        at="created_at",
+        why="The key opens an agent's memories of the person.",
+    ),
     Table(model=OperatorKey, labels=("name", "created_by"), at="created_at"),
 )
 _SLUG_KEPT: Final = "It is an address that agents and files use; rename it by hand."

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from memory.models import Agent, Crew, Membership
 from memory.models.tenancy import SLUG
+from memory.rules import end_users
 from memory.rules.actors import PERSON_ROLES, AgentRole, KeyScope, Role
 
 SLUG_HINT: Final = "Lower-case letters, digits and dashes."
@@ -100,7 +101,14 @@ class AgentKeyForm(KeyForm):
     """A key for one agent."""
 
     agent = forms.ChoiceField(label="Agent")
-    field_order = ("agent", "name", "scopes", "expires_on")
+    end_user = forms.CharField(
+        label="For one end user",
+        max_length=end_users.CHARS,
+        required=False,
+        help_text="Their id at the agent. Such a key opens the memory tools for that "
+        "user and nothing else. Empty: the whole agent.",
+    )
+    field_order = ("agent", "end_user", "name", "scopes", "expires_on")
 
     def __init__(self, *args: Any, agents: Sequence[Agent], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -24,19 +24,21 @@ class DescriptorOut(Schema):
 
 
 class DescriptorsOut(Schema):
-    """The four, then history and revise, in their fixed order."""
+    """Recall, remember, list, forget, history and revise, in this order."""
 
     tools: list[DescriptorOut]
 
 
 @router.get("", response=DescriptorsOut, operation_id="list_tools")
 def list_tools(request: ApiRequest) -> dict[str, Any]:
-    """List the tools with the schemas of what they take and answer."""
-    request.auth.require("records.read")
+    """List the tools with the schemas of what they take and answer.
+
+    None where the workspace requires an end user and the request names nobody.
+    """
     return {
         "tools": [
-            {name: getattr(one, name) for name in DescriptorOut.model_fields}
-            for one in agent_tools.DESCRIPTORS
+            {name: getattr(descriptor, name) for name in DescriptorOut.model_fields}
+            for descriptor in agent_tools.descriptors(request.auth)
         ]
     }
 

@@ -12,10 +12,10 @@ from django.utils import timezone
 from ninja import Router, Schema
 from pydantic import Field, StringConstraints
 
-from memory import journal
+from memory import journal, turn_memories
 from memory.doors.api import ApiRequest
 from memory.doors.schemas import NO_NUL, Id, Moment, Strict
-from memory.gateway import setups, turns
+from memory.gateway import setups
 from memory.gateway.config import Mode
 from memory.gateway.strategies import Completion, Outcome, Turn
 from memory.models import GatewaySetup
@@ -67,6 +67,10 @@ class TurnRecalledOut(Schema):
     tools: TurnToolsOut
     snapshot: TurnSnapshotOut | None
     reference: TurnMessageOut | None
+    memory_context: str | None = Field(
+        None, description="What is remembered of the end user, or by the agent, as "
+        "text for the prompt; only where the workspace has turns recall memories."
+    )  # fmt: skip
 
 
 class PersistTurnIn(Strict):
@@ -131,7 +135,7 @@ def recall_turn(request: ApiRequest, data: RecallTurnIn) -> dict[str, Any]:
         asked_at=timezone.now(),
         user=data.user,
     )
-    done = turns.recall(turn, by=request.auth)
+    done = turn_memories.recall(turn, by=request.auth)
     found, strategy = done.recall, done.strategy
     files, message = found.snapshot, found.reference
     return {
@@ -145,6 +149,7 @@ def recall_turn(request: ApiRequest, data: RecallTurnIn) -> dict[str, Any]:
         "reference": (
             {"role": message.role, "content": message.content} if message else None
         ),
+        "memory_context": done.memory_context,
     }
 
 
@@ -162,7 +167,7 @@ def persist_turn(request: ApiRequest, data: PersistTurnIn) -> dict[str, str]:
         answered_at=data.answered_at or now,
         completion=data.completion,
     )
-    return {"strategy": turns.persist(turn, outcome, by=request.auth).mode.value}
+    return {"strategy": turn_memories.persist(turn, outcome, by=request.auth).mode}
 
 
 # ── Set-ups ──────────────────────────────────────────────────────────────────

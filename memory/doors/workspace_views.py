@@ -189,6 +189,7 @@ def key_list(request: HttpRequest) -> HttpResponse:
                 name=told["name"],
                 scopes=form.chosen_scopes,
                 expires_at=told["expires_on"],
+                end_user=told["end_user"],
             )
             return _shown_once(request, actor, issued)
         except errors.HouseError as error:

@@ -202,6 +202,8 @@ class AgentKey(Key):
 
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="agent_keys")
     agent = models.ForeignKey(Agent, models.CASCADE, related_name="keys")
+    # The one end user whose memories it opens; empty for every other key.
+    end_user = models.CharField(max_length=256, blank=True)
 
     class Meta:
         db_table = "agent_keys"

@@ -84,6 +84,8 @@ PERMISSIONS: Final[dict[str, Permission]] = {
     "records.read": _read(_EVERYONE),
     "records.write": _write(frozenset({*_OPERATORS, *_AGENTS})),
     "tools.call": _read(_AGENTS),
+    "memories.read": _read(_AGENTS),
+    "memories.write": _write(_AGENTS),
     "turns.recall": _read(_AGENTS),
     "turns.persist": _write(_AGENTS),
     "files.import": _write(_ADMINS),
@@ -112,12 +114,19 @@ PERMISSIONS: Final[dict[str, Permission]] = {
 }
 
 
+# What a key that was issued for one end user may do.
+OF_END_USERS: Final = frozenset({"tools.call", "memories.read", "memories.write"})
+
+
 @dataclass(frozen=True, slots=True)
 class Actor:
     """Who acts, in which workspace.
 
     ``id`` is the agent's, the user's or ``system``; ``label`` is what people read.
     ``scopes`` limits a key further; empty means everything the role may do.
+    ``end_user`` is whom an agent speaks to, "" for nobody in particular; with
+    ``only_end_user`` its key was issued for that user and opens nothing but the tools
+    over that user's memories.
     """
 
     role: Role
@@ -129,6 +138,8 @@ class Actor:
     walk_depth: int = 0
     key_id: str | None = None
     scopes: frozenset[KeyScope] = frozenset()
+    end_user: str = ""
+    only_end_user: bool = False
 
     @property
     def is_agent(self) -> bool:
@@ -148,6 +159,8 @@ class Actor:
         if self.role is Role.SYSTEM:
             return True
         if self.role not in permission.roles:
+            return False
+        if self.only_end_user and action not in OF_END_USERS:
             return False
         return not self.scopes or permission.scope in self.scopes
 

@@ -43,6 +43,16 @@ def opening(boundary: str, **attributes: object) -> str:
     return f'<{TAG}{named} boundary="{boundary}">\n{PREAMBLE}\n'
 
 
+def around_text(text: str) -> str:
+    """Return a text between the marks; its angle brackets stand as XML entities."""
+    safe = text.replace("&", "&amp;")
+    safe = _BRACKETS.sub(lambda found: f"&#{ord(found[0])};", safe).rstrip("\n")
+    mark = random_boundary()
+    while mark in safe:
+        mark = random_boundary()
+    return f"{opening(mark)}{safe}\n{CLOSING}"
+
+
 def around_json(document: Any, *, boundary: Callable[[], str] = random_boundary) -> str:
     """Return a JSON document as text between the marks."""
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))

@@ -40,6 +40,34 @@ FUSION: Final[Setting[str]] = declare(
     )
 )
 
+# ── Tools ────────────────────────────────────────────────────────────────────
+TOOLS_REQUIRE_USER: Final[Setting[bool]] = declare(
+    Setting(
+        name="tools_require_user",
+        group="Tools",
+        label="Memory tools need an end user",
+        help="The memory__ tools are there only for requests that name an end user, so "
+        "that an agent with many users keeps each one's memories apart. Off: a request "
+        "that names nobody uses the agent's own memory.",
+        readers="The memory__ tools over HTTP and MCP.",
+        kind=Kind.SWITCH,
+        default=False,
+    )
+)
+TURNS_USE_MEMORIES: Final[Setting[bool]] = declare(
+    Setting(
+        name="turns_use_memories",
+        group="Tools",
+        label="Turns recall and keep memories",
+        help="Before a turn, the memories that the conversation calls for go to the "
+        "agent; after it, what the user said of themselves is kept: for the end user "
+        "whom the request names, else in the agent's own memory.",
+        readers="POST /api/v1/turns/recall and /turns/persist.",
+        kind=Kind.SWITCH,
+        default=False,
+    )
+)
+
 # ── Memory files ─────────────────────────────────────────────────────────────
 VERSIONS_RETENTION_DAYS: Final[Setting[int]] = declare(
     Setting(

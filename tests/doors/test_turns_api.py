@@ -93,6 +93,7 @@ def test_without_a_setup_memory_is_curated(world: World) -> None:
         "tools": {"memory": True, "session_search": True},
         "snapshot": None,
         "reference": None,
+        "memory_context": None,
     }
     assert persist(world) == {"strategy": "curated"}
     assert events(world) == []

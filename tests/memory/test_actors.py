@@ -35,6 +35,8 @@ TABLE = {
     "records.read": (EVERYONE, READ),
     "records.write": ({*OPERATORS, G}, WRITE),
     "tools.call": ({G}, READ),
+    "memories.read": ({G}, READ),
+    "memories.write": ({G}, WRITE),
     "turns.recall": ({G}, READ),
     "turns.persist": ({G}, WRITE),
     "quarantine.read": (OPERATORS, READ),

@@ -26,6 +26,7 @@ def _answer(issued: Issued) -> dict[str, Any]:
         "crew_id": agent.crew_id if agent else None,
         "agent_id": agent.id if agent else None,
         "user_id": user.id if user else None,
+        "end_user": (key.end_user or None) if isinstance(key, AgentKey) else None,
         "role": agent.role if agent else getattr(key, "role", None),
     }
 
@@ -42,6 +43,11 @@ class Command(BaseCommand):
         parser.add_argument("--agent", metavar="SLUG")
         parser.add_argument("--email", metavar="ADDR")
         parser.add_argument(
+            "--end-user",
+            metavar="ID",
+            help="of an agent's key: opens the memory tools for this user alone",
+        )
+        parser.add_argument(
             "--role",
             metavar="ROLE",
             help="AGENT or LEAD; for a person viewer, operator, compliance or admin",
@@ -55,7 +61,9 @@ class Command(BaseCommand):
         """Issue; print the key alone, or everything as one JSON object."""
         if not options["workspace"]:
             raise CommandError("--workspace is missing.")
-        names = ("workspace", "crew", "agent", "email", "role", "create")
+        names = (
+            "workspace", "crew", "agent", "email", "end_user", "role", "create",
+        )  # fmt: skip
         try:
             issued = issuing.issue(issuing.Wanted(**{n: options[n] for n in names}))
         except errors.HouseError as error:

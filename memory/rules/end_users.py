@@ -1,0 +1,56 @@
+"""The end user an agent speaks to, so that one agent keeps its users' memories apart.
+
+Who it is comes from the key when it was issued for one user, else from the header
+``X-End-User``, else from the ``_meta`` of an MCP request. Whoever names two is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
+
+from memory.rules import entries, errors
+from memory.rules.actors import Actor
+
+HEADER: Final = "X-End-User"
+META: Final = "crewship/end-user"
+CHARS: Final = 256
+
+
+def checked(text: str) -> str:
+    """Return the id of an end user as it is kept; Invalid for one that cannot be."""
+    user = text.strip()
+    if not user or len(user) > CHARS or not entries.is_storable(user):
+        message = f"An end user is 1 to {CHARS} characters of text."
+        fault = {"field": "end_user", "code": "bad_end_user", "message": message}
+        raise errors.Invalid(message, code="bad_end_user", errors=[fault])
+    return user
+
+
+def of_header(value: str | None) -> str | None:
+    """Return a header's text: UTF-8, which a server hands over byte by byte."""
+    if value is None:
+        return None
+    try:
+        return value.encode("latin-1").decode()
+    except UnicodeError:
+        return value
+
+
+def bound(by: Actor, named: Iterable[str | None]) -> Actor:
+    """Return an agent's actor bound to the end user whom a request names.
+
+    Raises Forbidden when its key was issued for another user, Invalid for two users.
+    A person's actor has no end user.
+    """
+    users = {checked(text) for text in named if text is not None}
+    if not users or not by.is_agent:
+        return by
+    if by.end_user and users != {by.end_user}:
+        detail = "This key was issued for one end user; the request names another."
+        raise errors.Forbidden(detail, code="other_end_user")
+    if len(users) > 1:
+        message = "The request names two end users."
+        raise errors.Invalid(message, code="bad_end_user")
+    return replace(by, end_user=users.pop())
