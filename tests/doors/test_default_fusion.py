@@ -12,7 +12,7 @@ from django.test import Client
 
 from episodic import context, questions, recall, recall_checks, why
 from episodic.recall import Request
-from memory import ranking, records
+from memory import ranking
 from memory.gateway import users
 from memory.gateway.users import Limits
 from memory.pipeline.protocols import Retrieve
@@ -221,17 +221,3 @@ def test_convex_weighs_scores_where_rrf_weighs_ranks() -> None:
 def test_without_vectors_the_words_decide(how: Fusion) -> None:
     assert fusing.order(fusing.fuse({0: 1.0, 1: 2.0}, None, how)) == [1, 0]
     assert fusing.fuse({}, {}, how) == {}
-
-
-def test_records_are_ranked_by_the_workspaces_fusion(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: list[Fusion] = []
-    real = fusing.fuse
-    monkeypatch.setattr(
-        fusing, "fuse", lambda *args: seen.append(args[2]) or real(*args)
-    )
-    world.record()
-    world.set(fusion="convex")
-    records.search("refunds", records.Wanted(), by=world.actor("ada"))
-    assert seen == [Fusion.CONVEX]
