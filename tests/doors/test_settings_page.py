@@ -72,8 +72,8 @@ def test_a_setting_is_kept_and_put_back(world: World, name: str) -> None:
     done = client.post(f"{PAGE}{name}/", data, follow=True)
     assert done.redirect_chain == [(PAGE, 302)]
     text = _text(done)
-    assert f"{setting.label}: kept" in text
-    assert f"1 of {len(GOOD)} settings is not the default" in text
+    assert f"Saved: {setting.label}" in text
+    assert f"1 of {len(GOOD)} settings is set here" in text
     assert "owner@acme.example" in text
     if setting.is_secret:
         assert KEY not in text and "A key is set." in text
