@@ -21,7 +21,6 @@ from episodic.questions import (
     K_MAX,
     LEG_LEAST,
     QUERY_CHARS,
-    Fusion,
     Legs,
     Mode,
     Request,
@@ -37,6 +36,7 @@ from memory import lexical
 from memory.lexical import WordHit, WordScope
 from memory.models import JournalEntry
 from memory.rules.actors import Actor
+from memory.rules.fusion import Fusion
 
 __all__ = [
     "K_DEFAULT",

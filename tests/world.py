@@ -191,7 +191,7 @@ class World:
             client.force_login(self.people[who], backend=backend)
         return client
 
-    def set(self, shop: str = "acme", **settings: Any) -> None:
+    def set(self, shop: str = "acme", /, **settings: Any) -> None:
         """Change settings of a workspace as its admin; None is the default again."""
         admin = self.actor("owner" if shop == "acme" else "stranger")
         workspace_settings.change(settings, by=admin)

@@ -105,7 +105,7 @@ class RecallForm(forms.Form):
         self.crews: list[Crew] = queries.crews(by)
         default = default_fusion(by.workspace_id)
         names = [(f.value, f.value) for f in Fusion]
-        self._offer("fusion", [("", f"as set here: {default.value}"), *names])
+        self._offer("fusion", [("", f"{default.value}, default"), *names])
         self._offer("agent_id", [("", "Whole workspace"), *self._by_crew()])
         self._offer("crew_id", [("", "Any"), *((c.id, c.slug) for c in self.crews)])
         self._offer("entry_types", [(t, t) for t in timeline.entry_types(by)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from ninja import Router, Schema
@@ -31,7 +32,7 @@ def _text(setting: Setting[Any]) -> Any:
     return Annotated[str, Field(strict=True, min_length=1, max_length=most)]
 
 
-TYPES: Final = {
+TYPES: Final[dict[Kind, Callable[[Setting[Any]], Any]]] = {
     Kind.SWITCH: lambda _setting: Annotated[bool, Field(strict=True)],
     Kind.CHOICE: _choice,
     Kind.WHOLE: lambda setting: _bounded(int, setting),

@@ -71,8 +71,11 @@ def shown(setting: Setting[Any], value: Any) -> str:
         return ", ".join(f"{name}: {text}" for name, text in value.items()) or "none"
     if value in ("", None):
         return "none"
-    text = f"{value:,g}" if isinstance(value, float) else str(value)
-    return f"{text} {setting.unit}".strip()
+    text = f"{value:,.15g}" if isinstance(value, float) else str(value)
+    unit = setting.unit
+    if unit and value == 1:
+        unit = unit.removesuffix("s")
+    return f"{text} {unit}".strip()
 
 
 class SettingForm(forms.Form):

@@ -89,7 +89,7 @@ def _save(
         except errors.HouseError as error:
             status = workspace_views.fault(form, error)
         else:
-            messages.success(request, f"{state.setting.label}: kept")
+            messages.success(request, f"Saved: {state.setting.label}")
             return redirect("workspace:settings")
     return _page(request, actor, status, {name: form})
 

@@ -133,7 +133,7 @@ def _change(by: Actor, setting: Setting[dict[str, str]], name: str, value: str) 
     """Set one pair of a table under the workspace's lock; "" takes it out."""
     with transaction.atomic():
         Workspace.objects.select_for_update().get(pk=by.workspace_id)
-        pairs = dict(workspace_settings.value(by.workspace_id, setting))
+        pairs = workspace_settings.value(by.workspace_id, setting).copy()
         before = pairs.pop(name, "")
         if value:
             pairs[name] = value

@@ -136,7 +136,7 @@ def _settings(workspace_id: str) -> dict[str, Any]:
 
 def rule_modes(workspace_id: str) -> dict[str, str]:
     """Return what the workspace set single rules to: off, observe, hold or block."""
-    return dict(workspace_settings.value(workspace_id, table.SCANNER_RULES))
+    return workspace_settings.value(workspace_id, table.SCANNER_RULES)
 
 
 def action_for(settings: Mapping[str, Any], tier: str, source: str) -> str:

@@ -181,8 +181,10 @@ class Remote:
                 json=body,
             ) as response,
         ):
+            if response.headers.get("Content-Encoding", "identity") != "identity":
+                raise httpx.DecodingError("packed")
             raw = bytearray()
-            for piece in response.iter_raw():
+            for piece in response.iter_bytes():
                 raw += piece
                 if time.monotonic() > deadline:
                     raise httpx.ReadTimeout("slow")

@@ -22,8 +22,8 @@ from memory.workspace_settings.catalogue import declare
 
 # ── Recall ───────────────────────────────────────────────────────────────────
 FUSIONS: Final = {
-    Fusion.RRF.value: "rrf, by rank in each list",
-    Fusion.CONVEX.value: "convex, by score in each list",
+    Fusion.RRF.value: "rrf, by rank",
+    Fusion.CONVEX.value: "convex, by score",
 }
 FUSION: Final[Setting[str]] = declare(
     Setting(

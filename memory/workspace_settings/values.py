@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import structlog
 
@@ -59,15 +60,14 @@ def effective(setting: Setting[T], row: WorkspaceSetting | None) -> T:
     what is unknown.
     """
     if row is None or not row.is_set:
-        return setting.default
+        return copy(setting.default)
     try:
         kept: T = setting.load(row.value)
     except BadValue:
         if setting.keeps_unknown:
-            unknown: T = row.value
-            return unknown
+            return cast("T", row.value)
         log.warning("setting_unreadable", setting=setting.name)
-        return setting.default
+        return copy(setting.default)
     return kept
 
 

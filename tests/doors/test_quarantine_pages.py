@@ -9,8 +9,10 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
+from memory import workspace_settings
 from memory.models import HeldFile, JournalEntry, SavedFilter
 from memory.rules import scanner
+from memory.workspace_settings import table
 from tests.memory.files import kit
 from tests.memory.files.test_quarantine import held
 from tests.world import World
@@ -261,8 +263,8 @@ def test_an_admin_sets_a_policy(world: World) -> None:
     admin = world.page("owner")
     body = {"key": "tier:daily", "action": "block"}
     assert admin.post("/quarantine/rules/policy/", body).status_code == 302
-    world.acme.refresh_from_db()
-    assert world.acme.settings["scanner"]["policy"] == {"tier:daily": "block"}
+    kept = workspace_settings.value(world.acme.id, table.SCANNER_POLICY)
+    assert kept == {"tier:daily": "block"}
     admin.post("/quarantine/rules/policy/", body | {"action": "explode"})
     assert (
         world.page("operator").post("/quarantine/rules/policy/", body).status_code

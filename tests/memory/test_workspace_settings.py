@@ -1,0 +1,317 @@
+"""Settings of a workspace: declared, validated, stored, journaled, sealed."""
+
+from __future__ import annotations
+
+import json
+import threading
+from importlib import import_module
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.db import connection
+from pytest_django import Settings
+
+from memory import chain, sealing, workspace_settings
+from memory.models import JournalEntry, WorkspaceSetting
+from memory.rules import errors
+from memory.rules.actors import Role
+from memory.workspace_settings import Kind, Setting, catalogue, table
+from tests.world import World
+
+KEY = "cmk_remote-key-0123456789"
+URL = "https://memory.example.com/base"
+GOOD: dict[str, Any] = {
+    "fusion": "convex",
+    "versions_retention_days": 7,
+    "cost_limit_usd_per_day": 2.5,
+    "provider": "native",
+    "remote_provider_url": URL,
+    "remote_provider_key": KEY,
+    "scanner_rules": {"override.instructions": "observe"},
+    "scanner_policy": {"tier:daily": "redact"},
+    "two_person": True,
+    "require_identity": True,
+    "allow_break_glass": False,
+    "time_zone": "Europe/Berlin",
+    "export_days": 30,
+    "backup_days": 10,
+    "digest": False,
+}
+BAD: dict[str, list[Any]] = {
+    "fusion": ["", "sum", 1, ["rrf"], {"rrf": 1}],
+    "versions_retention_days": [-1, 3_651, "7", 7.5, True, [7]],
+    "cost_limit_usd_per_day": [-0.1, 1e7, float("nan"), float("inf"), "1", False],
+    "provider": ["attic", "", 3],
+    "remote_provider_url": [
+        "", "x", "ftp://a.example", "https://u:p@a.example", "http://127.0.0.1",
+        "http://10.0.0.8:80/x", "http://[::1]/", "http://169.254.169.254/latest",
+        "https://a.example/#x", "https://a.example/?key=1", "https://" + "a" * 600, 7,
+    ],
+    "remote_provider_key": ["", " ", "a b", "käse", "a\nb", "x" * 501, 7],
+    "scanner_rules": [{"no.rule": "off"}, {"override.instructions": "?"}, [], "off"],
+    "scanner_policy": [{"tier:nope": "hold"}, {"tier:daily": "explode"}, 3],
+    "two_person": ["yes", 1, 0, "true"],
+    "time_zone": ["Mars/Base", "", "../etc/passwd", "x" * 65, 3],
+    "export_days": [0, 91, "14"],
+}  # fmt: skip
+
+
+def _last(world: World, kind: str) -> JournalEntry:
+    rows = JournalEntry.objects.filter(workspace=world.acme, entry_type=kind)
+    return rows.latest("seq")
+
+
+def _page(world: World) -> workspace_settings.Page:
+    return workspace_settings.listed(world.actor("owner"))
+
+
+# ── The declarations ─────────────────────────────────────────────────────────
+def test_every_setting_has_an_example_here() -> None:
+    assert {one.name for one in workspace_settings.declared()} == set(GOOD)
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_a_declaration_is_whole(name: str) -> None:
+    setting = workspace_settings.named(name)
+    for text in (setting.label, setting.help, setting.readers, setting.group):
+        assert text
+    assert setting.help.endswith(".") and setting.readers.endswith(".")
+    if not setting.is_secret and setting.default not in ("", {}):
+        assert setting.clean(setting.default) == setting.default
+    assert (setting.kind is Kind.CHOICE) == bool(setting.choices())
+
+
+def test_a_name_is_taken_once() -> None:
+    with pytest.raises(RuntimeError, match="already"):
+        catalogue.declare(table.FUSION)
+    with pytest.raises(errors.NotFound):
+        workspace_settings.named("nothing")
+
+
+def test_the_settings_of_a_group_stand_together() -> None:
+    groups = [setting.group for setting in workspace_settings.declared()]
+    assert len(set(groups)) == sum(
+        before != after for before, after in zip([None, *groups], groups, strict=False)
+    )
+
+
+# ── Changing ─────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize("name", GOOD)
+def test_a_setting_is_set_and_put_back(world: World, name: str) -> None:
+    setting, by = workspace_settings.named(name), world.actor("owner")
+    assert not _page(world)[name].is_set
+    workspace_settings.change({name: GOOD[name]}, by=by)
+    state = _page(world)[name]
+    assert (state.is_set, state.changed_by) == (True, by.label)
+    assert state.changed_at is not None
+    assert state.value == (None if setting.is_secret else GOOD[name])
+    if not setting.is_secret:
+        assert workspace_settings.value(world.acme.id, setting) == GOOD[name]
+        assert workspace_settings.value(world.other.id, setting) == setting.default
+    workspace_settings.change({name: None}, by=by)
+    state = _page(world)[name]
+    assert (state.is_set, state.changed_by) == (False, by.label)
+    if not setting.is_secret:
+        assert workspace_settings.value(world.acme.id, setting) == setting.default
+    assert chain.verify(world.acme.id, by=by).ok
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name in BAD for value in BAD[name]]
+)
+def test_a_bad_value_is_refused_and_not_repeated(
+    world: World, name: str, value: Any
+) -> None:
+    given = {"fusion": "convex", name: value}
+    with pytest.raises(errors.Invalid) as caught:
+        workspace_settings.change(given, by=world.actor("owner"))
+    assert caught.value.problem_code == "bad_setting"
+    told = json.dumps(caught.value.fields) + caught.value.detail
+    assert name in told
+    if isinstance(value, str) and len(value) > 10:
+        assert value not in told
+    assert not WorkspaceSetting.objects.exists()
+
+
+def test_all_or_nothing_and_unknown_names(world: World) -> None:
+    given = {"fusion": "convex", "colour": "red", "export_days": 0}
+    with pytest.raises(errors.Invalid) as caught:
+        workspace_settings.change(given, by=world.actor("owner"))
+    faults: Any = caught.value.fields["errors"]
+    assert [fault["field"] for fault in faults] == ["colour", "export_days"]
+    assert not WorkspaceSetting.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "who", ["operator", "compliance", "viewer", "ada", "looker", "reader"]
+)
+def test_only_admins_change_them(world: World, who: str) -> None:
+    for name, value in GOOD.items():
+        with pytest.raises(errors.Forbidden):
+            workspace_settings.change({name: value}, by=world.actor(who))
+    assert not WorkspaceSetting.objects.exists()
+
+
+@pytest.mark.parametrize("who", ["operator", "compliance", "viewer", "ada"])
+def test_only_admins_read_them(world: World, who: str) -> None:
+    with pytest.raises(errors.Forbidden):
+        workspace_settings.listed(world.actor(who))
+
+
+def test_the_same_again_is_no_change(world: World) -> None:
+    by = world.actor("owner")
+    assert len(workspace_settings.change({"fusion": "convex"}, by=by)) == 1
+    before = JournalEntry.objects.count()
+    assert workspace_settings.change({"fusion": "convex"}, by=by) == []
+    assert workspace_settings.change({"digest": None}, by=by) == []
+    assert JournalEntry.objects.count() == before
+
+
+def test_a_page_that_is_old_changes_nothing(world: World) -> None:
+    by, version = world.actor("owner"), _page(world).version
+    workspace_settings.change({"fusion": "convex"}, by=by, version=version)
+    with pytest.raises(errors.Conflict) as caught:
+        workspace_settings.change({"fusion": "rrf"}, by=by, version=version)
+    assert caught.value.problem_code == "settings_changed"
+    assert workspace_settings.value(world.acme.id, table.FUSION) == "convex"
+    now = _page(world).version
+    workspace_settings.change({"fusion": "rrf"}, by=by, version=now)
+    assert _page(world).version > now
+
+
+def test_of_two_at_once_one_finds_the_page_changed(shared_world: World) -> None:
+    version = _page(shared_world).version
+    gate, results = threading.Barrier(2), []
+
+    def act(value: str) -> None:
+        by = shared_world.actor("owner")
+        gate.wait()
+        try:
+            workspace_settings.change({"fusion": value}, by=by, version=version)
+            results.append("done")
+        except errors.Conflict:
+            results.append("conflict")
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=act, args=(v,)) for v in ("convex", "rrf")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(results) == ["conflict", "done"]
+
+
+# ── The journal ──────────────────────────────────────────────────────────────
+def test_a_change_is_in_the_journal_with_its_actor(world: World) -> None:
+    world.set(fusion="convex", cost_limit_usd_per_day=3)
+    entry = _last(world, "workspace.settings_changed")
+    assert entry.payload["changed"] == {"fusion": "convex", "cost_limit_usd_per_day": 3}
+    assert entry.payload["was"] == {"fusion": "rrf", "cost_limit_usd_per_day": 1}
+    assert (entry.actor_type, entry.actor_id) == ("user", world.people["owner"].id)
+
+
+def test_each_kind_of_setting_keeps_its_own_entry(world: World) -> None:
+    world.set(provider="native", two_person=True, scanner_policy={"tier:daily": "hold"})
+    assert _last(world, "provider.chosen").payload["previous"] == "tierfiles"
+    assert _last(world, "gdpr.settings_changed").severity == "notice"
+    assert _last(world, "scanner.policy_changed").payload["action"] == "hold"
+    world.set(two_person=None)
+    weaker = _last(world, "gdpr.settings_changed")
+    assert (weaker.severity, weaker.payload["was"]) == ("warn", {"two_person": True})
+
+
+# ── Secrets ──────────────────────────────────────────────────────────────────
+def test_a_secret_is_sealed_and_in_no_row_and_no_entry(world: World) -> None:
+    world.set(remote_provider_url=URL, remote_provider_key=KEY)
+    row = WorkspaceSetting.objects.get(name="remote_provider_key")
+    assert row.value is None and KEY not in row.sealed
+    assert workspace_settings.secret(world.acme.id, table.REMOTE_KEY) == KEY
+    assert workspace_settings.secret(world.other.id, table.REMOTE_KEY) == ""
+    entry = _last(world, "workspace.settings_changed")
+    assert entry.payload["changed"]["remote_provider_key"] == "set"
+    texts = JournalEntry.objects.values_list("summary", "payload_text", "body")
+    assert KEY not in str(list(texts))
+    assert KEY not in repr(_page(world)["remote_provider_key"])
+
+
+def test_a_seal_opens_in_its_own_row_alone(world: World) -> None:
+    world.set(remote_provider_key=KEY)
+    row = WorkspaceSetting.objects.get(name="remote_provider_key")
+    WorkspaceSetting.objects.create(
+        workspace=world.other, name=row.name, sealed=row.sealed
+    )
+    with pytest.raises(sealing.Broken):
+        workspace_settings.secret(world.other.id, table.REMOTE_KEY)
+
+
+def test_a_secret_of_a_lost_key_file_is_broken(
+    world: World, settings: Settings
+) -> None:
+    world.set(remote_provider_key=KEY)
+    settings.GATEWAY_KEY = "another"
+    with pytest.raises(sealing.Broken):
+        workspace_settings.secret(world.acme.id, table.REMOTE_KEY)
+
+
+def test_another_address_forgets_the_key(world: World) -> None:
+    """A key is not carried to another server."""
+    world.set(remote_provider_url=URL, remote_provider_key=KEY)
+    world.set(remote_provider_url=URL)
+    assert workspace_settings.secret(world.acme.id, table.REMOTE_KEY) == KEY
+    world.set(remote_provider_url="https://evil.example.com")
+    assert workspace_settings.secret(world.acme.id, table.REMOTE_KEY) == ""
+    entry = _last(world, "workspace.settings_changed")
+    assert entry.payload["changed"]["remote_provider_key"] == "not set"
+    world.set(remote_provider_url=URL, remote_provider_key=KEY)
+    assert workspace_settings.secret(world.acme.id, table.REMOTE_KEY) == KEY
+    world.set(remote_provider_url=None)
+    assert workspace_settings.secret(world.acme.id, table.REMOTE_KEY) == ""
+
+
+# ── What stands in the table and is not known ────────────────────────────────
+def test_what_cannot_be_read_is_the_default(world: World) -> None:
+    for name, value in (("fusion", "sum"), ("two_person", "yes"), ("digest", None)):
+        WorkspaceSetting.objects.create(workspace=world.acme, name=name, value=value)
+        setting: Setting[Any] = workspace_settings.named(name)
+        assert workspace_settings.value(world.acme.id, setting) == setting.default
+    assert _page(world)["fusion"].value == "rrf"
+
+
+def test_a_table_loses_only_what_is_no_longer_known(world: World) -> None:
+    kept = {"gone.rule": "off", "override.instructions": "off"}
+    WorkspaceSetting.objects.create(
+        workspace=world.acme, name="scanner_rules", value=kept
+    )
+    modes = workspace_settings.value(world.acme.id, table.SCANNER_RULES)
+    assert modes == {"override.instructions": "off"}
+
+
+def test_the_house_itself_may_change_them(world: World) -> None:
+    by = world.system()
+    assert by.role is Role.SYSTEM
+    workspace_settings.change({"fusion": "convex"}, by=by)
+    assert _page(world)["fusion"].changed_by == by.label
+
+
+# ── The migration ────────────────────────────────────────────────────────────
+def test_what_stood_in_the_json_is_moved() -> None:
+    moved = import_module("memory.migrations.0015_workspace_settings")
+    kept = {
+        "fusion": "convex",
+        "cost_limit_usd_per_day": 0,
+        "provider": "",
+        "remote": {"url": URL, "key": KEY},
+        "scanner": {"rules": {"a": "off"}, "policy": {}},
+    }
+    assert moved._kept(kept) == {
+        "fusion": "convex",
+        "cost_limit_usd_per_day": 0,
+        "scanner_rules": {"a": "off"},
+        "remote_provider_url": URL,
+        "remote_provider_key": KEY,
+    }
+    assert moved._kept({}) == {}
+    names = {field.name for field in apps.get_model("memory", "Workspace")._meta.fields}
+    assert "settings" not in names
