@@ -1,8 +1,8 @@
 """Who is at the other end: the address of the client, through trusted proxies only.
 
-``X-Forwarded-For`` is text that anybody can send. It is read from the right, hop by hop,
-as long as the sender of the hop is one of CREWSHIP_TRUSTED_PROXIES: the first address
-that is none of them is the client. From any other peer the header is not read at all.
+``X-Forwarded-For`` is text that anybody can send. It is read from the right, hop by
+hop, as long as the sender of the hop is one of CREWSHIP_TRUSTED_PROXIES: the first
+address that is none of them is the client. From any other peer it is not read at all.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class TrustedProxies:
 
 
 def parse_proxies(values: Iterable[str]) -> TrustedProxies:
-    """Read addresses, networks (CIDR) and the word ``unix``; ValueError for the rest."""
+    """Read addresses, networks (CIDR) and the word ``unix``; else ValueError."""
     names = [value.strip() for value in values if value.strip()]
     try:
         networks = tuple(ip_network(n, strict=False) for n in names if n != UNIX)

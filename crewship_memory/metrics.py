@@ -99,8 +99,8 @@ REGISTRY.register(House())
 def is_local(request: HttpRequest) -> bool:
     """Whether the caller sits on this machine and nothing says that others get in.
 
-    A proxy on this machine that sends no forwarding header cannot be told from a caller
-    here. So where a proxy must be (HTTPS, trusted proxies) or people come from elsewhere
+    A proxy on this machine that sends no forwarding header looks like a caller here. So
+    where a proxy must be (HTTPS, trusted proxies) or people come from elsewhere
     (CREWSHIP_URL), nobody is local.
     """
     public = urlsplit(settings.PUBLIC_URL).hostname
