@@ -130,7 +130,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "django_structlog.middlewares.RequestMiddleware",
+    "crewship_memory.middleware.RequestLogMiddleware",
     "crewship_memory.middleware.ActorMiddleware",
 ]
 
