@@ -61,10 +61,13 @@ def clean(text: str) -> str:
 
 
 def route(request: HttpRequest) -> str:
-    """Return the pattern that a request's address matched, never the address."""
+    """Return the pattern that a request's address matched, never the address.
+
+    It has no slash in front, so that ``clean`` does not take it for an address.
+    """
     # runserver hands its socket over under the same name.
     match = getattr(request, "resolver_match", None)
-    return f"/{match.route}" if match is not None else NO_ROUTE
+    return (match.route or "/") if match is not None else NO_ROUTE
 
 
 # ── Exceptions ───────────────────────────────────────────────────────────────
