@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import threading
 from typing import TYPE_CHECKING, Any, Final
 
 import structlog
@@ -85,3 +86,12 @@ def configured(log_format: str, level: str) -> dict[str, Any]:
             "waitress.queue": {"level": "ERROR"},
         },
     }
+
+
+def thread_failed(failure: threading.ExceptHookArgs) -> None:
+    """Log what a thread died of; Python itself would print what the error quotes."""
+    if failure.exc_value is None:
+        return
+    name = failure.thread.name if failure.thread is not None else None
+    log = structlog.get_logger(__name__)
+    log.error("thread_failed", thread=name, exc_info=failure.exc_value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import re
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,7 +19,7 @@ from django.test import Client, RequestFactory
 from django.urls import URLPattern, URLResolver, get_resolver, resolve
 from django.utils.log import log_response
 
-from crewship_memory import redaction
+from crewship_memory import logs, redaction
 from memory import keys
 from memory.files import inbox
 from tests.world import World
@@ -237,6 +238,12 @@ def by_httpx() -> None:
         client.get(f"http://user:pw@models.example/v1/{NAME}?q={ADDRESS}")
 
 
+def by_a_thread() -> None:
+    error = raised(KeyError(NAME))
+    failed = (type(error), error, error.__traceback__, threading.current_thread())
+    logs.thread_failed(threading.ExceptHookArgs(failed))
+
+
 def by_ourselves() -> None:
     log = structlog.get_logger("memory.test")
     log.warning("not_written", why=f"peers/{NAME}.md", path=f"/records/{NAME}/")
@@ -255,6 +262,7 @@ def by_ourselves() -> None:
         (by_waitress, "Exception while serving a request"),
         (by_celery, "gdpr.run"),
         (by_httpx, "models.example"),
+        (by_a_thread, "thread_failed"),
         (by_ourselves, "No such file"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
