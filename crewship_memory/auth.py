@@ -11,6 +11,7 @@ from django.middleware.csrf import CsrfViewMiddleware
 from django.utils.encoding import force_str
 from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
 
+from crewship_memory import client_address
 from memory import keys
 from memory.models import Membership, User
 from memory.rules import end_users, errors
@@ -26,6 +27,10 @@ class ClosedSignup(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is u
     def is_open_for_signup(self, request: HttpRequest) -> bool:  # noqa: ARG002
         """Nobody may."""
         return False
+
+    def get_client_ip(self, request: HttpRequest) -> str:
+        """Return what the rate limits of signing in count as one client."""
+        return client_address.client_network(request)
 
 
 class _LoginLinks(PasswordResetTokenGenerator):

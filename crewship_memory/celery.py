@@ -10,6 +10,7 @@ import os
 
 from celery import Celery
 from celery.schedules import crontab
+from celery.signals import setup_logging
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "crewship_memory.settings")
 
@@ -30,3 +31,8 @@ app.conf.beat_schedule = {
     # make up for a night that was missed, and cost a look at the claims.
     "night": {"task": "memory.nightly", "schedule": crontab(minute=0)},
 }
+
+
+@setup_logging.connect  # type: ignore[untyped-decorator]
+def _keep_logging(**_: object) -> None:
+    """Leave logging as the settings made it; otherwise Celery adds lines of its own."""

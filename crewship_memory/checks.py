@@ -93,6 +93,19 @@ def data_folder_is_private(**_kwargs: Any) -> list[CheckMessage]:
     return [Warning(told, hint=f"chmod 700 {folder}", id="crewship.W003")]
 
 
+@register(Tags.security)
+def a_proxy_with_tls_is_trusted(**_kwargs: Any) -> list[CheckMessage]:
+    """Whether a request came by HTTPS is only believed from a proxy that is named."""
+    if not settings.HTTPS or settings.TRUSTED_PROXIES:
+        return []
+    told = "CREWSHIP_HTTPS is on and CREWSHIP_TRUSTED_PROXIES names no proxy."
+    hint = (
+        "Name the proxy that ends TLS: its X-Forwarded-Proto is not believed, "
+        "so that every request is redirected to https."
+    )
+    return [Warning(told, hint=hint, id="crewship.W005")]
+
+
 @register(Tags.security, deploy=True)
 def traffic_is_encrypted(**_kwargs: Any) -> list[CheckMessage]:
     """Keys and cookies must not travel in the clear."""

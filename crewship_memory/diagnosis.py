@@ -115,6 +115,20 @@ def _room() -> Finding:
     return _ok("disk", told)
 
 
+def proxies() -> list[Finding]:
+    """Look for the mark that a forwarded request from an unknown peer left."""
+    if settings.TRUSTED_PROXIES:
+        return [_ok("proxies", "The trusted proxies are named.")]
+    if not settings.UNKNOWN_PROXY_MARK.exists():
+        return [_ok("proxies", "No request came through a proxy that is not named.")]
+    message = "Requests came with X-Forwarded-For, and no proxy is trusted."
+    hint = (
+        "Behind a proxy set CREWSHIP_TRUSTED_PROXIES, or all clients share its limits; "
+        f"without one remove {settings.UNKNOWN_PROXY_MARK}."
+    )
+    return [_warn("proxies", message, hint)]
+
+
 # ── The database ─────────────────────────────────────────────────────────────
 def database() -> list[Finding]:
     """Reach the database and count the migrations it has not seen."""
@@ -271,6 +285,7 @@ def erasures() -> list[Finding]:
 CHECKS: Final[tuple[Check, ...]] = (
     configuration,
     data_folder,
+    proxies,
     database,
     features,
     embedder,

@@ -20,6 +20,7 @@ from celery.worker import WorkController
 from django.conf import settings
 from django.db import connections
 
+from crewship_memory import logs
 from crewship_memory.celery import app
 from crewship_memory.runner import CaseRunner
 from crewship_memory.watcher import Watcher
@@ -93,6 +94,7 @@ class Embedded:
 
     def start(self) -> None:
         """Take messages from now on, and warm the embedder up beside it."""
+        threading.excepthook = logs.thread_failed
         app.conf.crewship_delivers = True
         task_prerun.connect(give_way)
         for thread in self._threads:

@@ -1,42 +1,24 @@
 """How the house logs: one structured line per event, and nothing that is a secret.
 
 No request body is ever handed to a logger here. What may still slip into a line, a
-path's query, a bearer key, the token of a login link, is cut out of the finished text.
+path, a query, a bearer key, what an exception quotes, is taken out in ``redaction``.
 """
 
 from __future__ import annotations
 
 import logging
-import re
 import sys
+import threading
 from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
+from crewship_memory import redaction
+
 if TYPE_CHECKING:
-    from structlog.typing import EventDict, Processor
+    from structlog.typing import Processor
 
 OURS: Final = ("memory", "episodic", "gdpr", "crewship_memory", "django_structlog")
-SECRETS: Final = (
-    (re.compile(r"(cmk|uk)_[\w-]+"), r"\1_…"),
-    (re.compile(r"(/login/)[^/\s]+/[^/\s]+"), r"\1…"),
-    (re.compile(r"((?:^|[\s'\"(])/[^\s?'\"]*)\?[^\s'\"]*"), r"\1?…"),
-)
-
-
-def clean(text: str) -> str:
-    """Return a text without keys, login tokens and query strings."""
-    for pattern, mask in SECRETS:
-        text = pattern.sub(mask, text)
-    return text
-
-
-def redact(_logger: object, _method: str, event: EventDict) -> EventDict:
-    """Clean every text of an event."""
-    for name, value in event.items():
-        if isinstance(value, str):
-            event[name] = clean(value)
-    return event
 
 
 def _first() -> list[Processor]:
@@ -57,13 +39,12 @@ def _renderer(log_format: str) -> Processor:
 
 def _formatter(log_format: str) -> dict[str, Any]:
     return {
-        "()": structlog.stdlib.ProcessorFormatter,
+        "()": redaction.Formatter,
         "foreign_pre_chain": _first(),
         "processors": [
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-            # Plain tracebacks: the pretty ones print local variables, bodies included.
-            structlog.processors.format_exc_info,
-            redact,
+            redaction.render_exception,
+            redaction.redact,
             _renderer(log_format),
         ],
     }
@@ -92,5 +73,25 @@ def configured(log_format: str, level: str) -> dict[str, Any]:
             "django": {"handlers": [], "level": "WARNING", "propagate": True},
             # A refusal has its line from django_structlog already.
             "django.request": {"level": "ERROR"},
+            # runserver's own; Django gives it a handler that prints whole addresses.
+            "django.server": {
+                "handlers": ["stderr"],
+                "level": "WARNING",
+                "propagate": False,
+            },
+            # Below this they print the addresses that they call.
+            "httpx": {"level": "WARNING"},
+            "httpcore": {"level": "WARNING"},
+            # A line for every request that waits for a thread.
+            "waitress.queue": {"level": "ERROR"},
         },
     }
+
+
+def thread_failed(failure: threading.ExceptHookArgs) -> None:
+    """Log what a thread died of; Python itself would print what the error quotes."""
+    if failure.exc_value is None:
+        return
+    name = failure.thread.name if failure.thread is not None else None
+    log = structlog.get_logger(__name__)
+    log.error("thread_failed", thread=name, exc_info=failure.exc_value)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from ipaddress import ip_address
 from typing import Final
+from urllib.parse import urlsplit
 
+from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.db.models import Count, Min
 from django.http import HttpRequest, HttpResponse
+from django.http.request import split_domain_port
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
@@ -18,7 +20,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
-from crewship_memory import auth, problems
+from crewship_memory import auth, client_address, problems
 from episodic import engine
 from episodic.embedders.base import State as Answering
 from episodic.models import Embedding, State
@@ -27,6 +29,7 @@ from memory.models import Agent, ChainHead, Workspace
 from memory.rules import errors
 from memory.rules.actors import Role
 
+LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1", "[::1]"})
 REGISTRY: Final = CollectorRegistry()
 ProcessCollector(registry=REGISTRY)
 REQUESTS: Final = Counter(
@@ -94,13 +97,18 @@ REGISTRY.register(House())
 
 
 def is_local(request: HttpRequest) -> bool:
-    """Whether the caller sits on this machine; through a proxy nobody does."""
-    if any(name in request.headers for name in ("X-Forwarded-For", "Forwarded")):
+    """Whether the caller sits on this machine and nothing says that others get in.
+
+    A proxy on this machine that sends no forwarding header looks like a caller here. So
+    where a proxy must be (HTTPS, trusted proxies) or people come from elsewhere
+    (CREWSHIP_URL), nobody is local.
+    """
+    public = urlsplit(settings.PUBLIC_URL).hostname
+    published = public is not None and public not in LOOPBACK_NAMES
+    if published or settings.HTTPS or settings.TRUSTED_PROXIES:
         return False
-    try:
-        return ip_address(request.META.get("REMOTE_ADDR", "")).is_loopback
-    except ValueError:
-        return False
+    host = split_domain_port(request.get_host())[0]
+    return host in LOOPBACK_NAMES and client_address.is_loopback(request)
 
 
 def _refusal(request: HttpRequest) -> errors.HouseError | None:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
+from django_structlog.middlewares import RequestMiddleware
 
-from crewship_memory import auth, problems
+from crewship_memory import auth, problems, redaction
 from episodic import proposals
 from gdpr import overview as case_overview
 from memory import queries
@@ -20,6 +21,15 @@ if TYPE_CHECKING:
     from memory.rules.actors import Actor
 
 API_PREFIXES = ("/api/", "/gateway/", "/compat/", "/mcp")
+
+
+class RequestLogMiddleware(RequestMiddleware):
+    """Names the route of a request in its lines, never the path or the query."""
+
+    @staticmethod
+    def format_request(request: HttpRequest) -> str:
+        """Return method and route; before a view is chosen there is no route."""
+        return f"{request.method} {redaction.route(request)}"
 
 
 class ActorMiddleware:

@@ -13,7 +13,7 @@ from typing import Any
 
 import environ
 
-from crewship_memory import logs
+from crewship_memory import client_address, logs
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.FileAwareEnv()
@@ -83,6 +83,12 @@ CSRF_COOKIE_NAME = "crewship_csrf"
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
+# Whose X-Forwarded-For and X-Forwarded-Proto are believed; nobody's unless named.
+TRUSTED_PROXIES = client_address.parse_proxies(
+    env.list("CREWSHIP_TRUSTED_PROXIES", default=[])
+)
+# Where a forwarded request from anybody else leaves a mark, for `doctor`.
+UNKNOWN_PROXY_MARK = DATA_DIR / "unknown-proxy.seen"
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
@@ -113,6 +119,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "crewship_memory.client_address.ClientAddressMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -125,7 +132,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "django_structlog.middlewares.RequestMiddleware",
+    "crewship_memory.middleware.RequestLogMiddleware",
     "crewship_memory.middleware.ActorMiddleware",
 ]
 

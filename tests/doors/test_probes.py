@@ -15,6 +15,11 @@ from memory import keys
 PATHS = ("/livez", "/readyz", "/metrics")
 
 
+def here() -> Client:
+    """Return somebody on this machine, who types its name."""
+    return Client(SERVER_NAME="localhost")
+
+
 def key_of(role: str) -> str:
     wanted = issuing.Wanted(
         workspace="probe-shop", email=f"{role}@probe.example", role=role, create=True
@@ -24,8 +29,8 @@ def key_of(role: str) -> str:
 
 @pytest.mark.parametrize("path", PATHS)
 def test_nobody_needs_to_sign_in(db: None, path: str) -> None:
-    assert Client().get(path).status_code == 200
-    assert Client().post(path).status_code == 405
+    assert here().get(path).status_code == 200
+    assert here().post(path).status_code == 405
 
 
 def test_livez_asks_nobody() -> None:
@@ -76,7 +81,7 @@ def test_a_lost_data_folder_makes_it_unready(
 
 def test_metrics_count_without_naming_a_tenant(db: None) -> None:
     founding.found("secret-tenant", "boss@secret.example")
-    body = Client().get("/metrics").content.decode()
+    body = here().get("/metrics").content.decode()
     for name in (
         "crewship_journal_entries_total",
         "crewship_index_pending",
@@ -110,5 +115,5 @@ def test_from_elsewhere_a_revoked_or_missing_key_is_not_enough(db: None) -> None
 
 def test_a_proxy_on_this_machine_does_not_make_the_world_local(db: None) -> None:
     for header in ("X-Forwarded-For", "Forwarded"):
-        answer = Client().get("/metrics", headers={header: "198.51.100.1"})
+        answer = here().get("/metrics", headers={header: "198.51.100.1"})
         assert answer.status_code == 401

@@ -12,7 +12,7 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
-from crewship_memory import diagnosis, logs
+from crewship_memory import diagnosis, redaction
 from episodic.models import Embedding
 from memory import journal, keys, tenancy
 from memory.models import Agent, JournalEntry, Membership, User, Workspace
@@ -304,11 +304,11 @@ def test_doctor_asserts_what_durability_stands_on(
 @pytest.mark.parametrize(
     ("text", "clean"),
     [
-        ("GET /api/v1/journal?q=secret", "GET /api/v1/journal?…"),
+        ("GET /api/v1/journal?q=secret", "GET /api/v1/journal/…"),
         ("key cmk_abc-DEF_123 used", "key cmk_… used"),
-        ("Gone: /login/dXNlcg/abc-123/", "Gone: /login/…/"),
+        ("Gone: /login/dXNlcg/abc-123/", "Gone: /login/…"),
         ("why? because", "why? because"),
     ],
 )
 def test_secrets_do_not_reach_the_log(text: str, clean: str) -> None:
-    assert logs.clean(text) == clean
+    assert redaction.clean(text) == clean

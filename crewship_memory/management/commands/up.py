@@ -18,6 +18,7 @@ from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
+from django.core.wsgi import get_wsgi_application
 from django.db import connections
 
 from crewship_memory import demo_loader, founding, probes, server
@@ -124,11 +125,10 @@ class Command(BaseCommand):
         self.stdout.flush()
 
     def _serve(self, address: server.Address, listener: Any) -> None:
-        if address.host not in ("0.0.0.0", "::", *settings.ALLOWED_HOSTS):  # noqa: S104
-            settings.ALLOWED_HOSTS.append(address.host)
+        server.allow(address)
         connections.close_all()
         threads = Embedded()
         threads.start()
-        server.serve(address, listener)
+        server.serve(address, listener, get_wsgi_application())
         threads.stop()
         leave()

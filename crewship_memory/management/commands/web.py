@@ -1,0 +1,45 @@
+"""``manage.py web``: pages and API alone, for an installation that is scaled out."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.db import connections
+
+from crewship_memory import probes, server
+from crewship_memory.wsgi import application
+
+
+class Command(BaseCommand):
+    """Serve pages and API; worker and clock are processes of their own."""
+
+    help = "Serve pages and API; `celery worker` and `celery beat` do the rest."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare where to listen."""
+        parser.add_argument("--host", default="127.0.0.1")
+        parser.add_argument("--port", type=int, default=8000)
+        parser.add_argument("--threads", type=int, default=8, help="request threads")
+
+    def handle(self, **options: Any) -> None:
+        """Serve until SIGTERM or Ctrl-C; several processes may share one port."""
+        if not settings.REDIS_URL:
+            message = "Set REDIS_URL: without it no worker hears of what is written. "
+            raise CommandError(message + "For one machine there is `manage.py up`.")
+        waiting = probes.waiting_migrations()
+        if waiting:
+            message = f"{len(waiting)} migrations wait. Run manage.py migrate first."
+            raise CommandError(message)
+        address = server.Address(
+            options["host"], options["port"], options["threads"], is_shared=True
+        )
+        try:
+            listener = server.bind(address)
+            server.allow(address)
+            connections.close_all()
+            server.serve(address, listener, application)
+        except server.PortTaken as error:
+            raise CommandError(str(error)) from None
