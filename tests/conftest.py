@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import django
+import hypothesis
 import pytest
 
 if TYPE_CHECKING:
@@ -50,6 +51,13 @@ def _set_up_django() -> None:
 
 _clean_environment()
 _set_up_django()
+# No example is too slow: a machine's speed is no property of the code.
+hypothesis.settings.register_profile(
+    "untimed",
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile("untimed")
 atexit.register(shutil.rmtree, DATA_DIR, ignore_errors=True)
 
 

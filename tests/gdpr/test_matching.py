@@ -177,14 +177,14 @@ PEOPLE = Matcher(
 
 
 @given(TEXTS)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @example("王小明anna田中太郎anna")
 def test_nothing_is_found_after_masking(text: str) -> None:
     assert PEOPLE.spans(PEOPLE.mask(text)) == []
 
 
 @given(TEXTS)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_offsets_are_valid_and_ordered(text: str) -> None:
     spans = PEOPLE.spans(text)
     assert all(0 <= s.start < s.end <= len(text) for s in spans)
@@ -194,7 +194,7 @@ def test_offsets_are_valid_and_ordered(text: str) -> None:
 
 
 @given(st.text(max_size=80))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_folding_at_once_is_folding_each_character(text: str) -> None:
     view = folding.plain_view(text)
     assert folding.fold(text) == view.text
@@ -210,7 +210,7 @@ NAMES = st.lists(
 
 
 @given(NAMES, st.sampled_from([str.upper, str.lower, str.swapcase, str.casefold]))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_any_name_is_found_in_any_case_and_escape(
     name: str, change: Callable[[str], str]
 ) -> None:
