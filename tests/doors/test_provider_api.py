@@ -11,6 +11,8 @@ from django.conf import settings
 
 from tests.world import World
 
+pytestmark = pytest.mark.usefixtures("patient_health")
+
 
 @pytest.fixture(autouse=True)
 def _no_files() -> Iterator[None]:
