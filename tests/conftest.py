@@ -199,10 +199,11 @@ def shared_world(transactional_db: None) -> World:
 
 @pytest.fixture
 def patient_health(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give a provider's health check the time that a busy machine needs.
+    """Give a provider's health check and a wire the time that a busy machine needs.
 
     A check of the parity suite that hangs on purpose keeps its own deadline.
     """
+    from memory.conformance import stand
     from memory.providers import base, deadline, stage
     from memory.providers.checks import pulses
     from tests.waiting import LIMIT_SECONDS
@@ -226,6 +227,7 @@ def patient_health(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deadline, "pulse", patient)
     monkeypatch.setattr(base, "REMOTE_SECONDS", LIMIT_SECONDS)
     monkeypatch.setattr(pulses, "SLACK", LIMIT_SECONDS)
+    monkeypatch.setattr(stand, "SECONDS", LIMIT_SECONDS)
 
 
 @pytest.fixture
