@@ -177,7 +177,7 @@ def row(db: None, subtests: pytest.Subtests) -> Row:
     from tests import world
 
     @contextlib.contextmanager
-    def one(**names: object) -> Iterator[World]:
+    def one(**names: Any) -> Iterator[World]:
         with subtests.test(**names):
             try:
                 with transaction.atomic():

@@ -151,7 +151,8 @@ class Command(BaseCommand):
         threads = Embedded()
         threads.start()
         self._step("Web server: starting")
-        progress.when_it_answers(*listener.getsockname()[:2], self._ready)
+        host, port = listener.getsockname()[:2]
+        progress.when_it_answers(host, port, self._ready)
         server.serve(address, listener)
         threads.stop()
         leave()
