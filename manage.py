@@ -10,6 +10,10 @@ import sys
 def main() -> None:
     """Hand the arguments to Django."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "crewship_memory.settings")
+    if sys.argv[1:2] == ["up"]:
+        # The imports below take their time on a slow machine.
+        sys.stdout.write("  Reading the program\n")
+        sys.stdout.flush()
     from django.core.management import execute_from_command_line  # noqa: PLC0415
 
     execute_from_command_line(sys.argv)

@@ -12,6 +12,7 @@ from django.utils import timezone
 from crewship_memory import demo_files, demo_people, demo_records, founding
 from crewship_memory.demo import story
 from crewship_memory.demo.model import DemoEntry
+from crewship_memory.progress import Progress, quiet
 from memory import journal, tenancy
 from memory.models import Agent, JournalEntry, User, Workspace
 from memory.rules.actors import Actor, AgentRole, Role, system
@@ -101,19 +102,24 @@ def _tell(workspace: Workspace, operator: User) -> int:
     return len(rows)
 
 
-def load() -> Loaded:
+def load(step: Progress = quiet) -> Loaded:
     """Make the demo workspace with its people and its story, in one transaction."""
+    step("Demo: people")
     with transaction.atomic():
         workspace, _made = tenancy.ensure_workspace(story.WORKSPACE, "Fairlead Outdoor")
         people = _people(workspace)
         count = 0
         if not is_loaded(workspace):
+            step("Demo: crews, agents and five weeks of journal")
             count = _tell(workspace, people[Role.OPERATOR])
     operator = people[Role.OPERATOR]
     by = Actor(Role.OPERATOR, workspace.id, operator.id, operator.email)
+    step("Demo: memory files")
     demo_files.load(workspace, by)
+    step("Demo: records")
     demo_records.load(workspace, by)
     officer = people[Role.COMPLIANCE]
     who = Actor(Role.COMPLIANCE, workspace.id, officer.id, officer.email)
+    step("Demo: personal data and cases")
     demo_people.load(workspace, who)
     return Loaded(workspace, people[Role.ADMIN], count)

@@ -7,22 +7,26 @@ and an embedder that needs no model, so that tests are fast and know no network.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import django
+import hypothesis
 import pytest
+from django.db import transaction
 
 if TYPE_CHECKING:
     from pytest_django import DjangoDbBlocker
 
     from tests.world import World
 
+Row = Callable[..., contextlib.AbstractContextManager["World"]]
 DATA_DIR = Path(tempfile.mkdtemp(prefix="crewship-tests-"))
 # What a test leaves of the data folder; memory files and blobs go.
 KEPT = {"keys", "static"}
@@ -50,6 +54,13 @@ def _set_up_django() -> None:
 
 _clean_environment()
 _set_up_django()
+# No example is too slow: a machine's speed is no property of the code.
+hypothesis.settings.register_profile(
+    "untimed",
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile("untimed")
 atexit.register(shutil.rmtree, DATA_DIR, ignore_errors=True)
 
 
@@ -129,6 +140,18 @@ def _fresh_process() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
+def _standing_world(request: pytest.FixtureRequest) -> None:
+    """Build the world again, committed, after a test that emptied the tables."""
+    from tests import world
+
+    if {"world", "row"} & set(request.fixturenames):
+        request.getfixturevalue("django_db_setup")
+        with request.getfixturevalue("django_db_blocker").unblock():
+            if not world.is_standing():
+                world.stand()
+
+
+@pytest.fixture(autouse=True)
 def _nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start no thread behind a test that would read the next test's tables."""
     from gdpr import remembering
@@ -145,11 +168,66 @@ def world(db: None) -> World:
 
 
 @pytest.fixture
+def row(db: None, subtests: pytest.Subtests) -> Row:
+    """Return a context for one row of a table, and a world of its own.
+
+    What a row does is taken back at its end, and a row that fails is reported with its
+    name while the others go on.
+    """
+    from tests import world
+
+    @contextlib.contextmanager
+    def one(**names: Any) -> Iterator[World]:
+        with subtests.test(**names):
+            try:
+                with transaction.atomic():
+                    yield world.standing()
+                    transaction.set_rollback(True)
+            finally:
+                _forget()
+
+    return one
+
+
+@pytest.fixture
 def shared_world(transactional_db: None) -> World:
     """The world in committed rows, for tests with threads or other processes."""
     from tests import world
 
     return world.standing()
+
+
+@pytest.fixture
+def patient_health(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give a provider's health check and a wire the time that a busy machine needs.
+
+    A check of the parity suite that hangs on purpose keeps its own deadline.
+    """
+    from memory.conformance import stand
+    from memory.providers import base, deadline, stage
+    from memory.providers.checks import pulses
+    from tests.waiting import LIMIT_SECONDS
+
+    hung: list[base.Provider] = []
+    pulse = deadline.pulse
+
+    def patient(provider: base.Provider, seconds: float) -> base.Pulse:
+        is_hung = any(provider is known for known in hung)
+        return pulse(provider, seconds if is_hung else LIMIT_SECONDS)
+
+    def remembering(make: Callable[[Any], base.Provider]) -> Any:
+        def made(harness: Any) -> base.Provider:
+            hung.append(make(harness))
+            return hung[-1]
+
+        return made
+
+    for kind in (stage.FilesHarness, stage.RecordsHarness, stage.RemoteHarness):
+        monkeypatch.setattr(kind, "hung", remembering(kind.hung))
+    monkeypatch.setattr(deadline, "pulse", patient)
+    monkeypatch.setattr(base, "REMOTE_SECONDS", LIMIT_SECONDS)
+    monkeypatch.setattr(pulses, "SLACK", LIMIT_SECONDS)
+    monkeypatch.setattr(stand, "SECONDS", LIMIT_SECONDS)
 
 
 @pytest.fixture

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import secrets
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -27,6 +30,18 @@ def database_url() -> str:
 def bytes_of(path: Path) -> bytes:
     """Return a file's bytes; the live database keeps the locks of this process."""
     return b"".join(raw.pieces(path, 0))
+
+
+def free_port() -> int:
+    """Return a port that nobody has, and that no outgoing connection will be given.
+
+    The kernel takes the ports of outgoing connections from 32768 on.
+    """
+    while True:
+        port = 20_000 + secrets.randbelow(12_000)
+        with socket.socket() as tried, contextlib.suppress(OSError):
+            tried.bind(("127.0.0.1", port))
+            return port
 
 
 def start(module: str, *args: str) -> subprocess.Popen[str]:

@@ -119,6 +119,8 @@ def started(path: Path) -> Any:
     """Start an onnxruntime session on the processor. Raises Damaged."""
     # Imported here: it costs 20 MB and 0.1 s that a process without embedding saves.
     onnxruntime = importlib.import_module("onnxruntime")
+    # Some builds report through the operating system, which no environment forbids.
+    onnxruntime.disable_telemetry_events()
     options = onnxruntime.SessionOptions()
     # One thread to a text is quicker than two (0.9 ms against 1.4 ms a question), and
     # no thread of the session's own spins on a core while there is nothing to do.

@@ -1,23 +1,27 @@
 """Pages in a real browser: Debian's Chromium, driven by Playwright, judged by axe.
 
+Playwright's synchronous API keeps an event loop running in the thread of its caller,
+where ``asyncio.run`` then refuses to work. So it lives exactly as long as the tests of
+this folder run, and is stopped before a test of any other folder starts.
+
 Where there is no Chromium the tests are skipped by name; ``.ci/run`` installs one.
 """
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.conf import settings
 from django.test import Client
+from playwright.sync_api import expect, sync_playwright
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
     from pytest_django.live_server_helper import LiveServer
 
     from tests.world import World
@@ -30,8 +34,9 @@ CHROMIUM = next(
     ),
     None,
 )
-# Playwright's own loop counts as an async context; the tests are synchronous.
-os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+# Far beyond what a page takes on a busy machine; no test waits for it to pass.
+LIMIT_MILLISECONDS = 120_000
+expect.set_options(timeout=LIMIT_MILLISECONDS)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -45,16 +50,30 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason="there is no Chromium here"))
 
 
-@pytest.fixture(scope="session")
-def browser_type_launch_args(
-    browser_type_launch_args: dict[str, Any],
-) -> dict[str, Any]:
-    """Start the system's Chromium instead of downloading one."""
-    return {
-        **browser_type_launch_args,
-        "executable_path": CHROMIUM,
-        "args": ["--no-sandbox", "--disable-dev-shm-usage"],
-    }
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    """Run the system's Chromium and Playwright's loop for the tests of this folder."""
+    with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
+        # The loop counts as an async context for Django; the tests are synchronous.
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+        chromium = playwright.chromium.launch(
+            executable_path=CHROMIUM,
+            args=["--no-sandbox", "--disable-dev-shm-usage"],
+            timeout=LIMIT_MILLISECONDS,
+        )
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def page(
+    browser: Browser, live_server: LiveServer, shared_world: World
+) -> Iterator[Page]:
+    """Open a page of a fresh profile; it is closed before the database is emptied."""
+    context = browser.new_context()
+    context.set_default_timeout(LIMIT_MILLISECONDS)
+    yield context.new_page()
+    context.close()
 
 
 @pytest.fixture

@@ -24,7 +24,8 @@ ROOT = Path(__file__).resolve().parents[2]
 WISHES = ROOT / "tests" / "dialects" / "requirements"
 CACHE = ROOT / ".clients"
 DRIVERS = Path(__file__).parent / "drivers"
-SECONDS = 120
+# Ends a client that hangs; far beyond what the slowest machine needs.
+SECONDS = 600
 # What a client brings only in its source archive: its own tests, its schemas.
 SOURCES = {"atomicmemory": "atomicmemory==1.1.4"}
 
@@ -53,6 +54,11 @@ def packages(name: str) -> str:
     """Return the first package of a client's requirements, for a message."""
     lines = (WISHES / f"{name}.txt").read_text().splitlines()
     return next(line for line in lines if line and not line.startswith("#"))
+
+
+def missing(name: str) -> str:
+    """Return what to say when a client is not installed, and how to get it."""
+    return f"{packages(name)} is not here: python tests/dialects/clients.py install"
 
 
 def source(name: str) -> Path:

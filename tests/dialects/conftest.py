@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,11 +17,11 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
+from tests import processes, waiting
 from tests.dialects import clients
 from tests.dialects.clients import Told
 
 MANAGE = settings.BASE_DIR / "manage.py"
-READY_SECONDS = 60
 WHO = {
     "key": ("acme", ["--crew", "support", "--agent", "ada"]),
     "lead": ("acme", ["--crew", "support", "--agent", "lena", "--role", "LEAD"]),
@@ -64,12 +62,6 @@ class House:
         """Return every byte the installation wrote, logs and database included."""
         files = [path for path in self.folder.rglob("*") if path.is_file()]
         return b"\n".join(path.read_bytes() for path in files)
-
-
-def _free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
 
 
 def _database(folder: Path) -> dict[str, str]:
@@ -127,17 +119,14 @@ def _keys(folder: Path) -> dict[str, str]:
 
 
 def _wait(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    until = time.monotonic() + READY_SECONDS
-    while time.monotonic() < until:
-        if process.poll() is not None:
-            break
+    def is_ready() -> bool:
+        assert process.poll() is None, log.read_text()[-4_000:]
         try:
-            if httpx.get(f"{url}/readyz", trust_env=False).status_code == 200:
-                return
+            return httpx.get(f"{url}/readyz", trust_env=False).status_code == 200
         except httpx.HTTPError:
-            pass
-        time.sleep(0.1)
-    raise AssertionError(log.read_text()[-4_000:])
+            return False
+
+    waiting.until(is_ready, every=0.1)
 
 
 @pytest.fixture(scope="session")
@@ -145,7 +134,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     """One server for all clients of a run, like ``manage.py up`` starts it."""
     folder = tmp_path_factory.mktemp("house")
     _manage(folder, "migrate", "--verbosity", "0")
-    made = House(folder, _free_port(), _keys(folder))
+    made = House(folder, processes.free_port(), _keys(folder))
     log = folder / "server.log"
     with log.open("wb") as written:
         process = subprocess.Popen(
@@ -160,7 +149,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
         finally:
             process.send_signal(signal.SIGTERM)
             try:
-                process.wait(20)
+                process.wait(waiting.LIMIT_SECONDS)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
@@ -169,8 +158,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
 def need(name: str) -> None:
     """Skip when a client is not installed; say which one and how to get it."""
     if not clients.is_here(name):
-        wanted = clients.packages(name)
-        pytest.skip(f"{wanted} is not here: python tests/dialects/clients.py install")
+        pytest.skip(clients.missing(name))
 
 
 @pytest.fixture

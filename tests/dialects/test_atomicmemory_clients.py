@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tests.dialects import clients
-from tests.dialects.conftest import House, RunClient, need
+from tests.dialects.conftest import House, RunClient
 
-pytestmark = [pytest.mark.clients, pytest.mark.slow]
 NAME = "atomicmemory"
+pytestmark = [pytest.mark.clients, pytest.mark.slow]
+# Before a server is started for nothing.
+installed = pytest.mark.skipif(not clients.is_here(NAME), reason=clients.missing(NAME))
 # What the round trip has to have exercised; a driver that skips a call fails here.
 CALLS = (
     "ingest text|ingest messages|ingest verbatim|search|search in a thread"
@@ -24,6 +26,7 @@ CALLS = (
 ).split("|")
 
 
+@installed
 def test_the_real_client_does_the_whole_round_trip(
     client: RunClient, house: House
 ) -> None:
@@ -36,8 +39,8 @@ def test_the_real_client_does_the_whole_round_trip(
     assert key not in house.written()
 
 
+@installed
 def test_its_own_live_tests_pass(house: House) -> None:
-    need(NAME)
     extra = {
         "ATOMICMEMORY_TEST_API_URL": f"{house.url}/compat/atomicmemory",
         "ATOMICMEMORY_TEST_API_KEY": house.keys["key"],
@@ -52,8 +55,8 @@ def test_its_own_live_tests_pass(house: House) -> None:
     assert "skipped" not in done.stdout
 
 
+@installed
 def test_our_answers_follow_its_schemas(client: RunClient) -> None:
-    need(NAME)
     folder = clients.source(NAME) / "contract" / "v1"
 
     told = client(NAME, "atomicmemory_schemas", CONTRACT=str(folder))

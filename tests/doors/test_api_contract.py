@@ -149,7 +149,6 @@ def fuzz(world: World, operation: Operation, examples: int) -> None:
 
     @settings(
         max_examples=examples,
-        deadline=None,
         suppress_health_check=list(HealthCheck),
         phases=[Phase.explicit, Phase.generate],
     )

@@ -12,6 +12,8 @@ from django.conf import settings
 from memory.providers import choice
 from tests.world import World
 
+pytestmark = pytest.mark.usefixtures("patient_health")
+
 
 @pytest.fixture(autouse=True)
 def _no_files() -> Iterator[None]:

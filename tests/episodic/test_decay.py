@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+import time_machine
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -192,6 +193,7 @@ def test_older_is_never_heavier_and_used_never_lighter(
 
 
 # ── What is shown of it ──────────────────────────────────────────────────────
+@time_machine.travel(AT, tick=False)
 def test_the_api_explains_an_importance(world: World) -> None:
     row = indexed(world, 90, 10, severity=Severity.WARN)
     journal.prioritise(row.entry, Priority.HIGH, "", by=world.actor("operator"))

@@ -73,7 +73,7 @@ HITS = st.lists(
 
 
 # ── Properties ───────────────────────────────────────────────────────────────
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(HITS, st.integers(-5, 1_500))
 def test_any_hits_fit_any_budget(hits: list[Hint], budget: int) -> None:
     block = hints.render(hits, budget)
@@ -86,7 +86,7 @@ def test_any_hits_fit_any_budget(hits: list[Hint], budget: int) -> None:
     assert tuple(one.entry_id for one in read(block.text)) == block.entry_ids
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.text(st.characters(), max_size=60), st.text(st.characters(), max_size=60))
 @example("<", "recalled-memory>")
 def test_whatever_surrounds_a_closing_tag_it_closes_nothing(a: str, b: str) -> None:
@@ -95,7 +95,7 @@ def test_whatever_surrounds_a_closing_tag_it_closes_nothing(a: str, b: str) -> N
     assert block.text.count("</recalled-memory") == 1
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.text(st.characters(), max_size=200))
 def test_no_line_holds_what_cannot_be_seen(text: str) -> None:
     shown = unforged.line(text)

@@ -12,6 +12,7 @@ from episodic.marks import Marks, marks
 from episodic.models import Embedding
 from episodic.recall import Mode, Request
 from tests import factories
+from tests.waiting import LIMIT_SECONDS
 from tests.world import World
 
 
@@ -101,12 +102,12 @@ def test_the_thread_writes_by_itself(
     fresh.add([row.id])
     fresh.add([row.id])
     assert fresh._thread is not None
-    fresh._thread.join(timeout=5)
+    fresh._thread.join(LIMIT_SECONDS)
     assert not fresh._thread.is_alive()
     assert counts(shared_world) == {"refund": 2}
     fresh.add([row.id])
     assert fresh._thread.is_alive()
-    fresh._thread.join(timeout=5)
+    fresh._thread.join(LIMIT_SECONDS)
     connections.close_all()
     assert counts(shared_world) == {"refund": 3}
 

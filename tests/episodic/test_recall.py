@@ -231,8 +231,7 @@ def test_a_question_without_a_word_is_answered_by_meaning_alone(world: World) ->
 
 @settings(
     max_examples=50,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(query=st.text(min_size=1, max_size=80).filter(str.strip))
 def test_any_question_can_be_asked(world: World, query: str) -> None:

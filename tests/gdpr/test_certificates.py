@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import (
     Ed25519PublicKey,
 )
 from django.core.management import CommandError, call_command
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gdpr import cases, certificates, runs, signing_keys
@@ -253,7 +253,6 @@ JSON = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(JSON)
 def test_no_json_whatever_makes_the_check_fall(value: Any) -> None:
     for document in (
@@ -264,13 +263,11 @@ def test_no_json_whatever_makes_the_check_fall(value: Any) -> None:
         assert (verdict.valid, verdict.reasons) == (False, ["malformed"])
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_no_bytes_whatever_do(raw: bytes) -> None:
     assert not signing.verify(raw, {}).valid
 
 
-@settings(deadline=None)
 @given(st.dictionaries(st.text(max_size=8), JSON, max_size=6))
 def test_what_is_signed_can_be_checked(extra: dict[str, Any]) -> None:
     private = Ed25519PrivateKey.generate()

@@ -19,6 +19,7 @@ from memory.models import JournalEntry
 from tests import processes
 from tests.gdpr import erasing
 from tests.gdpr.erasing import MAIL
+from tests.waiting import LIMIT_SECONDS
 from tests.world import World
 
 pytestmark = pytest.mark.slow
@@ -34,7 +35,7 @@ def _died(case: Case, moment: str, times: int = 1) -> bool:
         moment,
         str(times),
     )
-    child.communicate(timeout=120)
+    child.communicate(timeout=LIMIT_SECONDS)
     return child.returncode == -signal.SIGKILL
 
 

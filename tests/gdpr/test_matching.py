@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from urllib.parse import quote
 
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 
 from gdpr.rules import folding, phones, shapes
 from gdpr.rules.matching import BLANK, Matcher, Name
+from tests.effort import effort
 
 FOUND = [
     ("name", "Anna Müller", "spoke to ANNA  MULLER today", "ANNA  MULLER"),
@@ -134,18 +134,23 @@ def test_many_names_are_looked_up_not_searched() -> None:
     matcher = Matcher(names)
     assert matcher.names("met given2999 family2999 there") == {"s2999"}
     text = "Deployment of service nine failed at 95 % and was rolled back. " * 8
-    began = time.process_time()
-    for number in range(2_000):
-        matcher.names(text + str(number))
-    # 200,000 entries in a few seconds on an idle machine; ten times that is a fault.
-    assert time.process_time() - began < 1.0
+    texts = [text + str(number) for number in range(500)]
+
+    def look(matcher: Matcher) -> float:
+        return effort(lambda: [matcher.names(one) for one in texts])
+
+    # A thousand times as many names cost some three times as much, not a thousand.
+    assert look(matcher) < 50 * look(Matcher(names[:3]))
 
 
 def test_a_hostile_pattern_costs_little() -> None:
     matcher = one("pattern", "a*a*a*b")
-    began = time.process_time()
-    assert matcher.spans("a" * 50_000) == []
-    assert time.process_time() - began < 2.0
+    short, long = "a" * 5_000, "a" * 50_000
+    assert matcher.spans(long) == []
+    # Ten times as long: ten times the effort, not a hundred times.
+    assert effort(lambda: matcher.spans(long)) < 50 * effort(
+        lambda: matcher.spans(short)
+    )
     assert shapes.shape("pattern", "a*b*c*d*e*f") is None
 
 
@@ -177,14 +182,14 @@ PEOPLE = Matcher(
 
 
 @given(TEXTS)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @example("王小明anna田中太郎anna")
 def test_nothing_is_found_after_masking(text: str) -> None:
     assert PEOPLE.spans(PEOPLE.mask(text)) == []
 
 
 @given(TEXTS)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_offsets_are_valid_and_ordered(text: str) -> None:
     spans = PEOPLE.spans(text)
     assert all(0 <= s.start < s.end <= len(text) for s in spans)
@@ -194,7 +199,7 @@ def test_offsets_are_valid_and_ordered(text: str) -> None:
 
 
 @given(st.text(max_size=80))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_folding_at_once_is_folding_each_character(text: str) -> None:
     view = folding.plain_view(text)
     assert folding.fold(text) == view.text
@@ -210,7 +215,7 @@ NAMES = st.lists(
 
 
 @given(NAMES, st.sampled_from([str.upper, str.lower, str.swapcase, str.casefold]))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_any_name_is_found_in_any_case_and_escape(
     name: str, change: Callable[[str], str]
 ) -> None:

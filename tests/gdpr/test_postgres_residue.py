@@ -15,6 +15,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from gdpr import cascade
 from gdpr.models import CaseState
 from gdpr.residue import postgres
+from tests import waiting
 from tests.gdpr import erasing
 from tests.gdpr.erasing import WORD
 from tests.world import World
@@ -125,12 +126,11 @@ def test_samples_of_a_table_that_is_empty_now_go(shared_world: World) -> None:
         cursor.execute("DELETE FROM sampled")
     try:
         # A neighbour's open transaction may see the old samples a while longer.
-        for _ in range(20):
+        def is_gone() -> bool:
             postgres.clean(["sampled"])
-            if not _tables_hold(folder, "quaggamarmaladetrombone"):
-                break
-            time.sleep(1)
-        assert not _tables_hold(folder, "quaggamarmaladetrombone")
+            return not _tables_hold(folder, "quaggamarmaladetrombone")
+
+        waiting.until(is_gone, every=1)
     finally:
         with connection.cursor() as cursor:
             cursor.execute("DROP TABLE sampled")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from crewship_memory import runner
 from crewship_memory.runner import CaseRunner
 from gdpr import runs
 from gdpr.models import Case, CaseState
+from tests import waiting
 from tests.gdpr import erasing
 from tests.world import World
 
@@ -37,11 +36,9 @@ def test_the_thread_goes_on_after_a_fault_and_ends_when_told(
         raise OSError
 
     monkeypatch.setattr(runner, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(runner, "STOP_SECONDS", waiting.LIMIT_SECONDS)
     monkeypatch.setattr(runs, "due", fail)
     thread = CaseRunner()
     thread.start()
-    until = time.monotonic() + 10
-    while len(seen) < 2 and time.monotonic() < until:
-        time.sleep(0.01)
+    waiting.until(lambda: len(seen) >= 2)
     assert thread.stop()
-    assert len(seen) >= 2

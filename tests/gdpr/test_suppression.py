@@ -169,7 +169,7 @@ WORDS = st.text(st.characters(categories=["Ll", "Lu", "Nd"]), min_size=3, max_si
 
 
 @given(st.lists(WORDS, min_size=2, max_size=4), st.sampled_from([" ", "  ", "-", "\n"]))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_a_name_is_spotted_in_any_text(words: list[str], gap: str) -> None:
     name = [Name("", "name", " ".join(words))]
     digests = suppression.digests_of("ws_1", name)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-import pytest
-
 from crewship_memory.api import api
 from tests.house import source
 
@@ -63,14 +61,14 @@ def test_there_are_doors() -> None:
     assert len(DOORS) > 8
 
 
-@pytest.mark.parametrize("path", DOORS, ids=source.name)
-def test_a_door_touches_no_table(path: Path) -> None:
-    assert tables(path) + writes(path) == []
+def test_a_door_touches_no_table() -> None:
+    found = {source.name(path): tables(path) + writes(path) for path in DOORS}
+    assert {name: calls for name, calls in found.items() if calls} == {}
 
 
-@pytest.mark.parametrize("path", SHELLS, ids=source.name)
-def test_a_task_or_command_writes_no_row(path: Path) -> None:
-    assert writes(path) == []
+def test_a_task_or_command_writes_no_row() -> None:
+    found = {source.name(path): writes(path) for path in SHELLS}
+    assert {name: calls for name, calls in found.items() if calls} == {}
 
 
 def test_every_operation_has_a_name_of_its_own_and_a_sentence() -> None:

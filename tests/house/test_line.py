@@ -11,8 +11,9 @@ from django.db import connection, transaction
 from crewship_memory.sqlite3 import base
 from crewship_memory.sqlite3.line import Line
 from memory.models import Workspace
+from tests import waiting
 
-LONG = 30.0
+LONG = float(waiting.LIMIT_SECONDS)
 
 
 def behind(line: Line, names: list[str], came: list[str]) -> list[threading.Thread]:

@@ -74,23 +74,22 @@ def test_the_table_here_is_the_table_there() -> None:
     assert {name: (set(p.roles), p.scope) for name, p in PERMISSIONS.items()} == TABLE
 
 
-@pytest.mark.parametrize("action", TABLE)
 @pytest.mark.parametrize("role", [V, O, C, A, G])
-def test_a_role_may_exactly_what_the_table_says(role: Role, action: str) -> None:
-    allowed = role in TABLE[action][0]
-    assert actor(role).can(action) is allowed
-    if not allowed:
-        with pytest.raises(errors.Forbidden):
-            actor(role).require(action)
+def test_a_role_may_exactly_what_the_table_says(role: Role) -> None:
+    for action, (roles, _needs) in TABLE.items():
+        allowed = role in roles
+        assert actor(role).can(action) is allowed, action
+        if not allowed:
+            with pytest.raises(errors.Forbidden):
+                actor(role).require(action)
 
 
-@pytest.mark.parametrize("action", TABLE)
-def test_a_key_limited_to_reading_never_writes(action: str) -> None:
-    roles, needs = TABLE[action]
-    for role in roles:
-        assert actor(role, READ).can(action) is (needs is READ)
-        assert actor(role, WRITE).can(action) is (needs is WRITE)
-        assert actor(role, READ, WRITE).can(action)
+def test_a_key_limited_to_reading_never_writes() -> None:
+    for action, (roles, needs) in TABLE.items():
+        for role in roles:
+            assert actor(role, READ).can(action) is (needs is READ), action
+            assert actor(role, WRITE).can(action) is (needs is WRITE), action
+            assert actor(role, READ, WRITE).can(action), action
 
 
 def test_the_house_may_everything_in_its_workspace() -> None:

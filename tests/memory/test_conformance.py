@@ -12,6 +12,8 @@ from memory.models import JobRun, JournalEntry, ProviderRun, Workspace
 from memory.rules import errors
 from tests.world import World
 
+pytestmark = pytest.mark.usefixtures("patient_health")
+
 
 def test_all_promises_are_kept_and_the_stand_is_gone(
     shared_world: World, monkeypatch: pytest.MonkeyPatch

@@ -17,7 +17,7 @@ from memory import archive, job_board, jobs, journal, tasks, upkeep
 from memory.jobs import Job, Outcome
 from memory.models import IdempotencyRecord, JobRun, RunState
 from memory.rules import errors
-from tests import factories
+from tests import factories, waiting
 from tests.world import World
 
 SIX: Any = timedelta(hours=6)
@@ -112,11 +112,8 @@ def test_the_heart_beats_while_a_job_runs(
 
     def act(_home: str) -> Outcome:
         JobRun.objects.update(heartbeat_at=long_ago)
-        until = timezone.now() + timedelta(seconds=5)
-        while timezone.now() < until:
-            seen[:] = [JobRun.objects.get().heartbeat_at]
-            if seen[0] != long_ago:
-                break
+        waiting.until(lambda: JobRun.objects.get().heartbeat_at != long_ago)
+        seen.append(JobRun.objects.get().heartbeat_at)
         return Outcome()
 
     job = diary.job("slow", house_wide=True, act=act)

@@ -24,6 +24,7 @@ from memory.models import (
 from memory.rules import errors
 from memory.rules.entries import NewEntry, Priority
 from tests import factories, processes
+from tests.waiting import LIMIT_SECONDS
 from tests.world import World
 
 
@@ -307,7 +308,9 @@ def test_two_processes_never_fork_the_chain(shared_world: World) -> None:
         processes.start("tests.memory.appender", token, "40", "3") for _ in range(2)
     ]
     lines = [
-        line for one in both for line in one.communicate(timeout=60)[0].splitlines()
+        line
+        for one in both
+        for line in one.communicate(timeout=LIMIT_SECONDS)[0].splitlines()
     ]
     assert [one.returncode for one in both] == [0, 0]
     told = {int(seq): entry_id for seq, entry_id in (line.split() for line in lines)}
@@ -326,7 +329,7 @@ def test_what_was_acknowledged_survives_kill_9(shared_world: World, after: int) 
     lines = [writer.stdout.readline() for _ in range(after)]
     writer.send_signal(signal.SIGKILL)
     lines += writer.stdout.readlines()
-    writer.wait(timeout=30)
+    writer.wait(timeout=LIMIT_SECONDS)
     writer.stdout.close()
     # The last line may be torn: it was not acknowledged in full.
     told = {line.split()[1] for line in lines if line.endswith("\n")}

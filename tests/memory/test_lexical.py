@@ -68,8 +68,7 @@ def test_no_text_is_a_query_language(world: World, text: str) -> None:
 
 @settings(
     max_examples=60,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(text=st.text(max_size=80))
 def test_any_text_can_be_asked_and_found_again(world: World, text: str) -> None:

@@ -183,8 +183,7 @@ def walk(world: World, limit: int, **wanted: Any) -> list[list[str]]:
 
 @settings(
     max_examples=25,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(
     offsets=st.lists(st.integers(0, 3), min_size=0, max_size=12),

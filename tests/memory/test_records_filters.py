@@ -263,8 +263,7 @@ def plain(expression: dict[str, Any], row: tuple[str, str, float, Any]) -> bool:
 
 @settings(
     max_examples=150,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(rows=ROWS, expression=EXPRESSIONS)
 def test_any_filter_gives_what_plain_reading_gives(

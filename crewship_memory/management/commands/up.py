@@ -21,17 +21,22 @@ from django.core.management.base import BaseCommand, CommandError
 from django.core.wsgi import get_wsgi_application
 from django.db import connections
 
-from crewship_memory import demo_loader, founding, probes, server
+from crewship_memory import demo_loader, founding, probes, progress, server
 from crewship_memory.embedded import Embedded
+from crewship_memory.progress import Progress
 from episodic.marks import marks
 from memory.models import User
 
 
 @contextmanager
-def alone() -> Iterator[None]:
+def alone(step: Progress) -> Iterator[None]:
     """Let one process at a time prepare; the lock dies with its holder."""
     with (settings.DATA_DIR / "up.lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            step("Waiting for another start in the same data folder")
+            fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
@@ -55,9 +60,11 @@ def collect_static() -> None:
     mark.write_text(fingerprint, encoding="ascii")
 
 
-def migrate() -> None:
+def migrate(step: Progress) -> None:
     """Bring the database up to date."""
-    if probes.waiting_migrations():
+    waiting = len(probes.waiting_migrations())
+    step(f"Database: {waiting} migrations to apply" if waiting else "Database: current")
+    if waiting:
         call_command("migrate", interactive=False, verbosity=0)
 
 
@@ -87,8 +94,14 @@ class Command(BaseCommand):
         parser.add_argument("--demo", action="store_true", help="load a demo workspace")
         parser.add_argument("--threads", type=int, default=8, help="request threads")
 
+    def check(self, *args: Any, **options: Any) -> None:
+        """Check the configuration, which Django does before anything else."""
+        progress.lines(self.stdout)("Configuration: checking")
+        super().check(*args, **options)
+
     def handle(self, *, demo: bool, **options: Any) -> None:
         """Prepare, tell where we are, serve, stop."""
+        self._step = progress.lines(self.stdout)
         address = server.Address(options["host"], options["port"], options["threads"])
         try:
             listener = server.bind(address)
@@ -100,17 +113,21 @@ class Command(BaseCommand):
 
     def _prepare(self, *, demo: bool) -> User | None:
         """Get everything ready; static files are collected beside the database work."""
-        with alone(), ThreadPoolExecutor(1) as pool:
+        with alone(self._step), ThreadPoolExecutor(1) as pool:
+            self._step("Static files: collecting, beside the database's steps")
             collecting = pool.submit(collect_static)
-            migrate()
+            migrate(self._step)
             user = self._people(demo=demo)
+            if not collecting.done():
+                self._step("Static files: still collecting")
             collecting.result()
         return user
 
     def _people(self, *, demo: bool) -> User | None:
         """Make sure that somebody can sign in; return who needs a link."""
         if demo:
-            return demo_loader.load().admin
+            return demo_loader.load(self._step).admin
+        self._step("People: looking for the first admin")
         founding.found_first()
         return founding.first_admin() if founding.nobody_came_yet() else None
 
@@ -124,11 +141,18 @@ class Command(BaseCommand):
         self.stdout.write("  Ctrl-C stops.\n")
         self.stdout.flush()
 
+    def _ready(self) -> None:
+        self._step("Ready: the web server answers")
+
     def _serve(self, address: server.Address, listener: Any) -> None:
         server.allow(address)
         connections.close_all()
+        self._step("Worker and clock: starting")
         threads = Embedded()
         threads.start()
+        self._step("Web server: starting")
+        host, port = listener.getsockname()[:2]
+        progress.when_it_answers(host, port, self._ready)
         server.serve(address, listener, get_wsgi_application())
         threads.stop()
         leave()

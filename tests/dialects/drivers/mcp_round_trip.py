@@ -43,7 +43,7 @@ def plain(result: Any) -> dict[str, Any]:
 def opened(key: str) -> Client:
     """Return a client that shows a key."""
     http = httpx2.AsyncClient(
-        headers={"Authorization": f"Bearer {key}"}, timeout=30, trust_env=False
+        headers={"Authorization": f"Bearer {key}"}, timeout=300, trust_env=False
     )
     return Client(streamable_http_client(URL, http_client=http), mode=MODE)
 

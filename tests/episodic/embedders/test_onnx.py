@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from episodic.embedders import base, onnx, wordpiece
+from tests.waiting import LIMIT_SECONDS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -130,7 +131,7 @@ def test_a_forked_child_works() -> None:
     mine = MINILM.embed_documents(DOCUMENTS)
     fork = multiprocessing.get_context("fork")
     with ProcessPoolExecutor(1, mp_context=fork) as child:
-        theirs = child.submit(embedded_there).result(timeout=60)
+        theirs = child.submit(embedded_there).result(timeout=LIMIT_SECONDS)
     assert np.allclose(mine, theirs, atol=1e-6)
 
 

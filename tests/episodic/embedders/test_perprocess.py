@@ -10,6 +10,7 @@ from concurrent.futures import ProcessPoolExecutor
 import pytest
 
 from episodic.embedders import perprocess
+from tests.waiting import LIMIT_SECONDS
 
 MAKER = perprocess.PerProcess(os.getpid)
 
@@ -61,5 +62,5 @@ def test_a_forked_child_makes_its_own() -> None:
     mine = MAKER.get()
     fork = multiprocessing.get_context("fork")
     with ProcessPoolExecutor(1, mp_context=fork) as child:
-        theirs = child.submit(made).result(timeout=60)
+        theirs = child.submit(made).result(timeout=LIMIT_SECONDS)
     assert theirs != mine == os.getpid()

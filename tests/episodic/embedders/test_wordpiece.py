@@ -85,7 +85,7 @@ def test_every_character_gets_the_same_ids() -> None:
         assert OURS.encode(joined) == reference(joined), ascii(joined)
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1500)
 @given(st.text(max_size=60))
 @example("[SEP")
 def test_any_text_gets_the_same_ids(text: str) -> None:
@@ -95,7 +95,7 @@ def test_any_text_gets_the_same_ids(text: str) -> None:
 WORDLIKE = st.text("abcdeéÉßΣİ \u0301\u0345.,-[]#中が🙂\u200b", max_size=40)
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1500)
 @given(st.lists(st.one_of(WORDLIKE, st.sampled_from(HORRORS)), max_size=5).map("".join))
 def test_mixed_texts_get_the_same_ids(text: str) -> None:
     assert OURS.encode(text) == theirs()(text)

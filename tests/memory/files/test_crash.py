@@ -16,6 +16,7 @@ from memory.files import places, reconcile, vault, versions, words
 from memory.models import JournalEntry, MemoryFile, MemoryVersion
 from tests import processes
 from tests.memory.files import kit
+from tests.waiting import LIMIT_SECONDS
 from tests.world import World
 
 pytestmark = pytest.mark.slow
@@ -27,7 +28,7 @@ AFTER = {
     "append": f"{OLD}\nnew words",
     "remove": None,
 }
-KILLS = 40
+KILLS = 15
 
 
 def _crash(world: World, act: str, step: str) -> str:
@@ -39,7 +40,7 @@ def _crash(world: World, act: str, step: str) -> str:
         step,
         "new words",
     )
-    said, _ = process.communicate(timeout=60)
+    said, _ = process.communicate(timeout=LIMIT_SECONDS)
     assert process.returncode == -9
     return said
 
@@ -123,7 +124,7 @@ def _run_and_kill(world: World, first: int, chance: random.Random) -> list[int]:
     time.sleep(chance.uniform(0.0, 0.15))
     process.kill()
     said += [int(line) for line in process.stdout.read().splitlines() if line.strip()]
-    process.wait(10)
+    process.wait(LIMIT_SECONDS)
     process.stdout.close()
     return said
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -17,26 +16,32 @@ from crewship_memory.watcher import Watcher
 from memory import jobs, tasks
 from memory.files import reconcile, retention, versions
 from memory.models import HeldFile, MemoryFile, MemoryVersion, WorkspaceSetting
+from tests import waiting
 from tests.memory.files import kit
 from tests.world import World
 
 
-def _within(seconds: float, is_true: Callable[[], bool]) -> bool:
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        if is_true():
-            return True
-        time.sleep(0.05)
-    return False
-
-
 @pytest.fixture
-def watching(shared_world: World) -> Iterator[World]:
-    """A world whose files are watched."""
+def watching(shared_world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    """A world whose files are watched: the watcher saw a first change."""
     kit.write(shared_world, "ours")
+    seen: list[int] = []
+    look = watcher.look
+
+    def noted(root: Path, paths: Iterable[str]) -> reconcile.Report:
+        seen.append(1)
+        return look(root, paths)
+
+    def seen_now() -> bool:
+        # Names that begin with a dot are nobody's memory.
+        (Path(settings.DATA_DIR) / "files" / ".probe").touch()
+        return bool(seen)
+
+    monkeypatch.setattr(watcher, "look", noted)
+    monkeypatch.setattr(watcher, "STOP_SECONDS", waiting.LIMIT_SECONDS)
     thread = Watcher()
     thread.start()
-    time.sleep(0.5)
+    waiting.until(seen_now, every=0.05)
     yield shared_world
     assert thread.stop()
 
@@ -49,14 +54,14 @@ def _bodies(world: World, label: str = "AGENT.md", of: str = "ada") -> list[byte
 @pytest.mark.slow
 def test_an_edit_is_versioned_soon(watching: World) -> None:
     kit.put(kit.on_disk(watching), "theirs")
-    assert _within(5, lambda: _bodies(watching) == [b"theirs", b"ours"])
+    waiting.until(lambda: _bodies(watching) == [b"theirs", b"ours"])
 
 
 @pytest.mark.slow
 def test_a_file_in_new_nested_folders_is_found(watching: World) -> None:
     kit.put(kit.on_disk(watching, "daily/2026-05-21.md", "bob"), "new and nested")
     label = "daily/2026-05-21.md"
-    assert _within(5, lambda: bool(_bodies(watching, label, "bob")))
+    waiting.until(lambda: bool(_bodies(watching, label, "bob")))
 
 
 @pytest.mark.slow
@@ -64,23 +69,26 @@ def test_a_folder_moved_in_is_looked_through(watching: World, tmp_path: Path) ->
     kit.put(tmp_path / "elsewhere" / "peers" / "jane.md", "Likes tea.")
     kit.on_disk(watching, of="bob").parent.parent.mkdir(parents=True)
     (tmp_path / "elsewhere").rename(kit.on_disk(watching, of="bob").parent)
-    assert _within(5, lambda: bool(_bodies(watching, "peers/jane.md", "bob")))
+    waiting.until(lambda: bool(_bodies(watching, "peers/jane.md", "bob")))
 
 
 @pytest.mark.slow
 def test_poison_is_taken_off_the_disk_soon(watching: World) -> None:
     kit.put(kit.on_disk(watching), kit.POISON)
-    assert _within(5, lambda: HeldFile.objects.exists())
-    assert _within(2, lambda: kit.on_disk(watching).read_text() == "ours")
+    waiting.until(HeldFile.objects.exists)
+    waiting.until(lambda: kit.on_disk(watching).read_text() == "ours")
 
 
 @pytest.mark.slow
-def test_it_finds_at_its_start_what_changed_before(shared_world: World) -> None:
+def test_it_finds_at_its_start_what_changed_before(
+    shared_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watcher, "STOP_SECONDS", waiting.LIMIT_SECONDS)
     kit.write(shared_world, "ours")
     kit.put(kit.on_disk(shared_world), "while nobody looked")
     thread = Watcher()
     thread.start()
-    assert _within(5, lambda: len(_bodies(shared_world)) == 2)
+    waiting.until(lambda: len(_bodies(shared_world)) == 2)
     assert thread.stop()
 
 

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests import waiting
+
 GOOD: dict[str, Any] = {
     "/memories/search": {"results": []},
     "/memories/add": {"status": "accumulated", "message_count": 2},
@@ -49,11 +51,9 @@ class Upstream:
         """The calls that came, in order."""
         return [one.path for one in self.requests]
 
-    def came(self, many: int, seconds: float = 10.0) -> list[str]:
+    def came(self, many: int) -> list[str]:
         """Wait for so many calls and return them: a client may give up sooner."""
-        end = time.monotonic() + seconds
-        while len(self.requests) < many and time.monotonic() < end:
-            time.sleep(0.01)
+        waiting.until(lambda: len(self.requests) >= many)
         return self.paths
 
 
@@ -87,7 +87,7 @@ def at(paths: dict[str, Behaviour]) -> Behaviour:
 
 def silent(peer: socket.socket, _request: Request) -> None:
     """Never answer."""
-    peer.settimeout(5)
+    peer.settimeout(waiting.LIMIT_SECONDS)
     with contextlib.suppress(OSError):
         peer.recv(1)
 
@@ -146,4 +146,4 @@ def standing(behave: Behaviour | None = None) -> Iterator[Upstream]:
         thread.start()
         yield upstream
         listener.shutdown(socket.SHUT_RDWR)
-    thread.join(6)
+    thread.join(waiting.LIMIT_SECONDS)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import threading
-import time
 from pathlib import Path
 
 import httpx
@@ -15,6 +14,7 @@ from django.utils import timezone
 from memory.providers import base, deadline, registry, remote
 from memory.providers.base import Bound, Health, Pulse
 from memory.rules.actors import system
+from tests.waiting import LIMIT_SECONDS
 
 SNAPSHOT = Path(__file__).parents[2] / "snapshots" / "provider_contract.json"
 SHAPES = (
@@ -73,18 +73,23 @@ def test_the_registry_is_closed_after_start_up() -> None:
 
 
 class _Hangs:
+    """A store that answers when it is let go, and no sooner."""
+
+    def __init__(self) -> None:
+        self.let_go = threading.Event()
+
     def health(self, request: Health) -> Pulse:  # noqa: ARG002
-        threading.Event().wait(2)
+        self.let_go.wait(LIMIT_SECONDS)
         return Pulse(ok=True, message="", checked_at=timezone.now())
 
 
-@pytest.mark.parametrize("seconds", [0.2, 1.0])
-def test_a_hung_provider_costs_no_more_than_its_deadline(seconds: float) -> None:
-    start = time.monotonic()
-    pulse = deadline.pulse(_Hangs(), seconds)  # type: ignore[arg-type]
-    assert time.monotonic() - start < seconds + 0.15
+def test_a_hung_provider_costs_no_more_than_its_deadline() -> None:
+    hung = _Hangs()
+    pulse = deadline.pulse(hung, 0.2)  # type: ignore[arg-type]
+    # Here although the store still hangs; it would answer that all is well.
+    hung.let_go.set()
     assert not pulse.ok
-    assert "time-out" in pulse.message
+    assert pulse.message == "time-out: no answer within 200 ms"
 
 
 def _remote(handler: httpx.MockTransport) -> remote.Remote:

@@ -29,7 +29,7 @@ def _hit(n: int, content: str, kind: Any) -> types.SearchResult:
     form=st.sampled_from(["flat", "tiered", "structured", None]),
     kind=st.sampled_from([*types.KINDS, None]),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_package_never_exceeds_its_budget(
     texts: list[str], budget: int, form: str | None, kind: str | None
 ) -> None:

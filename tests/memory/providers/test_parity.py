@@ -19,7 +19,10 @@ from memory.rules import errors
 from tests.memory.providers.example_provider import InMemory, Shelf
 from tests.world import World
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("patient_health"),
+]
 
 
 class ExampleHarness(stage.OnStage):

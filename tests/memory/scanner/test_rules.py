@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from memory.rules import scanner
 from memory.rules.scanner import Family, Mode
 
@@ -15,23 +13,27 @@ def names(text: str) -> set[str]:
     return {one.rule for one in scanner.scan(text).findings}
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
-def test_a_rule_fires_on_its_example(rule: scanner.Rule) -> None:
-    assert rule.id in names(rule.fires)
+def test_a_rule_fires_on_its_example() -> None:
+    silent = [rule.id for rule in RULES if rule.id not in names(rule.fires)]
+    assert silent == []
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
-def test_a_rule_is_quiet_on_its_counterexample(rule: scanner.Rule) -> None:
-    found = [one for one in scanner.scan(rule.quiet).findings if one.rule == rule.id]
-    assert all(one.weight < rule.weight / 2 for one in found)
+def test_a_rule_is_quiet_on_its_counterexample() -> None:
+    loud = [
+        rule.id
+        for rule in RULES
+        for one in scanner.scan(rule.quiet).findings
+        if one.rule == rule.id and one.weight >= rule.weight / 2
+    ]
+    assert loud == []
 
 
-@pytest.mark.parametrize("rule", scanner.rules(), ids=lambda rule: rule.id)
-def test_a_rule_describes_itself(rule: scanner.Rule) -> None:
-    assert rule.id.startswith(f"{rule.family.value}.")
-    assert 0.0 < rule.weight < 1.0
-    assert rule.why.endswith(".")
-    assert rule.quiet
+def test_a_rule_describes_itself() -> None:
+    for rule in scanner.rules():
+        assert rule.id.startswith(f"{rule.family.value}.")
+        assert 0.0 < rule.weight < 1.0, rule.id
+        assert rule.why.endswith("."), rule.id
+        assert rule.quiet, rule.id
 
 
 def test_ids_are_unique_and_every_family_has_rules() -> None:

@@ -1,0 +1,63 @@
+"""What ``manage.py up`` prints while it starts: one line a step, when it begins."""
+
+from __future__ import annotations
+
+import http.client
+import threading
+from collections.abc import Callable
+from typing import Protocol
+
+Progress = Callable[[str], None]
+# How often a server that does not answer yet is asked.
+AGAIN_SECONDS = 0.1
+
+
+class Stream(Protocol):
+    """What lines are written to."""
+
+    def write(self, text: str) -> object:
+        """Write a line."""
+
+    def flush(self) -> object:
+        """Send it out."""
+
+
+def quiet(_step: str) -> None:
+    """Print nothing."""
+
+
+def lines(stream: Stream) -> Progress:
+    """Return a function that writes a step as a line, and at once."""
+
+    def step(text: str) -> None:
+        stream.write(f"  {text}\n")
+        stream.flush()
+
+    return step
+
+
+def answers(host: str, port: int) -> bool:
+    """Whether a web server answers at an address, whatever it answers."""
+    connection = http.client.HTTPConnection(host, port, timeout=10)
+    try:
+        connection.request("GET", "/livez")
+        connection.getresponse().read()
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+    return True
+
+
+def when_it_answers(host: str, port: int, act: Callable[[], None]) -> threading.Thread:
+    """Call a function once the server at an address answers; return the thread."""
+
+    def wait() -> None:
+        pause = threading.Event()
+        while not answers(host, port):
+            pause.wait(AGAIN_SECONDS)
+        act()
+
+    thread = threading.Thread(target=wait, name="readiness", daemon=True)
+    thread.start()
+    return thread
