@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
 
-from crewship_memory import auth, problems
+from crewship_memory import auth, problems, refusals
 from episodic import proposals
 from gdpr import overview as case_overview
-from memory import queries
+from memory import outages, queries
 from memory.files import inbox
 from memory.models import User
 from memory.rules import errors
@@ -42,10 +42,11 @@ class ActorMiddleware:
     def process_exception(
         self, request: HttpRequest, exception: Exception
     ) -> HttpResponse | None:
-        """Show a refusal as a page with its real status."""
+        """Show a refusal, or an outage, as a page with its real status."""
         if isinstance(exception, errors.HouseError):
             return problems.page(request, exception)
-        return None
+        outage = outages.meaning(exception)
+        return None if outage is None else refusals.respond(request, outage)
 
 
 def frame(request: HttpRequest) -> dict[str, Any]:

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
 from django_mcpz.server import MCPServer, ToolError
 
-from memory import toolbox
+from memory import outages, toolbox
 from memory.rules import errors
 from memory.rules.actors import Actor
 from memory.toolbox import Tool
@@ -34,6 +35,12 @@ def actor_of(request: HttpRequest) -> Actor:
     return found
 
 
+def outage_of(request: HttpRequest) -> errors.HouseError | None:
+    """Return the outage that stopped a tool, where there was one."""
+    found: errors.HouseError | None = getattr(request, "outage", None)
+    return found
+
+
 def _sentence(tool: Tool, error: errors.HouseError) -> str:
     """Return a refusal as a model reads it: which tool, what is wrong, what to do."""
     named = error.detail.startswith((tool.name, tool.name.replace("__", " ")))
@@ -49,6 +56,12 @@ def _add(server: MCPServer, tool: Tool) -> None:
             return toolbox.call(tool, arguments, by=actor_of(request))
         except errors.HouseError as error:
             raise ToolError(_sentence(tool, error)) from None
+        except (DatabaseError, OSError) as error:
+            outage = outages.meaning(error)
+            if outage is None:
+                raise
+            request.outage = outage  # type: ignore[attr-defined]
+            raise ToolError(_sentence(tool, outage)) from None
 
     server.tool(
         name=tool.name,

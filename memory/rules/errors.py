@@ -8,7 +8,8 @@
     ├── TooLarge          413  more than fits
     ├── Invalid           422  the request makes no sense
     ├── TooMany           429  slower, please
-    └── Unavailable       503  something the house stands on is down
+    ├── Unavailable       503  something the house stands on is down
+    └── StorageFull       507  the disk has no room
 
 An error carries a stable code, a status and the fields its sentence is built from. Only
 the roof turns it into problem+json, a dialect's own body, or a page.
@@ -88,3 +89,13 @@ class Unavailable(HouseError):
 
     code, status, title = "unavailable", 503, "Not available now"
     sentence = "Not available now: {reason}."
+
+
+class StorageFull(HouseError):
+    """Nothing more can be written; reading goes on."""
+
+    code, status, title = "storage_full", 507, "No room left"
+    sentence = (
+        "The disk is full, so this could not be written. What was acknowledged before"
+        " is kept. An operator has to make room."
+    )

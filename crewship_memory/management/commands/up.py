@@ -23,6 +23,7 @@ from django.db import connections
 from crewship_memory import demo_loader, founding, probes, server
 from crewship_memory.embedded import Embedded
 from episodic.marks import marks
+from memory import schema
 from memory.models import User
 
 
@@ -55,7 +56,10 @@ def collect_static() -> None:
 
 
 def migrate() -> None:
-    """Bring the database up to date."""
+    """Bring the database up to date; one that is newer than this code is left alone."""
+    names = schema.unknown()
+    if names:
+        raise CommandError(schema.refusal(names).detail)
     if probes.waiting_migrations():
         call_command("migrate", interactive=False, verbosity=0)
 
