@@ -6,7 +6,6 @@ damaged (503). Anything else is a fault of ours and has no meaning here.
 
 from __future__ import annotations
 
-import errno
 import shutil
 import sqlite3
 import threading
@@ -19,7 +18,6 @@ from django.db import OperationalError as NoAnswer
 
 from memory.rules import errors
 
-FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 # Below this, an input or output error of SQLite is taken for a full disk.
 NO_ROOM_BYTES: Final = 1024 * 1024
 RETRY_SECONDS: Final = 5
@@ -74,7 +72,7 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 def _is_full(error: BaseException) -> bool:
     if isinstance(error, OSError):
-        return error.errno in FULL
+        return error.errno in errors.NO_ROOM
     code = getattr(error, "sqlite_errorcode", None)
     if code is not None and code & 0xFF == sqlite3.SQLITE_FULL:
         return True
@@ -116,7 +114,7 @@ def _is_gone(error: BaseException) -> bool:
     return not str(error).startswith(("no such", "near "))
 
 
-def meaning(error: BaseException) -> errors.HouseError | None:
+def meaning(error: BaseException) -> errors.Outage | None:
     """Return what an exception means, None when it is no outage."""
     if isinstance(error, errors.HouseError | IntegrityError | DataError):
         return None
@@ -126,8 +124,8 @@ def meaning(error: BaseException) -> errors.HouseError | None:
         return errors.StorageFull()
     if any(_is_damaged(part) for part in _chain(error)):
         damage.note()
-        return errors.Unavailable(DAMAGED, code="database_damaged")
+        return errors.Outage(DAMAGED, code="database_damaged")
     if _is_gone(error):
         wait = RETRY_SECONDS
-        return errors.Unavailable(GONE, code="database_unavailable", retry_after=wait)
+        return errors.Outage(GONE, code="database_unavailable", retry_after=wait)
     return None

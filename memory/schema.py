@@ -21,7 +21,7 @@ OURS: Final = frozenset({"memory", "episodic", "gdpr"})
 LOOK_SECONDS: Final = 10.0
 
 
-class Newer(errors.Unavailable):
+class Newer(errors.Outage):
     """The database was migrated by a newer version than this one."""
 
     code = "schema_newer"
@@ -35,7 +35,7 @@ class Newer(errors.Unavailable):
 @cache
 def _known() -> frozenset[tuple[str, str]]:
     """Return the migrations of this code, and those that they replace."""
-    migrations = MigrationLoader(None, ignore_no_initial=True).disk_migrations
+    migrations = MigrationLoader(None, ignore_no_migrations=True).disk_migrations
     replaced = [name for one in migrations.values() for name in one.replaces]
     return frozenset([*migrations, *replaced])
 

@@ -35,9 +35,9 @@ def actor_of(request: HttpRequest) -> Actor:
     return found
 
 
-def outage_of(request: HttpRequest) -> errors.HouseError | None:
+def outage_of(request: HttpRequest) -> errors.Outage | None:
     """Return the outage that stopped a tool, where there was one."""
-    found: errors.HouseError | None = getattr(request, "outage", None)
+    found: errors.Outage | None = getattr(request, "outage", None)
     return found
 
 
@@ -54,14 +54,14 @@ def _add(server: MCPServer, tool: Tool) -> None:
     def run(request: HttpRequest, arguments: dict[str, Any]) -> dict[str, Any]:
         try:
             return toolbox.call(tool, arguments, by=actor_of(request))
+        except errors.Outage as error:
+            request.outage = error  # type: ignore[attr-defined]
+            raise
         except errors.HouseError as error:
             raise ToolError(_sentence(tool, error)) from None
         except (DatabaseError, OSError) as error:
-            outage = outages.meaning(error)
-            if outage is None:
-                raise
-            request.outage = outage  # type: ignore[attr-defined]
-            raise ToolError(_sentence(tool, outage)) from None
+            request.outage = outages.meaning(error)  # type: ignore[attr-defined]
+            raise
 
     server.tool(
         name=tool.name,
