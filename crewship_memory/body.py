@@ -1,21 +1,35 @@
-"""Reading a JSON body strictly: size, depth, doubled keys, NaN, half surrogates."""
+"""Reading a JSON body strictly: size, depth, number of values, doubled keys, NaN.
+
+Size, depth and number of values are checked over the bytes, before anything is built.
+"""
 
 from __future__ import annotations
 
 import json
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from ninja.parser import Parser
 
 from crewship_memory import problems
-from memory.rules import entries, errors
+from memory.rules import errors, json_structure
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
 
-BODY_BYTES: Final = 16 * 1024 * 1024
-DEPTH: Final = 64
+KIB: Final = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """How many bytes a body may hold, and how many JSON values if it is JSON."""
+
+    size: int
+    values: int = 10_000
+
+
+SMALL: Final = Limit(256 * KIB)
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -48,10 +62,20 @@ def _check_text(raw: bytes, value: object) -> None:
         raise errors.Invalid(detail, code="bad_text") from None
 
 
-def read(raw: bytes) -> Any:
+def _check_structure(raw: bytes, limit: Limit) -> None:
+    found = json_structure.measure(raw, values=limit.values)
+    if found.depth > json_structure.DEPTH:
+        raise errors.Invalid("The JSON nests too deep.", code="too_deep")
+    if found.values > limit.values:
+        detail = f"The body may hold {limit.values} JSON values; this one has more."
+        raise errors.TooLarge(detail, code="too_many_values")
+
+
+def read(raw: bytes, limit: Limit = SMALL) -> Any:
     """Return the JSON value of a body, or raise what is wrong with it."""
-    if len(raw) > BODY_BYTES:
-        raise errors.TooLarge(what="The body", limit=BODY_BYTES, size=len(raw))
+    if len(raw) > limit.size:
+        raise errors.TooLarge(what="The body", limit=limit.size, size=len(raw))
+    _check_structure(raw, limit)
     try:
         value = json.loads(
             raw.decode(),
@@ -63,18 +87,21 @@ def read(raw: bytes) -> Any:
         raise errors.Invalid("The JSON nests too deep.", code="too_deep") from None
     except ValueError:
         raise problems.BadRequest from None
-    if entries.depth(value, DEPTH) > DEPTH:
-        raise errors.Invalid("The JSON nests too deep.", code="too_deep")
     _check_text(raw, value)
     return value
 
 
+def check_kind(request: HttpRequest) -> None:
+    """Refuse a body that is declared as anything but JSON."""
+    kind = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if kind and kind != "application/json" and not kind.endswith("+json"):
+        raise problems.Unsupported
+
+
 class StrictParser(Parser):
-    """Ninja's parser, strict."""
+    """Ninja's parser, strict, with the limit of the route."""
 
     def parse_body(self, request: HttpRequest) -> Any:
         """Return the body's JSON value."""
-        kind = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-        if kind and kind != "application/json" and not kind.endswith("+json"):
-            raise problems.Unsupported
-        return read(request.body)
+        check_kind(request)
+        return read(request.body, getattr(request, "body_limit", SMALL))

@@ -7,12 +7,27 @@ out: Redis, any number of `celery -A crewship_memory worker`, and one `… beat`
 from __future__ import annotations
 
 import os
+from importlib import import_module
+from typing import Any
 
+import django
 from celery import Celery
 from celery.schedules import crontab
-from celery.signals import setup_logging
+from celery.signals import beat_init, setup_logging, worker_init
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "crewship_memory.settings")
+
+
+@worker_init.connect
+@beat_init.connect
+def refuse_newer_schema(**_: Any) -> None:
+    """End before the first task where the database is newer than this code."""
+    django.setup()
+    schema = import_module("memory.schema")
+    names = schema.unknown()
+    if names:
+        raise SystemExit(schema.refusal(names).detail)
+
 
 app = Celery("crewship_memory")
 app.config_from_object("django.conf:settings", namespace="CELERY")

@@ -7,7 +7,6 @@ or a stored text never appears in one.
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,12 +28,10 @@ from episodic.embedders import onnx
 from episodic.embedders.base import EmbedderError
 from episodic.models import Embedding, State
 from gdpr import replay
-from memory import journal
+from memory import journal, outages, schema
 from memory.models import ChainHead, JournalEntry
 from memory.rules import chain
 
-LOW_BYTES: Final = 1024**3
-EMPTY_BYTES: Final = 100 * 1024**2
 LATE_SECONDS: Final = 300
 PRAGMAS: Final = {
     "journal_mode": "wal",
@@ -106,11 +103,12 @@ def _permissions() -> Finding:
 
 
 def _room() -> Finding:
-    free = shutil.disk_usage(settings.DATA_DIR).free
-    told = f"{free / 1024**3:.1f} GiB free."
-    if free < EMPTY_BYTES:
-        return _fail("disk", told, "Appends will be refused when nothing is left.")
-    if free < LOW_BYTES:
+    free = probes.free_bytes()
+    told = f"{free / 1024**2:,.0f} MiB free."
+    if free < probes.FULL_BYTES:
+        hint = "Make room: until there is some, appends are refused with 507."
+        return _fail("disk", told, hint)
+    if free < probes.LOW_BYTES:
         return _warn("disk", told, "An erasure rewrites tables and needs room.")
     return _ok("disk", told)
 
@@ -139,6 +137,10 @@ def database() -> list[Finding]:
         hint = "Look at DATABASE_URL and at the server's own log."
         return [_fail("database", f"No answer: {type(error).__name__}.", hint)]
     found = [_ok("database", f"{connection.vendor} answers.")]
+    newer = schema.unknown()
+    if newer:
+        told = schema.refusal(newer).detail
+        found.append(_fail("schema", told, "Install the newer version again."))
     if waiting:
         told = f"{len(waiting)} migrations wait: {', '.join(waiting[:5])}."
         return [*found, _fail("migrations", told, "Run manage.py migrate.")]
@@ -167,7 +169,14 @@ def _sqlite() -> list[Finding]:
             hint = "Another program opened the database, or its folder is remote."
             told = f"{name} is {value}, not {wanted}."
             found.append(_fail("sqlite", told, hint))
-    return [*found, _fts5()]
+    return [*found, _fts5(), _pages()]
+
+
+def _pages() -> Finding:
+    """Read the whole file through."""
+    if _one("PRAGMA quick_check(1)") == "ok":
+        return _ok("integrity", "No page of the database is damaged.")
+    return _fail("integrity", "A page of the database is damaged.", outages.DAMAGED)
 
 
 def _fts5() -> Finding:
@@ -300,6 +309,9 @@ def _asked(check: Check) -> list[Finding]:
     try:
         return check()
     except DatabaseError as error:
+        outage = outages.meaning(error)
+        if outage is not None and outage.problem_code == "database_damaged":
+            return [_fail("integrity", f"{type(error).__name__}.", outages.DAMAGED)]
         hint = "Mend the database first; the other findings say how."
         return [_fail(check.__name__, f"{type(error).__name__}.", hint)]
 

@@ -14,12 +14,18 @@ from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.urls import URLPattern, re_path
 from django.views.decorators.csrf import csrf_exempt
 
-from crewship_memory import body, problems
+from crewship_memory import body, problems, throttle
+from crewship_memory.body import Limit
 from crewship_memory.throttle import KeyThrottle
 from memory.doors import dialects
 from memory.doors.dialects.common import Answer, Call, Dialect, Route
 from memory.rules import errors
 
+UNKNOWN_BYTES: Final = 64 * 1024
+_TOO_LARGE_UNKNOWN: Final = (
+    "Without a key that works a body may hold 64 KiB. A larger one names user_key among"
+    " its first fields, or sends the same key as Authorization: Bearer as well."
+)
 _PART: Final = re.compile(r"<(path:)?(\w+)>")
 _throttle = KeyThrottle(settings.RATE_LIMIT)
 
@@ -45,14 +51,34 @@ def _check(request: HttpRequest) -> None:
         raise errors.Invalid(detail, code="bad_text")
 
 
-def _read(request: HttpRequest, call: Call, limit: int) -> None:
+def _read(request: HttpRequest, call: Call, limit: Limit) -> None:
     """Read the body, if there is one; a DELETE may carry one too."""
-    raw = request.body
-    if not raw:
-        return
-    if len(raw) > limit:
-        raise errors.TooLarge(what="The body", limit=limit, size=len(raw))
-    call.body = body.StrictParser().parse_body(request)
+    if raw := request.body:
+        body.check_kind(request)
+        call.body = body.read(raw, limit)
+
+
+def _read_first(
+    dialect: Dialect, request: HttpRequest, call: Call, limit: Limit
+) -> None:
+    """Read a body that holds the credential: all of it only from somebody known.
+
+    Anybody else is counted by address, and of theirs 64 KiB are read and no more.
+    """
+    start = request.read(UNKNOWN_BYTES)
+    known = dialect.is_known is not None and dialect.is_known(request.headers, start)
+    if not known:
+        throttle.charge(request)
+    rest = request.read(limit.size + 1 if known else 1)
+    if rest and not known:
+        raise errors.TooLarge(_TOO_LARGE_UNKNOWN, limit=UNKNOWN_BYTES)
+    if start:
+        body.check_kind(request)
+        call.body = body.read(start + rest, limit)
+
+
+def _limit(dialect: Dialect, route: Route) -> Limit:
+    return Limit(route.body_bytes or dialect.body_bytes, dialect.body_values)
 
 
 def _let_in(dialect: Dialect, request: HttpRequest, call: Call) -> None:
@@ -78,12 +104,13 @@ def _serve(
     call = Call(
         method=method, named=named, query=request.GET.dict(), headers=request.headers
     )
-    if dialect.reads_first:
-        _read(request, call, dialect.body_bytes)
+    limit = _limit(dialect, route)
+    if dialect.reads_first and not route.is_open:
+        _read_first(dialect, request, call, limit)
     if not route.is_open:
         _let_in(dialect, request, call)
     if not dialect.reads_first:
-        _read(request, call, dialect.body_bytes)
+        _read(request, call, limit)
     found = handler(call)
     return found if isinstance(found, Answer) else Answer(found)
 
@@ -95,7 +122,8 @@ def _meaning(error: Exception) -> errors.HouseError:
     return problems.MEANINGS[kind](error)
 
 
-def _respond(answer: Answer) -> HttpResponse:
+def respond(answer: Answer) -> HttpResponse:
+    """Return an answer as Django sends it."""
     if answer.data is None:
         made = HttpResponse(status=answer.status)
     else:
@@ -110,9 +138,9 @@ def _view(
     dialect: Dialect, route: Route, request: HttpRequest, **named: str
 ) -> HttpResponse:
     try:
-        return _respond(_serve(dialect, route, request, named))
+        return respond(_serve(dialect, route, request, named))
     except Exception as error:  # noqa: BLE001  (each dialect has its own shape)
-        return _respond(dialect.refuse(_meaning(error)))
+        return respond(dialect.refuse(_meaning(error)))
 
 
 def _open(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -132,6 +160,7 @@ def _routes(dialect: Dialect) -> list[URLPattern]:
     made = []
     for route in (*dialect.routes, Route("", rest.methods, is_open=True), rest):
         view = _open(partial(_view, dialect, route))
+        view.body_limit = _limit(dialect, route)  # type: ignore[attr-defined]
         made.append(re_path(_pattern(dialect, route.path), view))
     return made
 

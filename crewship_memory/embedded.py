@@ -20,7 +20,7 @@ from celery.worker import WorkController
 from django.conf import settings
 from django.db import connections
 
-from crewship_memory import logs
+from crewship_memory import integrity, logs
 from crewship_memory.celery import app
 from crewship_memory.runner import CaseRunner
 from crewship_memory.watcher import Watcher
@@ -102,6 +102,7 @@ class Embedded:
         self._watcher.start()
         self._cases.start()
         remembering.listen()
+        integrity.watch()
         threading.Thread(target=warm_up, name="warm-up", daemon=True).start()
 
     def stop(self, seconds: float = STOP_SECONDS) -> bool:
@@ -113,6 +114,7 @@ class Embedded:
         self._watcher.stop()
         self._cases.stop()
         remembering.stop()
+        integrity.stop()
         self._clock.stop()
         stopping = threading.Thread(target=self._worker.stop, daemon=True)
         stopping.start()

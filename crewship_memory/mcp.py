@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -9,17 +10,19 @@ from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.urls import URLPattern, re_path
+from django.views.decorators.csrf import csrf_exempt
 from django_mcpz.jsonrpc import PARSE_ERROR, error_response
 
 from crewship_memory import body, problems
 from crewship_memory.auth import named_end_user
+from crewship_memory.body import Limit
 from crewship_memory.throttle import KeyThrottle
 from memory import keys
 from memory.doors import mcp
 from memory.doors.dialects.common import token_of
 from memory.rules import end_users, errors
 
-BODY_BYTES: Final = 1024 * 1024
+BODY: Final = Limit(1024 * 1024, 20_000)
 _throttle = KeyThrottle(settings.RATE_LIMIT)
 
 
@@ -36,9 +39,8 @@ def _let_in(request: HttpRequest) -> None:
 def _read(request: HttpRequest) -> Any:
     """Return the body; one that is large, deep, or no honest JSON is refused."""
     raw = request.body
-    if len(raw) > BODY_BYTES:
-        raise errors.TooLarge(what="The body", limit=BODY_BYTES, size=len(raw))
-    return body.StrictParser().parse_body(request)
+    body.check_kind(request)
+    return body.read(raw, BODY)
 
 
 def _meta_user(document: Any) -> str | None:
@@ -73,6 +75,22 @@ def knock(request: HttpRequest) -> HttpResponse | None:
     return None
 
 
+def _view() -> Callable[..., HttpResponse]:
+    """Return the server as a view; an outage in a tool is a problem, not an answer."""
+    server = mcp.build(knock)
+
+    def view(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        answer = server(request, *args, **kwargs)
+        outage = mcp.outage_of(request)
+        return answer if outage is None else problems.response(outage)
+
+    # As the server itself: it wants a key, and no browser comes here.
+    opened = csrf_exempt(view)
+    opened.login_required = False  # type: ignore[attr-defined]
+    opened.body_limit = BODY  # type: ignore[attr-defined]
+    return opened
+
+
 def mounted() -> list[URLPattern]:
     """Return the one address, with a slash at its end or without."""
-    return [re_path(r"^mcp/?$", mcp.build(knock), name="mcp")]
+    return [re_path(r"^mcp/?$", _view(), name="mcp")]

@@ -9,10 +9,10 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
 from django_structlog.middlewares import RequestMiddleware
 
-from crewship_memory import auth, problems, redaction
+from crewship_memory import auth, problems, redaction, refusals
 from episodic import proposals
 from gdpr import overview as case_overview
-from memory import queries
+from memory import outages, queries
 from memory.files import inbox
 from memory.models import User
 from memory.rules import errors
@@ -52,10 +52,11 @@ class ActorMiddleware:
     def process_exception(
         self, request: HttpRequest, exception: Exception
     ) -> HttpResponse | None:
-        """Show a refusal as a page with its real status."""
+        """Show a refusal, or an outage, as a page with its real status."""
         if isinstance(exception, errors.HouseError):
             return problems.page(request, exception)
-        return None
+        outage = outages.meaning(exception)
+        return None if outage is None else refusals.respond(request, outage)
 
 
 def frame(request: HttpRequest) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from django.core.exceptions import RequestDataTooBig
 from django.db import DataError
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.shortcuts import render
-from django.views import defaults
 from ninja import NinjaAPI, Schema
 from ninja.errors import (
     AuthenticationError,
@@ -23,6 +22,7 @@ from ninja.errors import (
 from ninja.openapi.schema import OpenAPISchema
 from pydantic import ConfigDict
 
+from memory import outages
 from memory.rules import errors
 
 CONTENT_TYPE: Final = "application/problem+json"
@@ -45,7 +45,7 @@ class Problem(Schema):
 # only one that changes something.
 ANY: Final = (401, 403, 404, 422, 429, 503)
 WITH_BODY: Final = (400, 413, 415)
-THAT_WRITES: Final = (409,)
+THAT_WRITES: Final = (409, 507)
 TITLES: Final = {
     400: "Not readable",
     401: "Not signed in",
@@ -57,6 +57,7 @@ TITLES: Final = {
     422: "The request makes no sense",
     429: "Slower, please",
     503: "Not available now",
+    507: "No room left",
 }
 
 
@@ -73,6 +74,16 @@ def body(error: errors.HouseError) -> dict[str, Any]:
     }
 
 
+def headers(error: errors.HouseError) -> dict[str, str]:
+    """Return Retry-After in seconds and WWW-Authenticate where they are due."""
+    found = {}
+    if isinstance(error, errors.TooMany) or "retry_after" in error.fields:
+        found["Retry-After"] = str(error.fields.get("retry_after", 1))
+    if isinstance(error, errors.Unauthenticated):
+        found["WWW-Authenticate"] = 'Bearer realm="crewship-memory"'
+    return found
+
+
 def response(error: errors.HouseError) -> HttpResponse:
     """Return an error as problem+json, with Retry-After and WWW-Authenticate."""
     answer = HttpResponse(
@@ -80,10 +91,8 @@ def response(error: errors.HouseError) -> HttpResponse:
         content_type=CONTENT_TYPE,
         status=error.status,
     )
-    if isinstance(error, errors.TooMany):
-        answer["Retry-After"] = str(error.fields.get("retry_after", 1))
-    if isinstance(error, errors.Unauthenticated):
-        answer["WWW-Authenticate"] = 'Bearer realm="crewship-memory"'
+    for name, value in headers(error).items():
+        answer[name] = value
     return answer
 
 
@@ -127,6 +136,20 @@ class Unsupported(errors.HouseError):
 
     code, status, title = "unsupported_media_type", 415, "Unsupported media type"
     sentence = "Send JSON: Content-Type application/json."
+
+
+class AddressTooLong(errors.HouseError):
+    """The address, with its query, is longer than any of ours."""
+
+    code, status, title = "address_too_long", 414, "Address too long"
+    sentence = "The address with its query is too long."
+
+
+class HeadersTooLarge(errors.HouseError):
+    """The headers are larger than any client of ours sends."""
+
+    code, status, title = "headers_too_large", 431, "Headers too large"
+    sentence = "The headers of the request are too large."
 
 
 class NoSuchMethod(errors.HouseError):
@@ -177,18 +200,15 @@ def _of_http(error: HttpError) -> errors.HouseError:
     return kind()
 
 
-def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer an address that leads nowhere: a problem under the API, else a page."""
-    if request.path.startswith("/api/"):
-        return response(errors.NotFound())
-    return defaults.page_not_found(request, exception)
-
-
 def _bug(error: Exception) -> errors.HouseError:
     if isinstance(error, ValueError | DataError) and "NUL (0x00)" in str(error):
         # PostgreSQL's driver, one way or the other: no text there holds a NUL.
         # SQLite finds nothing instead.
         return errors.Invalid("A text holds a NUL character.", code="bad_text")
+    outage = outages.meaning(error)
+    if outage is not None:
+        log.error("outage", code=outage.problem_code, error=type(error).__name__)
+        return outage
     log.error("unexpected_error", error=type(error).__name__, exc_info=error)
     return errors.HouseError("Something went wrong on our side.")
 

@@ -92,7 +92,10 @@ UNKNOWN_PROXY_MARK = DATA_DIR / "unknown-proxy.seen"
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
+# The most that any route takes; crewship_memory/limits.py names each route's own.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 1_000
+DATA_UPLOAD_MAX_NUMBER_FILES = 4
 ROOT_URLCONF = "crewship_memory.urls"
 WSGI_APPLICATION = "crewship_memory.wsgi.application"
 APPEND_SLASH = True
@@ -122,6 +125,8 @@ MIDDLEWARE = [
     "crewship_memory.client_address.ClientAddressMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "crewship_memory.limits.LimitsMiddleware",
+    "crewship_memory.strangers.StrangersMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -228,7 +233,9 @@ def _database() -> dict[str, Any]:
         }
         config["CONN_MAX_AGE"] = None
     else:
-        config["OPTIONS"] = {"pool": {"min_size": 2, "max_size": 16}}
+        # A request waits for a connection that long, and no longer.
+        pool = {"min_size": 2, "max_size": 16, "timeout": 10.0}
+        config["OPTIONS"] = {"pool": pool, "connect_timeout": 5}
     config["ATOMIC_REQUESTS"] = False
     return dict(config)
 
@@ -240,7 +247,13 @@ MIGRATION_MODULES: dict[str, str] = {}
 # ── Background work, cache ───────────────────────────────────────────────────
 REDIS_URL = env.str("REDIS_URL", "")
 CELERY_BROKER_URL = REDIS_URL or "memory://"
-CELERY_BROKER_TRANSPORT_OPTIONS = {} if REDIS_URL else {"polling_interval": 0.05}
+# A broker that is away costs a request one short attempt, see memory/dispatch.py.
+CELERY_BROKER_TRANSPORT_OPTIONS = (
+    {"max_retries": 0, "socket_connect_timeout": 1.0, "socket_timeout": 5.0}
+    if REDIS_URL
+    else {"polling_interval": 0.05}
+)
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
@@ -250,11 +263,14 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CACHES = {
     "default": (
         {
-            "BACKEND": "django.core.cache.backends.redis.RedisCache",
+            "BACKEND": "crewship_memory.shared_cache.SharedCache",
             "LOCATION": REDIS_URL,
         }
         if REDIS_URL
-        else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+        else {
+            "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+            "OPTIONS": {"MAX_ENTRIES": 10_000},
+        }
     )
 }
 
@@ -271,6 +287,7 @@ CONSOLIDATE_MODEL = env.str("CREWSHIP_CONSOLIDATE_MODEL", "")
 CONSOLIDATE_TIMEOUT = env.float("CREWSHIP_CONSOLIDATE_TIMEOUT", 120.0)
 QUERY_CACHE = env.int("CREWSHIP_QUERY_CACHE", 2048)
 RATE_LIMIT = env.str("CREWSHIP_RATE_LIMIT", "6000/m")
+ANONYMOUS_RATE_LIMIT = env.str("CREWSHIP_ANONYMOUS_RATE_LIMIT", "600/m")
 WEBHOOK_PRIVATE = env.bool("CREWSHIP_WEBHOOK_PRIVATE", False)
 RAW_CONTENT = env.str("CREWSHIP_RAW_CONTENT", "allow")
 # Whether a memory gateway that an admin names may lie in a private network.

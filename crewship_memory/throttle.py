@@ -1,23 +1,43 @@
-"""How many requests a key may make in a minute.
+"""How many requests a key may make in a minute, and how many a client without one.
 
 A counter per key and window in the cache: one addition a request. Ninja's own throttle
-keeps the time of every request in a list that grows with the limit.
+keeps the time of every request in a list that grows with the limit. Clients without a
+credential are counted by their address, in the memory of this process alone.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
+import secrets
+import threading
 import time
+from collections import OrderedDict
+from ipaddress import IPv6Address, ip_address
 from typing import Final
 
+from django.conf import settings
 from django.core.cache import cache
 from django.http import HttpRequest
 from ninja.throttling import BaseThrottle
 
+from crewship_memory.client_address import client_address
+from memory.rules import errors
 from memory.rules.actors import Actor
 
 _RATE: Final = re.compile(r"(\d+)/([smh])")
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3_600}
+# How many addresses are counted at once; then the one counted first is forgotten.
+MOST_ADDRESSES: Final = 10_000
+IPV6_NETWORK: Final = 64
+
+
+def _parsed(rate: str) -> tuple[int, int]:
+    match = _RATE.fullmatch(rate)
+    if match is None:
+        message = f"A rate is like 6000/m; it is {rate!r}."
+        raise ValueError(message)
+    return int(match[1]), _SECONDS[match[2]]
 
 
 class KeyThrottle(BaseThrottle):
@@ -28,17 +48,15 @@ class KeyThrottle(BaseThrottle):
     """
 
     def __init__(self, rate: str) -> None:
-        match = _RATE.fullmatch(rate)
-        if match is None:
-            message = f"A rate is like 6000/m; it is {rate!r}."
-            raise ValueError(message)
-        self.limit, self.window = int(match[1]), _SECONDS[match[2]]
+        self.limit, self.window = _parsed(rate)
 
     def allow_request(self, request: HttpRequest) -> bool:
         """Count a request; return whether it is within the limit."""
         actor: Actor | None = getattr(request, "auth", None)
-        # Open operations share one counter: an address would be personal data.
-        who = (actor.key_id or actor.id) if actor else "visitors"
+        if actor is None:
+            # Open operations are counted by address, before they come here.
+            return True
+        who = actor.key_id or actor.id
         turn = int(time.time() // self.window)
         name = f"throttle:{who}:{turn}"
         if cache.add(name, 1, timeout=self.window * 2):
@@ -52,3 +70,70 @@ class KeyThrottle(BaseThrottle):
     def wait(self) -> float:
         """Return the seconds until the window ends."""
         return self.window - time.time() % self.window
+
+
+# ── Without a credential ─────────────────────────────────────────────────────
+def _network(address: str) -> bytes:
+    """Return whom an address counts for: itself, or an IPv6 customer's whole /64."""
+    try:
+        parsed = ip_address(address.partition("%")[0])
+    except ValueError:
+        return b""
+    if isinstance(parsed, IPv6Address):
+        if parsed.ipv4_mapped is not None:
+            return parsed.ipv4_mapped.packed
+        return parsed.packed[: IPV6_NETWORK // 8]
+    return parsed.packed
+
+
+class AddressThrottle:
+    """Counts requests per client address in fixed windows.
+
+    Kept is a digest under a key that ends with the process, and that for one window.
+    """
+
+    def __init__(self, rate: str) -> None:
+        self.limit, self.window = _parsed(rate)
+        self._key = secrets.token_bytes(16)
+        self._lock = threading.Lock()
+        self._turn = 0
+        self._counts: OrderedDict[bytes, int] = OrderedDict()
+
+    def charge(self, address: str) -> int:
+        """Count a request; return after how many seconds to try again, 0 for now."""
+        packed = _network(address)
+        name = hashlib.blake2b(packed, key=self._key, digest_size=16).digest()
+        now = time.time()
+        with self._lock:
+            turn = int(now // self.window)
+            if turn != self._turn:
+                self._turn = turn
+                self._counts.clear()
+            count = self._counts.get(name, 0) + 1
+            self._counts[name] = count
+            if len(self._counts) > MOST_ADDRESSES:
+                self._counts.popitem(last=False)
+        left = self.window - now % self.window
+        return 0 if count <= self.limit else max(1, round(left))
+
+    def clear(self) -> None:
+        """Forget all counts."""
+        with self._lock:
+            self._counts.clear()
+
+    def __len__(self) -> int:
+        """Return how many addresses are counted now."""
+        return len(self._counts)
+
+
+strangers = AddressThrottle(settings.ANONYMOUS_RATE_LIMIT)
+
+
+def charge(request: HttpRequest) -> None:
+    """Count a request that nobody signed, once; raise TooMany beyond the limit."""
+    if getattr(request, "is_charged", False):
+        return
+    request.is_charged = True  # type: ignore[attr-defined]
+    wait = strangers.charge(client_address(request))
+    if wait:
+        raise errors.TooMany(retry_after=wait)

@@ -17,7 +17,10 @@ admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-a
 # allauth registers these itself, editable: second factors are no support table.
 admin.site.unregister([EmailAddress, Authenticator])
 
-handler404 = "crewship_memory.problems.not_found"
+handler400 = "crewship_memory.refusals.bad_request"
+handler403 = "crewship_memory.refusals.forbidden"
+handler404 = "crewship_memory.refusals.not_found"
+handler500 = "crewship_memory.refusals.failed"
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home.home, name="home"),

@@ -23,4 +23,6 @@ def application(
     """Answer a request, in a process that forgets when it is told to."""
     # At the first request and not at the import: a server may fork in between.
     import_module("gdpr.remembering").listen()
-    return _django(environ, start_response)
+    import_module("crewship_memory.integrity").watch()
+    limits = import_module("crewship_memory.limits")
+    return _django(limits.with_length(environ), start_response)

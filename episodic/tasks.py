@@ -10,7 +10,7 @@ from typing import Final
 from celery import current_app, shared_task
 
 from episodic import consolidation, decay, health, index
-from memory import jobs
+from memory import dispatch, jobs
 from memory.jobs import Job, Outcome
 
 GATHER_SECONDS: Final = 0.06
@@ -156,7 +156,7 @@ class Nudge:
             return
         self._last, self._asked = now, True
         # Late it is of no use: the clock looked meanwhile.
-        sweep_soon.apply_async(expires=LATE_SECONDS)
+        dispatch.send(sweep_soon.name, expires=LATE_SECONDS)
 
     def heard(self) -> None:
         """Note that a sweep of this process is about to look."""

@@ -24,6 +24,7 @@ from celery import current_app
 from django.db import DatabaseError, IntegrityError, connections, transaction
 from django.utils import timezone
 
+from memory import dispatch
 from memory.models import JobRun, RunState, Workspace
 from memory.rules import errors
 from memory.rules.actors import Actor
@@ -302,9 +303,8 @@ def ask(name: str, *, by: Actor) -> JobRun:
         asked_by=by.label,
     )
     if current_app.conf.get("crewship_delivers"):
-        transaction.on_commit(
-            lambda: current_app.send_task("memory.run_job", args=[run.pk])
-        )
+        # Without a broker the tick finds the run waiting.
+        transaction.on_commit(lambda: dispatch.send("memory.run_job", [run.pk]))
         return run
     run_asked(run.pk)
     run.refresh_from_db()

@@ -17,7 +17,7 @@ from django.db import transaction
 from django.dispatch import Signal
 from django.utils import timezone
 
-from memory import chain_end, numbers, people, ranking
+from memory import chain_end, numbers, people, ranking, schema
 from memory.models import (
     ChainHead,
     IdempotencyRecord,
@@ -188,6 +188,7 @@ def write(news: Sequence[NewEntry], *, by: Actor) -> list[JournalEntry]:
 
 
 def _written(news: Sequence[NewEntry], now: datetime, by: Actor) -> list[JournalEntry]:
+    schema.guard()
     rows = [_row(new, by, now) for new in news]
     if not rows:
         return rows

@@ -244,6 +244,8 @@ def call(name: str, arguments: Mapping[str, Any], *, by: Actor) -> Result:
     try:
         toolbox.check(name, tool.schema, arguments)
         return _CALLS[name](owner_of(by), arguments, by)
+    except errors.Outage:
+        raise
     except errors.HouseError as error:
         return _refusal(name, error, by)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import math
 import os
 import shutil
 import tempfile
@@ -112,9 +113,10 @@ def _forget() -> None:
     """Empty everything that outlives a request."""
     from django.core.cache import cache
 
+    from crewship_memory import shared_cache, throttle
     from crewship_memory.celery import app
     from episodic import engine, marks, tasks
-    from memory import lexical
+    from memory import dispatch, lexical, outages, schema
 
     with engine._lock:
         for name in engine._Parts.__slots__:
@@ -126,6 +128,12 @@ def _forget() -> None:
     tasks.nudge._last = 0.0
     app.conf.crewship_delivers = False
     cache.clear()
+    throttle.strangers.clear()
+    shared_cache.link.answered()
+    dispatch.broker.reset()
+    outages.damage.clear()
+    # No look in the middle of a test that counts queries.
+    schema.guard.look_again_at(math.inf)
     for path in DATA_DIR.iterdir():
         if path.is_dir() and path.name not in KEPT:
             shutil.rmtree(path, ignore_errors=True)
@@ -154,9 +162,11 @@ def _standing_world(request: pytest.FixtureRequest) -> None:
 @pytest.fixture(autouse=True)
 def _nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start no thread behind a test that would read the next test's tables."""
+    from crewship_memory import integrity
     from gdpr import remembering
 
     monkeypatch.setattr(remembering, "listen", lambda: None)
+    monkeypatch.setattr(integrity, "watch", lambda: None)
 
 
 @pytest.fixture

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from celery import current_app
 from django.db import transaction
 
 from gdpr import cases, planning
 from gdpr.models import Case
+from memory import dispatch
 from memory.rules.actors import Actor
 
 TASK = "gdpr.sweep"
@@ -32,4 +35,4 @@ def start(
 def wake() -> None:
     """Tell the worker now, where there is one; the clock comes by anyway."""
     if current_app.conf.get("crewship_delivers"):
-        transaction.on_commit(lambda: current_app.send_task(TASK))
+        transaction.on_commit(partial(dispatch.send, TASK))

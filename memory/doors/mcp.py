@@ -12,11 +12,12 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from django.contrib.auth.decorators import login_not_required
+from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 from django_mcpz.server import MCPServer, ToolError
 
-from memory import toolbox
+from memory import outages, toolbox
 from memory.rules import errors, fence
 from memory.rules.actors import Actor
 from memory.toolbox import Tool
@@ -37,6 +38,12 @@ def actor_of(request: HttpRequest) -> Actor:
     return found
 
 
+def outage_of(request: HttpRequest) -> errors.Outage | None:
+    """Return the outage that stopped a tool, where there was one."""
+    found: errors.Outage | None = getattr(request, "outage", None)
+    return found
+
+
 def _sentence(tool: Tool, error: errors.HouseError) -> str:
     """Return a refusal as a model reads it: which tool, what is wrong, what to do."""
     named = error.detail.startswith((tool.name, tool.name.replace("__", " ")))
@@ -50,8 +57,14 @@ def _add(server: MCPServer, tool: Tool) -> None:
     def run(request: HttpRequest, arguments: dict[str, Any]) -> dict[str, Any]:
         try:
             answer = toolbox.call(tool, arguments, by=actor_of(request))
+        except errors.Outage as error:
+            request.outage = error  # type: ignore[attr-defined]
+            raise
         except errors.HouseError as error:
             raise ToolError(_sentence(tool, error)) from None
+        except (DatabaseError, OSError) as error:
+            request.outage = outages.meaning(error)  # type: ignore[attr-defined]
+            raise
         if tool.answers_stored_text:
             request.stored_text = answer  # type: ignore[attr-defined]
         return answer

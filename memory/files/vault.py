@@ -39,6 +39,13 @@ class Unsafe(errors.HouseError):
     sentence = "{label} is not a plain file here, and was not touched."
 
 
+def _refusal(error: OSError, parts: Sequence[str]) -> errors.HouseError:
+    """Return what a failure means: a full disk, or something odd in the way."""
+    if error.errno in errors.NO_ROOM:
+        return errors.StorageFull()
+    return Unsafe(label="/".join(parts[-2:]))
+
+
 class Busy(errors.HouseError):
     """Somebody else has held a file's lock for too long."""
 
@@ -102,7 +109,7 @@ class Vault:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise Unsafe(label="/".join(parts[-2:])) from error
+            raise _refusal(error, parts) from error
 
     def _read(self, folder: int, name: str) -> Stored:
         _check(name)
@@ -125,7 +132,7 @@ class Vault:
                 self._refuse_odd(folder, parts[-1])
                 self._replace(folder, parts[-1], data)
         except OSError as error:
-            raise Unsafe(label="/".join(parts[-2:])) from error
+            raise _refusal(error, parts) from error
         return digest(data)
 
     def _refuse_odd(self, folder: int, name: str) -> None:
@@ -163,7 +170,7 @@ class Vault:
         except FileNotFoundError:
             return False
         except OSError as error:
-            raise Unsafe(label="/".join(parts[-2:])) from error
+            raise _refusal(error, parts) from error
         return True
 
     def touch(self, parts: Sequence[str]) -> None:

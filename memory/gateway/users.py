@@ -175,6 +175,14 @@ def authenticate(user_id: str, user_key: str) -> Guest | None:
     return Guest(_actor(key), key)
 
 
+def is_active(user_key: str) -> bool:
+    """Whether a key works, whoever sends it."""
+    if not user_key.startswith(PREFIX):
+        return False
+    key = GatewayKey.objects.filter(digest=keys.digest(user_key)).first()
+    return key is not None and key.state == "active"
+
+
 def permit(key: GatewayKey, *, app_id: str, project_id: str, agent_id: str) -> None:
     """Refuse what lies beyond a key's limits: another app, project or agent."""
     allowed = (

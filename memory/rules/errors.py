@@ -9,6 +9,8 @@
     ├── Invalid           422  the request makes no sense
     ├── TooMany           429  slower, please
     └── Unavailable       503  something the house stands on is down
+        └── Outage             database or disk fail
+            └── StorageFull   507  the disk has no room
 
 An error carries a stable code, a status and the fields its sentence is built from. Only
 the roof turns it into problem+json, a dialect's own body, or a page.
@@ -16,7 +18,11 @@ the roof turns it into problem+json, a dialect's own body, or a page.
 
 from __future__ import annotations
 
-from typing import ClassVar
+import errno
+from typing import ClassVar, Final
+
+# How a system says that a disk, or somebody's share of it, is full.
+NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 class HouseError(Exception):
@@ -88,3 +94,19 @@ class Unavailable(HouseError):
 
     code, status, title = "unavailable", 503, "Not available now"
     sentence = "Not available now: {reason}."
+
+
+class Outage(Unavailable):
+    """Database or disk fail: an operator has to act, and nobody else can."""
+
+    code = "outage"
+
+
+class StorageFull(Outage):
+    """Nothing more can be written; reading goes on."""
+
+    code, status, title = "storage_full", 507, "No room left"
+    sentence = (
+        "The disk is full, so this could not be written. What was acknowledged before"
+        " is kept. An operator has to make room."
+    )

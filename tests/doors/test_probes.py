@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 from django.db import OperationalError, connection
+from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 
 from crewship_memory import founding, issuing, probes
-from memory import keys
+from crewship_memory.shared_cache import SharedCache
+from memory import keys, outages
 
 PATHS = ("/livez", "/readyz", "/metrics")
 
@@ -42,7 +44,11 @@ def test_readyz_tells_what_it_looked_at(db: None) -> None:
     body = Client().get("/readyz").json()
     assert body["ready"] is True
     assert body["reasons"] == []
-    assert set(body["checks"]) == {"database", "migrations", "data_directory"}
+    assert body["degraded"] == []
+    assert set(body["checks"]) >= {
+        *("database", "schema", "migrations", "integrity"),
+        *("data_directory", "disk", "redis"),
+    }
     assert body["embedder"]["name"].startswith("hashing")
 
 
@@ -77,6 +83,56 @@ def test_a_lost_data_folder_makes_it_unready(
     answer = Client().get("/readyz")
     assert answer.status_code == 503
     assert answer.json()["reasons"] == ["The data folder cannot be written to."]
+
+
+def test_a_newer_schema_makes_it_unready(db: None) -> None:
+    MigrationRecorder(connection).record_applied("memory", "9999_from_later")
+    answer = Client().get("/readyz")
+    assert answer.status_code == 503
+    (reason,) = answer.json()["reasons"]
+    assert "memory.9999_from_later" in reason
+    assert "Start the newer version" in reason
+
+
+def test_another_apps_migration_is_none_of_ours(db: None) -> None:
+    MigrationRecorder(connection).record_applied("shop", "9999_from_later")
+    assert Client().get("/readyz").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("free", "status", "words"),
+    [
+        (probes.FULL_BYTES - 1, 503, "is full"),
+        (probes.FULL_BYTES, 200, "nearly full"),
+        (probes.LOW_BYTES, 200, ""),
+    ],
+)
+def test_room_runs_out_in_two_steps(
+    db: None, monkeypatch: pytest.MonkeyPatch, free: int, status: int, words: str
+) -> None:
+    monkeypatch.setattr(probes, "free_bytes", lambda: free)
+    answer = Client().get("/readyz")
+    body = answer.json()
+    assert (answer.status_code, body["ready"]) == (status, status == 200)
+    assert words in " ".join([*body["reasons"], *body["degraded"]])
+    assert bool(body["degraded"]) is (status == 200 and bool(words))
+
+
+def test_noted_damage_makes_it_unready(db: None) -> None:
+    outages.damage.note()
+    answer = Client().get("/readyz")
+    assert answer.status_code == 503
+    assert "restore the last backup" in answer.json()["reasons"][0]
+
+
+def test_without_redis_it_is_degraded_and_ready(
+    db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settings, "REDIS_URL", "redis://127.0.0.1:1/0")
+    monkeypatch.setattr(probes, "cache", SharedCache("redis://127.0.0.1:1/0", {}))
+    answer = Client().get("/readyz")
+    assert (answer.status_code, answer.json()["ready"]) == (200, True)
+    assert answer.json()["degraded"] == [probes.NO_REDIS]
 
 
 def test_metrics_count_without_naming_a_tenant(db: None) -> None:

@@ -17,7 +17,7 @@ from episodic.embedders.base import BadAnswer, NotConfigured, TooSlow
 from episodic.embedders.none import NoEmbedder
 from episodic.models import Embedding, IndexState, State
 from episodic.rules import policy
-from memory import journal, ranking
+from memory import dispatch, journal, ranking
 from memory.models import JournalEntry
 from memory.rules import errors
 from memory.rules.entries import Priority, Severity
@@ -138,7 +138,7 @@ def test_an_append_asks_for_a_sweep_only_when_there_is_something_to_embed(
     from crewship_memory.celery import app
 
     asked: list[int] = []
-    monkeypatch.setattr(tasks.sweep_soon, "apply_async", lambda **_: asked.append(1))
+    monkeypatch.setattr(dispatch, "send", lambda *_, **__: asked.append(1))
     with django_capture_on_commit_callbacks(execute=True):
         world.entry()
     assert asked == []

@@ -10,6 +10,7 @@ from django.utils import timezone
 from crewship_memory.celery import app
 from episodic import index, tasks
 from episodic.models import Embedding
+from memory import dispatch
 from tests import factories
 from tests.world import World
 
@@ -18,7 +19,7 @@ def test_one_message_is_under_way_until_the_sweep_looks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked: list[int] = []
-    monkeypatch.setattr(tasks.sweep_soon, "apply_async", lambda **_: asked.append(1))
+    monkeypatch.setattr(dispatch, "send", lambda *_, **__: asked.append(1))
     monkeypatch.setattr(tasks, "LOST_SECONDS", 1_000)
     app.conf.crewship_delivers = True
     nudge = tasks.Nudge()

@@ -234,7 +234,7 @@ def test_with_a_worker_it_waits_for_it_and_a_lost_message_costs_a_tick(
     diary.job("sums", night=1)
     with django_capture_on_commit_callbacks(execute=True):
         run = jobs.ask("sums", by=world.actor("operator"))
-    assert sent == [(("memory.run_job",), {"args": [run.pk]})]
+    assert [(a, k["args"]) for a, k in sent] == [(("memory.run_job",), [run.pk])]
     assert (run.state, diary.ran) == (RunState.WAITING, [])
     with pytest.raises(errors.Conflict):
         jobs.ask("sums", by=world.actor("owner"))

@@ -25,6 +25,7 @@ from crewship_memory import demo_loader, founding, probes, progress, server
 from crewship_memory.embedded import Embedded
 from crewship_memory.progress import Progress
 from episodic.marks import marks
+from memory import schema
 from memory.models import User
 
 
@@ -61,7 +62,10 @@ def collect_static() -> None:
 
 
 def migrate(step: Progress) -> None:
-    """Bring the database up to date."""
+    """Bring the database up to date; one that is newer than this code is left alone."""
+    names = schema.unknown()
+    if names:
+        raise CommandError(schema.refusal(names).detail)
     waiting = len(probes.waiting_migrations())
     step(f"Database: {waiting} migrations to apply" if waiting else "Database: current")
     if waiting:

@@ -72,12 +72,13 @@ class Route:
     """One address below the prefix, like ``v1/memories/<id>``; ``<path:x>`` may hold /.
 
     The first route that fits wins, so fixed names come before ``<id>``. An open route
-    asks for no credential.
+    asks for no credential. ``body_bytes`` is its limit where it is not the dialect's.
     """
 
     path: str
     methods: Mapping[str, Handler]
     is_open: bool = False
+    body_bytes: int = 0
 
 
 def bearer(call: Call) -> Actor | None:
@@ -91,6 +92,8 @@ class Dialect:
     """A wire: ``refuse`` gives an error its shape, ``authenticate`` finds who asks.
 
     ``reads_first`` reads the body before the credential: for one that is in the body.
+    Then a body of more than 64 KiB is read only where ``is_known`` finds a key that
+    works in the headers or in the first 64 KiB.
     """
 
     name: str
@@ -99,7 +102,9 @@ class Dialect:
     refuse: Callable[[errors.HouseError], Answer]
     authenticate: Callable[[Call], Actor | None] = bearer
     reads_first: bool = False
+    is_known: Callable[[Mapping[str, str], bytes], bool] | None = None
     body_bytes: int = 1024 * 1024
+    body_values: int = 20_000
 
 
 # ── Reading ──────────────────────────────────────────────────────────────────

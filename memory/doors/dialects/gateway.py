@@ -6,6 +6,8 @@ bad ones say where the fault is and repeat nothing.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
@@ -17,6 +19,7 @@ from memory.doors.dialects.common import (
     Route,
     headers_of,
     parse,
+    token_of,
 )
 from memory.gateway import serving, users
 from memory.gateway.config import Scope
@@ -25,6 +28,8 @@ from memory.gateway.users import Guest
 from memory.rules import errors
 from memory.rules.actors import Actor
 
+# A key as we issue them. Inside of a string its quotation marks would be escaped.
+_KEY: Final = re.compile(rb'"user_key"\s{0,16}:\s{0,16}"(uk_[A-Za-z0-9_-]{20,128})"')
 ANSWER_401: Final = "Unknown user or wrong key."
 Name = Annotated[str, StringConstraints(min_length=1, max_length=128)]
 Words = Annotated[str, StringConstraints(min_length=1, max_length=65_536)]
@@ -98,6 +103,19 @@ def _come_in(call: Call) -> Actor | None:
         return None
     call.kept["guest"], call.kept["told"] = guest, told
     return guest.actor
+
+
+def is_known(headers: Mapping[str, str], start: bytes) -> bool:
+    """Whether a request shows a user key that works, before its body is read.
+
+    In a header, or in the first bytes of the body. Who the request is from is decided
+    by the whole body; here only somebody without any key is told apart.
+    """
+    token = token_of(headers)
+    if token and users.is_active(token):
+        return True
+    found = _KEY.search(start)
+    return found is not None and users.is_active(found[1].decode())
 
 
 def _guest(call: Call, action: str) -> tuple[Guest, Place]:
@@ -197,5 +215,6 @@ DIALECT: Final = Dialect(
     refuse=refuse,
     authenticate=_come_in,
     reads_first=True,
+    is_known=is_known,
     body_bytes=8 * 1024 * 1024,
 )

@@ -1,0 +1,125 @@
+"""The cache of an installation with Redis, which does without it for a while.
+
+While Redis does not answer, each process counts and remembers for itself: a request is
+never refused, and never slow, because a counter cannot be shared. `/readyz` says so.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any, Final
+
+import structlog
+from django.core.cache.backends.base import DEFAULT_TIMEOUT, BaseCache
+from django.core.cache.backends.locmem import LocMemCache
+from django.core.cache.backends.redis import RedisCache
+from redis.exceptions import RedisError
+
+RETRY_SECONDS: Final = 5.0
+SOCKET_SECONDS: Final = 0.5
+OWN_ENTRIES: Final = 10_000
+log = structlog.get_logger(__name__)
+
+
+class Link:
+    """Whether Redis answered when it was last asked, and when to ask again."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._again = 0.0
+        self._down = False
+
+    @property
+    def is_down(self) -> bool:
+        """Whether the last question got no answer."""
+        return self._down
+
+    def may_ask(self) -> bool:
+        """Whether Redis is worth asking: after a failure, not for five seconds."""
+        return not self._down or time.monotonic() >= self._again
+
+    def failed(self, error: Exception) -> None:
+        """Note that Redis did not answer; the log gets one line for each outage."""
+        with self._lock:
+            first, self._down = not self._down, True
+            self._again = time.monotonic() + RETRY_SECONDS
+        if first:
+            log.warning("redis_does_not_answer", error=type(error).__name__)
+
+    def answered(self) -> None:
+        """Note that Redis answered."""
+        if not self._down:
+            return
+        with self._lock:
+            self._down = False
+        log.info("redis_answers_again")
+
+
+# Django makes a cache object for each thread: they share what is known of Redis.
+link = Link()
+
+
+class SharedCache(BaseCache):
+    """Redis, or the memory of this process where Redis does not answer."""
+
+    def __init__(self, server: str, params: dict[str, Any]) -> None:
+        super().__init__(params)
+        limits = {
+            "socket_timeout": SOCKET_SECONDS,
+            "socket_connect_timeout": SOCKET_SECONDS,
+        }
+        options = {**limits, **params.get("OPTIONS", {})}
+        self._shared = RedisCache(server, {**params, "OPTIONS": options})
+        own = {"OPTIONS": {"MAX_ENTRIES": OWN_ENTRIES}}
+        self._own = LocMemCache("without-redis", own)
+
+    def _ask(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        if link.may_ask():
+            try:
+                answer = getattr(self._shared, name)(*args, **kwargs)
+            except (RedisError, OSError) as error:
+                link.failed(error)
+            else:
+                link.answered()
+                return answer
+        return getattr(self._own, name)(*args, **kwargs)
+
+    def add(
+        self, key: Any, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: Any = None
+    ) -> bool:
+        """Set a value where there is none."""
+        return bool(self._ask("add", key, value, timeout, version=version))
+
+    def get(self, key: Any, default: Any = None, version: Any = None) -> Any:
+        """Return a value."""
+        return self._ask("get", key, default, version=version)
+
+    def set(
+        self, key: Any, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: Any = None
+    ) -> None:
+        """Set a value."""
+        self._ask("set", key, value, timeout, version=version)
+
+    def touch(
+        self, key: Any, timeout: Any = DEFAULT_TIMEOUT, version: Any = None
+    ) -> bool:
+        """Let a value live longer."""
+        return bool(self._ask("touch", key, timeout, version=version))
+
+    def delete(self, key: Any, version: Any = None) -> bool:
+        """Take a value away."""
+        return bool(self._ask("delete", key, version=version))
+
+    def has_key(self, key: Any, version: Any = None) -> bool:
+        """Whether there is a value."""
+        return bool(self._ask("has_key", key, version=version))
+
+    def incr(self, key: Any, delta: int = 1, version: Any = None) -> int:
+        """Count up; ValueError where there is nothing to count."""
+        return int(self._ask("incr", key, delta, version=version))
+
+    def clear(self) -> None:
+        """Take everything away, here too."""
+        self._ask("clear")
+        self._own.clear()

@@ -1,0 +1,131 @@
+"""What a failure of the database or the disk means for whoever asked.
+
+Database and disk fail in many words; callers get three: no room (507), no answer (503),
+damaged (503). Anything else is a fault of ours and has no meaning here.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import threading
+from collections.abc import Iterator
+from typing import Final
+
+from django.conf import settings
+from django.db import DatabaseError, DataError, IntegrityError, InterfaceError
+from django.db import OperationalError as NoAnswer
+
+from memory.rules import errors
+
+# Below this, an input or output error of SQLite is taken for a full disk.
+NO_ROOM_BYTES: Final = 1024 * 1024
+RETRY_SECONDS: Final = 5
+# PostgreSQL: disk full; data, index corrupted.
+_FULL_STATES: Final = frozenset({"53100"})
+_DAMAGED_STATES: Final = frozenset({"XX001", "XX002"})
+_DAMAGED_CODES: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+_FULL_WORDS: Final = ("database or disk is full", "no space left on device")
+_DAMAGED_WORDS: Final = ("disk image is malformed", "file is not a database")
+
+DAMAGED: Final = (
+    "The database is damaged: a page cannot be read. Stop the server, keep a copy of"
+    " the file, restore the last backup and run manage.py gdpr_replay."
+)
+GONE: Final = "The database does not answer. Nothing was changed; try again."
+
+
+class Damage:
+    """Whether a part of the database was found damaged since the last good check."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._count = 0
+
+    def note(self) -> None:
+        """Remember that something was found."""
+        with self._lock:
+            self._count += 1
+
+    def clear(self) -> None:
+        """Forget it: a check of the whole database found nothing."""
+        with self._lock:
+            self._count = 0
+
+    @property
+    def is_noted(self) -> bool:
+        """Whether anything was found."""
+        return self._count > 0
+
+
+damage = Damage()
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error and what it came from: Django wraps the driver's own."""
+    for _ in range(5):
+        if error is None:
+            return
+        yield error
+        error = error.__cause__
+
+
+def _is_full(error: BaseException) -> bool:
+    if isinstance(error, OSError):
+        return error.errno in errors.NO_ROOM
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is not None and code & 0xFF == sqlite3.SQLITE_FULL:
+        return True
+    if code is not None and code & 0xFF == sqlite3.SQLITE_IOERR:
+        return _no_room()
+    return getattr(error, "sqlstate", None) in _FULL_STATES or _says(error, _FULL_WORDS)
+
+
+def _is_damaged(error: BaseException) -> bool:
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is not None and code & 0xFF in _DAMAGED_CODES:
+        return True
+    state = getattr(error, "sqlstate", None)
+    return state in _DAMAGED_STATES or _says(error, _DAMAGED_WORDS)
+
+
+def _says(error: BaseException, words: tuple[str, ...]) -> bool:
+    text = str(error).lower() if isinstance(error, DatabaseError) else ""
+    return any(word in text for word in words)
+
+
+def _no_room() -> bool:
+    try:
+        return shutil.disk_usage(settings.DATA_DIR).free < NO_ROOM_BYTES
+    except OSError:
+        return False
+
+
+def _is_gone(error: BaseException) -> bool:
+    """Whether the database did not answer, or not in time.
+
+    SQLite calls a missing table an operational error too: that is a fault of ours.
+    """
+    if not isinstance(error, NoAnswer | InterfaceError):
+        return False
+    codes = (getattr(part, "sqlite_errorcode", None) for part in _chain(error))
+    if any(code is not None and code & 0xFF == sqlite3.SQLITE_ERROR for code in codes):
+        return False
+    return not str(error).startswith(("no such", "near "))
+
+
+def meaning(error: BaseException) -> errors.Outage | None:
+    """Return what an exception means, None when it is no outage."""
+    if isinstance(error, errors.HouseError | IntegrityError | DataError):
+        return None
+    if not isinstance(error, DatabaseError | InterfaceError | OSError):
+        return None
+    if any(_is_full(part) for part in _chain(error)):
+        return errors.StorageFull()
+    if any(_is_damaged(part) for part in _chain(error)):
+        damage.note()
+        return errors.Outage(DAMAGED, code="database_damaged")
+    if _is_gone(error):
+        wait = RETRY_SECONDS
+        return errors.Outage(GONE, code="database_unavailable", retry_after=wait)
+    return None

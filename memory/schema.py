@@ -1,0 +1,83 @@
+"""Which version of the schema the database has, and whether this code knows it.
+
+A database that a newer version has migrated is read as well as may be, and never
+written: columns and rules that this code does not know would be broken silently.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from functools import cache
+from typing import Final
+
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+
+from memory.rules import errors
+
+OURS: Final = frozenset({"memory", "episodic", "gdpr"})
+LOOK_SECONDS: Final = 10.0
+
+
+class Newer(errors.Outage):
+    """The database was migrated by a newer version than this one."""
+
+    code = "schema_newer"
+    sentence = (
+        "The database was migrated by a newer version: this one does not know"
+        " {migrations}. Start the newer version, or restore the backup that was made"
+        " before it was installed. Until then nothing is written."
+    )
+
+
+@cache
+def _known() -> frozenset[tuple[str, str]]:
+    """Return the migrations of this code, and those that they replace."""
+    migrations = MigrationLoader(None, ignore_no_migrations=True).disk_migrations
+    replaced = [name for one in migrations.values() for name in one.replaces]
+    return frozenset([*migrations, *replaced])
+
+
+def unknown() -> list[str]:
+    """Return the migrations of ours that the database has and this code does not."""
+    applied = MigrationRecorder(connection).applied_migrations()
+    return sorted(
+        f"{app}.{name}"
+        for app, name in applied
+        if app in OURS and (app, name) not in _known()
+    )
+
+
+def refusal(names: list[str]) -> Newer:
+    """Return the error that names the migrations, the first three of them."""
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return Newer(migrations=", ".join(names[:3]) + more)
+
+
+class Guard:
+    """Looks at most every ten seconds: a newer version may start beside this one."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._next = 0.0
+        self._unknown: list[str] = []
+
+    def __call__(self) -> None:
+        """Raise Newer where the database is newer than this code."""
+        if time.monotonic() >= self._next:
+            names = unknown()
+            with self._lock:
+                self._unknown = names
+                self._next = time.monotonic() + LOOK_SECONDS
+        if self._unknown:
+            raise refusal(self._unknown)
+
+    def look_again_at(self, moment: float) -> None:
+        """Forget what was seen, and look at a moment of the monotonic clock."""
+        self._unknown, self._next = [], moment
+
+
+# Asked before every append to the journal, and so before every write.
+guard = Guard()
