@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -23,15 +22,16 @@ from django.db.models import Count, Min, Q
 from django.utils import timezone
 from kombu.exceptions import KombuError
 
+from crewship_memory import data_folder as folders
 from crewship_memory import probes
 from episodic import engine
 from episodic.embedders import onnx
 from episodic.embedders.base import EmbedderError
 from episodic.models import Embedding, State
 from gdpr import replay
-from memory import journal
+from memory import installation, journal
 from memory.models import ChainHead, JournalEntry
-from memory.rules import chain
+from memory.rules import chain, errors
 
 LOW_BYTES: Final = 1024**3
 EMPTY_BYTES: Final = 100 * 1024**2
@@ -98,10 +98,10 @@ def data_folder() -> list[Finding]:
 
 
 def _permissions() -> Finding:
-    mode = stat.S_IMODE(settings.DATA_DIR.stat().st_mode)
-    if mode & 0o077:
-        told = f"Others can look into {settings.DATA_DIR} ({mode:o})."
-        return _warn("data_folder", told, f"chmod 700 {settings.DATA_DIR}")
+    reason = folders.exposed()
+    if reason is not None:
+        hint = "manage.py up makes it private, or names what it cannot change."
+        return _fail("data_folder", reason, hint)
     return _ok("data_folder", f"{settings.DATA_DIR} is writable and private.")
 
 
@@ -113,6 +113,14 @@ def _room() -> Finding:
     if free < LOW_BYTES:
         return _warn("disk", told, "An erasure rewrites tables and needs room.")
     return _ok("disk", told)
+
+
+def identity() -> list[Finding]:
+    """Compare the keys and the data folder with what the database has on record."""
+    reason = installation.problem()
+    if reason is None:
+        return [_ok("installation", "Keys and data folder belong to this database.")]
+    return [_fail("installation", reason, "Until then nothing is written.")]
 
 
 # ── The database ─────────────────────────────────────────────────────────────
@@ -273,6 +281,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     data_folder,
     database,
     features,
+    identity,
     embedder,
     backlog,
     broker,
@@ -284,6 +293,9 @@ CHECKS: Final[tuple[Check, ...]] = (
 def _asked(check: Check) -> list[Finding]:
     try:
         return check()
+    except errors.Unavailable as error:
+        hint = "Mend the installation first; its finding says how."
+        return [_fail(check.__name__, error.detail, hint)]
     except DatabaseError as error:
         hint = "Mend the database first; the other findings say how."
         return [_fail(check.__name__, f"{type(error).__name__}.", hint)]

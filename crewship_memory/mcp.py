@@ -11,9 +11,9 @@ from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.urls import URLPattern, re_path
 from django_mcpz.jsonrpc import PARSE_ERROR, error_response
 
-from crewship_memory import body, problems
+from crewship_memory import body, problems, write_guard
 from crewship_memory.throttle import KeyThrottle
-from memory import keys
+from memory import keys, toolbox
 from memory.doors import mcp
 from memory.doors.dialects.common import token_of
 from memory.rules import errors
@@ -32,12 +32,23 @@ def _let_in(request: HttpRequest) -> None:
         raise errors.TooMany(retry_after=max(1, round(_throttle.wait())))
 
 
-def _read(request: HttpRequest) -> None:
+def _read(request: HttpRequest) -> object:
     """Refuse a body that is large, deep, or no honest JSON before anybody reads it."""
     raw = request.body
     if len(raw) > BODY_BYTES:
         raise errors.TooLarge(what="The body", limit=BODY_BYTES, size=len(raw))
-    body.StrictParser().parse_body(request)
+    return body.StrictParser().parse_body(request)
+
+
+def _writes(message: object) -> bool:
+    """Whether a message calls a tool that may change something."""
+    if isinstance(message, list):
+        return any(map(_writes, message))
+    if not isinstance(message, dict) or message.get("method") != "tools/call":
+        return False
+    params = message.get("params")
+    name = params.get("name") if isinstance(params, dict) else None
+    return not any(t.name == name and t.reads_only for t in toolbox.registered())
 
 
 def knock(request: HttpRequest) -> HttpResponse | None:
@@ -47,7 +58,7 @@ def knock(request: HttpRequest) -> HttpResponse | None:
     except errors.HouseError as error:
         return problems.response(error)
     try:
-        _read(request)
+        message = _read(request)
     except (RequestDataTooBig, UnreadablePostError):
         return error_response(
             None, PARSE_ERROR, "Unreadable body", status=HTTPStatus.BAD_REQUEST
@@ -55,7 +66,7 @@ def knock(request: HttpRequest) -> HttpResponse | None:
     except errors.HouseError as error:
         status = HTTPStatus(error.status)
         return error_response(None, PARSE_ERROR, error.detail, status=status)
-    return None
+    return write_guard.refusal(request) if _writes(message) else None
 
 
 def mounted() -> list[URLPattern]:

@@ -16,6 +16,7 @@ from django.views.decorators.http import require_safe
 
 from episodic import engine
 from gdpr import replay
+from memory import installation
 
 
 class NotReady(Exception):
@@ -64,10 +65,18 @@ def check_data_dir() -> None:
         raise NotReady("The data folder cannot be written to.")
 
 
+def check_installation() -> None:
+    """Make sure that the keys and the data folder belong to this database."""
+    reason = installation.problem()
+    if reason is not None:
+        raise NotReady(reason)
+
+
 CHECKS: Final[dict[str, Callable[[], None]]] = {
     "database": check_database,
     "migrations": _Migrations(),
     "data_directory": check_data_dir,
+    "installation": check_installation,
 }
 
 

@@ -8,6 +8,7 @@ import structlog
 from django.db import DatabaseError
 
 from memory.files import versions
+from memory.files.vault import RootLost
 from memory.files.versions import KEEP_DAYS, Pruned
 from memory.models import Workspace
 from memory.rules import errors
@@ -30,12 +31,17 @@ def days_of(settings: object) -> int:
 
 
 def run() -> dict[str, Pruned]:
-    """Prune every workspace with its own window; one that fails stops no other."""
+    """Prune every workspace with its own window; one that fails stops no other.
+
+    A folder that is gone stops all: raises vault.RootLost.
+    """
     done = {}
     for workspace in Workspace.objects.all():
         try:
             days = days_of(workspace.settings)
             done[workspace.slug] = versions.prune(workspace.id, days=days)
+        except RootLost:
+            raise
         except (errors.HouseError, OSError, DatabaseError):
             log.exception("retention_failed", workspace=workspace.slug)
     return done

@@ -13,8 +13,8 @@ from typing import Final
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from django.conf import settings
 
+from memory import installation
 from memory.gateway.config import Secret
 
 VERSION: Final = "v1."
@@ -26,8 +26,11 @@ class Broken(Exception):
 
 
 def _cipher() -> AESGCM:
-    told = b"crewship.gateway.seal" + settings.GATEWAY_KEY.encode()
-    return AESGCM(hashlib.sha256(told).digest())
+    return _cipher_of(installation.key("gateway"))
+
+
+def _cipher_of(key: bytes) -> AESGCM:
+    return AESGCM(hashlib.sha256(b"crewship.gateway.seal" + key).digest())
 
 
 def seal(secret: Secret, bound_to: str) -> str:
@@ -40,9 +43,22 @@ def seal(secret: Secret, bound_to: str) -> str:
 
 def unseal(text: str, bound_to: str) -> Secret:
     """Return the secret again, or raise Broken."""
+    return _opened(_cipher(), text, bound_to)
+
+
+def opens(key: str, text: str, bound_to: str) -> bool:
+    """Whether a key is the one that a secret was sealed with."""
+    try:
+        _opened(_cipher_of(key.encode()), text, bound_to)
+    except Broken:
+        return False
+    return True
+
+
+def _opened(cipher: AESGCM, text: str, bound_to: str) -> Secret:
     try:
         raw = base64.b64decode(text.removeprefix(VERSION), validate=True)
         nonce, closed = raw[:NONCE_BYTES], raw[NONCE_BYTES:]
-        return Secret(_cipher().decrypt(nonce, closed, bound_to.encode()).decode())
+        return Secret(cipher.decrypt(nonce, closed, bound_to.encode()).decode())
     except (InvalidTag, ValueError):
         raise Broken from None

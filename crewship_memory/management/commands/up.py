@@ -20,9 +20,10 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 
-from crewship_memory import demo_loader, founding, probes, server
+from crewship_memory import data_folder, demo_loader, founding, probes, server
 from crewship_memory.embedded import Embedded
 from episodic.marks import marks
+from memory import installation
 from memory.models import User
 
 
@@ -89,6 +90,9 @@ class Command(BaseCommand):
     def handle(self, *, demo: bool, **options: Any) -> None:
         """Prepare, tell where we are, serve, stop."""
         address = server.Address(options["host"], options["port"], options["threads"])
+        reason = data_folder.make_private()
+        if reason is not None:
+            raise CommandError(reason)
         try:
             listener = server.bind(address)
             user = self._prepare(demo=demo)
@@ -108,6 +112,10 @@ class Command(BaseCommand):
 
     def _people(self, *, demo: bool) -> User | None:
         """Make sure that somebody can sign in; return who needs a link."""
+        reason = installation.problem()
+        if reason is not None:
+            self.stderr.write(f"Not ready, nothing is written: {reason}")
+            return None
         if demo:
             return demo_loader.load().admin
         founding.found_first()
