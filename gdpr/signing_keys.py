@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from gdpr.models import SigningKey
 from gdpr.rules import signing
-from memory import journal
+from memory import installation, journal
 from memory.models import Workspace
 from memory.rules import actors, errors
 from memory.rules.entries import NewEntry, Severity
@@ -123,6 +123,7 @@ def rotate() -> tuple[SigningKey, list[SigningKey]]:
         old = list(rows)
         rows.update(retired_at=timezone.now())
         made = _make()
+        installation.forget()
         for workspace_id in Workspace.objects.values_list("pk", flat=True):
             _tell(workspace_id, made, old)
     for row in old:

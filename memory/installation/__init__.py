@@ -76,6 +76,10 @@ def _refresh() -> None:
         _state.installation_id = row.installation_id
         keys.load_missing()
         _state.keys_problem = keys.mismatch(row.installation_id)
+        if _state.keys_problem is not None:
+            # Keys from another folder: the folder is what there is to say.
+            said = folders.fault("keys", row.installation_id)
+            _state.keys_problem = said or _state.keys_problem
 
 
 def _is_fresh() -> bool:

@@ -141,16 +141,24 @@ def differing(installation_id: str) -> list[Key]:
     ]
 
 
+def _listed(wrong: list[Key]) -> str:
+    """Return which keys are not here, and which are here and are others."""
+    told = []
+    for say, some in (
+        ("missing here", [key for key in wrong if not value(key)]),
+        ("not the key on record", [key for key in wrong if value(key)]),
+    ):
+        if some:
+            names = ", ".join(f"keys/{key.file} ({key.variable})" for key in some)
+            told.append(f"{names} {'is' if len(some) == 1 else 'are each'} {say}")
+    return "; ".join(told)
+
+
 def mismatch(installation_id: str) -> str | None:
     """Return how the keys differ from those on record, None when they do not."""
     wrong = differing(installation_id)
     if wrong:
-        names = ", ".join(f"keys/{key.file} ({key.variable})" for key in wrong)
-        what = "is missing or is" if len(wrong) == 1 else "are missing or are"
-        return (
-            f"{names} {what} not what this installation was made with:"
-            f" bring back what was there; {WAY_OUT}."
-        )
+        return f"{_listed(wrong)}: bring back what was there; {WAY_OUT}."
     return next((said for check in _checks if (said := check()) is not None), None)
 
 
