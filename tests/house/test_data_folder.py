@@ -84,7 +84,7 @@ def test_a_folder_that_cannot_be_written_is_one_line(
 ) -> None:
     monkeypatch.setenv("CREWSHIP_DATA_DIR", str(tmp_path))
     # Whoever runs the tests may be allowed everything.
-    monkeypatch.setattr(own_settings.os, "access", lambda *_: False)
+    monkeypatch.setattr("os.access", lambda *_: False)
     with pytest.raises(SystemExit) as caught:
         own_settings._data_dir()
     assert str(tmp_path) in str(caught.value)
