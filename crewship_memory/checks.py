@@ -10,6 +10,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 
 from episodic import engine
+from memory import key_files
 
 OLDEST_SQLITE: Final = (3, 38, 0)
 WORKERS: Final = "WEB_CONCURRENCY"
@@ -87,9 +88,9 @@ def several_processes_share_a_broker(**_kwargs: Any) -> list[CheckMessage]:
 def data_folder_is_private(**_kwargs: Any) -> list[CheckMessage]:
     """Keys and memories rest in it."""
     folder = settings.DATA_DIR
-    if not folder.exists() or not folder.stat().st_mode & 0o007:
+    if not folder.exists() or not folder.stat().st_mode & key_files.OTHERS:
         return []
-    told = f"Everybody on this machine can look into {folder}."
+    told = f"Other accounts of this machine can look into {folder}."
     return [Warning(told, hint=f"chmod 700 {folder}", id="crewship.W003")]
 
 

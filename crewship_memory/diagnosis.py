@@ -7,7 +7,6 @@ or a stored text never appears in one.
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -22,15 +21,16 @@ from django.db.models import Count, Min, Q
 from django.utils import timezone
 from kombu.exceptions import KombuError
 
+from crewship_memory import data_folder as folders
 from crewship_memory import probes
 from episodic import engine
 from episodic.embedders import onnx
 from episodic.embedders.base import EmbedderError
 from episodic.models import Embedding, State
 from gdpr import replay
-from memory import journal, outages, schema
+from memory import installation, journal, outages, schema
 from memory.models import ChainHead, JournalEntry
-from memory.rules import chain
+from memory.rules import chain, errors
 
 LATE_SECONDS: Final = 300
 PRAGMAS: Final = {
@@ -95,10 +95,10 @@ def data_folder() -> list[Finding]:
 
 
 def _permissions() -> Finding:
-    mode = stat.S_IMODE(settings.DATA_DIR.stat().st_mode)
-    if mode & 0o077:
-        told = f"Others can look into {settings.DATA_DIR} ({mode:o})."
-        return _warn("data_folder", told, f"chmod 700 {settings.DATA_DIR}")
+    reason = folders.exposed()
+    if reason is not None:
+        hint = "manage.py up makes it private, or names what it cannot change."
+        return _fail("data_folder", reason, hint)
     return _ok("data_folder", f"{settings.DATA_DIR} is writable and private.")
 
 
@@ -125,6 +125,14 @@ def proxies() -> list[Finding]:
         f"without one remove {settings.UNKNOWN_PROXY_MARK}."
     )
     return [_warn("proxies", message, hint)]
+
+
+def identity() -> list[Finding]:
+    """Compare the keys and the data folder with what the database has on record."""
+    reason = installation.problem()
+    if reason is None:
+        return [_ok("installation", "Keys and data folder belong to this database.")]
+    return [_fail("installation", reason, "Until then nothing is written.")]
 
 
 # ── The database ─────────────────────────────────────────────────────────────
@@ -297,6 +305,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     proxies,
     database,
     features,
+    identity,
     embedder,
     backlog,
     broker,
@@ -308,6 +317,9 @@ CHECKS: Final[tuple[Check, ...]] = (
 def _asked(check: Check) -> list[Finding]:
     try:
         return check()
+    except errors.Unavailable as error:
+        hint = "Mend the installation first; its finding says how."
+        return [_fail(check.__name__, error.detail, hint)]
     except DatabaseError as error:
         outage = outages.meaning(error)
         if outage is not None and outage.problem_code == "database_damaged":

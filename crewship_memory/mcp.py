@@ -13,11 +13,11 @@ from django.urls import URLPattern, re_path
 from django.views.decorators.csrf import csrf_exempt
 from django_mcpz.jsonrpc import PARSE_ERROR, error_response
 
-from crewship_memory import body, problems
+from crewship_memory import body, problems, write_guard
 from crewship_memory.auth import named_end_user
 from crewship_memory.body import Limit
 from crewship_memory.throttle import KeyThrottle
-from memory import keys
+from memory import keys, toolbox
 from memory.doors import mcp
 from memory.doors.dialects.common import token_of
 from memory.rules import end_users, errors
@@ -57,6 +57,17 @@ def _bind_end_user(request: HttpRequest, document: Any) -> None:
     request.auth = end_users.bound(request.auth, named)  # type: ignore[attr-defined]
 
 
+def _writes(message: object) -> bool:
+    """Whether a message calls a tool that may change something."""
+    if isinstance(message, list):
+        return any(map(_writes, message))
+    if not isinstance(message, dict) or message.get("method") != "tools/call":
+        return False
+    params = message.get("params")
+    name = params.get("name") if isinstance(params, dict) else None
+    return not any(t.name == name and t.reads_only for t in toolbox.registered())
+
+
 def knock(request: HttpRequest) -> HttpResponse | None:
     """Put the actor on a request, or return the refusal."""
     try:
@@ -64,7 +75,8 @@ def knock(request: HttpRequest) -> HttpResponse | None:
     except errors.HouseError as error:
         return problems.response(error)
     try:
-        _bind_end_user(request, _read(request))
+        message = _read(request)
+        _bind_end_user(request, message)
     except (RequestDataTooBig, UnreadablePostError):
         return error_response(
             None, PARSE_ERROR, "Unreadable body", status=HTTPStatus.BAD_REQUEST
@@ -72,7 +84,7 @@ def knock(request: HttpRequest) -> HttpResponse | None:
     except errors.HouseError as error:
         status = HTTPStatus(error.status)
         return error_response(None, PARSE_ERROR, error.detail, status=status)
-    return None
+    return write_guard.refusal(request) if _writes(message) else None
 
 
 def _view() -> Callable[..., HttpResponse]:

@@ -19,7 +19,7 @@ from django.views.decorators.http import require_safe
 from crewship_memory import shared_cache
 from episodic import engine
 from gdpr import replay
-from memory import outages, schema
+from memory import installation, outages, schema
 
 # Below the first requests are served and a warning is given; below the second SQLite
 # may have no room for its log.
@@ -97,6 +97,13 @@ def check_data_dir() -> None:
         raise NotReady("The data folder cannot be written to.")
 
 
+def check_installation() -> None:
+    """Make sure that the keys and the data folder belong to this database."""
+    reason = installation.problem()
+    if reason is not None:
+        raise NotReady(reason)
+
+
 def free_bytes() -> int:
     """Return how much room the disk of the data folder has left for us."""
     return shutil.disk_usage(settings.DATA_DIR).free
@@ -135,6 +142,7 @@ CHECKS: Final[dict[str, Callable[[], None]]] = {
     "data_directory": check_data_dir,
     "disk": check_disk,
     "redis": check_redis,
+    "installation": check_installation,
 }
 
 

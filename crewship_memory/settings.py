@@ -14,42 +14,56 @@ from typing import Any
 import environ
 
 from crewship_memory import client_address, logs
+from memory import key_files
 
+# What this process makes is for its own account alone, whatever started it.
+os.umask(0o077)
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.FileAwareEnv()
 # Which variables the environment gives, by name; the page of settings says so.
 GIVEN = frozenset(n for n in os.environ if n.startswith(("CREWSHIP_", "OLLAMA_")))
 
 
+def _unusable(folder: Path, reason: str) -> SystemExit:
+    """Return the end of any command, as one line: nothing works without the folder."""
+    return SystemExit(
+        f"The data folder {folder} cannot be used: {reason}. "
+        "Mend it, or set CREWSHIP_DATA_DIR to a folder that this account may write to."
+    )
+
+
 def _data_dir() -> Path:
-    folder = Path(env.str("CREWSHIP_DATA_DIR", str(BASE_DIR / "data"))).resolve()
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    folder = Path(env.str("CREWSHIP_DATA_DIR", str(BASE_DIR / "data"))).absolute()
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder = folder.resolve()
+        (folder / "keys").mkdir(exist_ok=True, mode=0o700)
+    except FileExistsError:
+        raise _unusable(folder, "something that is no folder is in its place") from None
+    except (OSError, RuntimeError) as error:
+        reason = getattr(error, "strerror", None) or "its path leads in a circle"
+        raise _unusable(folder, reason) from None
+    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        raise _unusable(folder, "it cannot be written to")
     return folder
 
 
 def _kept_secret(name: str, file: str) -> str:
-    """Return a secret from the environment, or make one and keep it in the data folder.
+    """Return a key from the environment or the data folder, empty when there is none.
 
-    O_EXCL decides when two processes start at once: the loser reads the winner's file.
+    ``memory.installation`` makes the missing ones, once the database has said that
+    nothing stands on a key that was lost.
     """
-    given = env.str(name, "")
+    given = str(env.str(name, ""))
     if given:
-        return str(given)
-    folder = DATA_DIR / "keys"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    path = folder / file
-    fresh = folder / f".{file}.{os.getpid()}.{secrets.token_hex(4)}"
-    if not path.exists():
-        fresh.write_text(secrets.token_urlsafe(48), encoding="ascii")
-        fresh.chmod(0o600)
-        try:
-            # A hard link appears whole or not at all; the loser keeps the winner's.
-            os.link(fresh, path)
-        except FileExistsError:
-            pass
-        finally:
-            fresh.unlink()
-    return path.read_text(encoding="ascii").strip()
+        KEYS_FROM_ENVIRONMENT.add(file)
+        return given
+    path = DATA_DIR / "keys" / file
+    try:
+        return key_files.read(path)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it holds no key"
+        raise _unusable(path, reason) from None
 
 
 def _one_of(name: str, default: str, allowed: tuple[str, ...]) -> str:
@@ -62,7 +76,11 @@ def _one_of(name: str, default: str, allowed: tuple[str, ...]) -> str:
 
 # ── Where things live ────────────────────────────────────────────────────────
 DATA_DIR = _data_dir()
+KEYS_FROM_ENVIRONMENT: set[str] = set()
 SECRET_KEY = _kept_secret("CREWSHIP_SECRET_KEY", "secret.key")
+# Django takes no empty one; this is never written down and ends with the process.
+SECRET_KEY_IS_MADE_UP = not SECRET_KEY
+SECRET_KEY = SECRET_KEY or secrets.token_urlsafe(48)
 JOURNAL_KEY = _kept_secret("CREWSHIP_JOURNAL_KEY", "journal.key")
 # Seals what has to be sent again and so cannot be kept as a digest.
 GATEWAY_KEY = _kept_secret("CREWSHIP_GATEWAY_KEY", "gateway.key")
@@ -128,6 +146,7 @@ MIDDLEWARE = [
     "crewship_memory.limits.LimitsMiddleware",
     "crewship_memory.strangers.StrangersMiddleware",
     "csp.middleware.CSPMiddleware",
+    "crewship_memory.write_guard.WriteGuard",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -301,6 +320,7 @@ TIME_ZONE = "UTC"
 USE_I18N = True
 USE_TZ = True
 STATIC_URL = "/static/"
+FILE_UPLOAD_PERMISSIONS, FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o600, 0o700
 STATIC_ROOT = DATA_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {

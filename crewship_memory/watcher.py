@@ -16,6 +16,7 @@ from django.conf import settings
 from django.db import DatabaseError, close_old_connections, connections
 from watchfiles import watch
 
+from memory import installation
 from memory.files import places, reconcile
 from memory.files.reconcile import Report
 from memory.rules import errors
@@ -52,6 +53,9 @@ def look(root: Path, paths: Iterable[str]) -> Report:
         for parts in sorted(_labels(root, paths)):
             try:
                 reconcile.visit(parts, report)
+            except errors.Unavailable as error:
+                log.warning("watcher_stopped", why=error.detail)
+                break
             except (DatabaseError, OSError, ValueError):
                 log.exception("watched_file_failed")
     finally:
@@ -87,7 +91,10 @@ class Watcher:
 
     def _guarded(self, act: Callable[[], None]) -> None:
         try:
+            installation.require()
             act()
+        except errors.Unavailable as error:
+            log.warning("watcher_stopped", why=error.detail)
         except (errors.HouseError, DatabaseError, OSError, RuntimeError, ValueError):
             log.exception("watcher_failed")
         finally:
@@ -95,7 +102,6 @@ class Watcher:
 
     def _catch_up(self) -> None:
         """Clear away what a crash left, and find what changed while nobody watched."""
-        self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
         places.vault().tidy()
         reconcile.sweep()
 

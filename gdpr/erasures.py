@@ -24,7 +24,7 @@ from django.utils import timezone
 from filelock import FileLock
 
 from gdpr.models import ActionKind, ActionStatus, GdprAction
-from memory import journal
+from memory import journal, key_files
 from memory.models import Workspace
 from memory.rules import entries
 
@@ -174,6 +174,25 @@ def _append(path: Path, line: bytes) -> None:
 def now() -> str:
     """Return the moment, as records tell it."""
     return journal.stamp(timezone.now())
+
+
+def sign_again() -> int:
+    """Sign every record as it stands, because the key it was signed with is lost.
+
+    Returns how many there are. What was changed before cannot be told any more, and
+    the names' digests in them no longer match anybody.
+    """
+    count = 0
+    for workspace_id in workspaces():
+        with _locked(workspace_id) as path:
+            lines, mac = [], _FIRST
+            for line in _lines(path):
+                body = str(json.loads(line)["body"])
+                mac = _mac(mac, body)
+                lines.append(json.dumps({"body": body, "mac": mac}) + "\n")
+            key_files.replace(path, "".join(lines))
+            count += len(lines)
+    return count
 
 
 # ── Comparing ────────────────────────────────────────────────────────────────

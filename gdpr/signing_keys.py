@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from gdpr.models import SigningKey
 from gdpr.rules import signing
-from memory import journal
+from memory import installation, journal
 from memory.models import Workspace
 from memory.rules import actors, errors
 from memory.rules.entries import NewEntry, Severity
@@ -79,14 +79,38 @@ def _make() -> SigningKey:
     return SigningKey.objects.create(key_id=name, public_key=public)
 
 
+def problem() -> str | None:
+    """Return what is wrong with the key that signs, None when it is there or not made.
+
+    Only ``rotate`` makes one in place of a key that was lost.
+    """
+    row = SigningKey.objects.filter(retired_at=None).order_by("-made_at").first()
+    if row is None:
+        return None
+    way = "bring it back, or run manage.py gdpr_key rotate."
+    try:
+        private = _load(_path(row.key_id))
+    except FileNotFoundError:
+        return f"keys/{_path(row.key_id).name} is missing and signs certificates: {way}"
+    except (OSError, ValueError, errors.HouseError):
+        return f"keys/{_path(row.key_id).name} cannot be read as a key: {way}"
+    if signing.public_of(private) != row.public_key:
+        return f"keys/{_path(row.key_id).name} is not the key on record: {way}"
+    return None
+
+
 def current() -> tuple[SigningKey, Ed25519PrivateKey]:
-    """Return the key that signs now; made when there is none whose file is here."""
-    for row in SigningKey.objects.filter(retired_at=None).order_by("-made_at"):
-        path = _path(row.key_id)
-        if path.exists():
-            return row, _load(path)
-    made = _make()
-    return made, _load(_path(made.key_id))
+    """Return the key that signs now, made when there never was one.
+
+    Raises Unavailable when the key on record is not here: a new one beside it would
+    hide that it was lost.
+    """
+    reason = problem()
+    if reason is not None:
+        raise errors.Unavailable(reason=reason)
+    row = SigningKey.objects.filter(retired_at=None).order_by("-made_at").first()
+    row = row or _make()
+    return row, _load(_path(row.key_id))
 
 
 def rotate() -> tuple[SigningKey, list[SigningKey]]:
@@ -99,6 +123,7 @@ def rotate() -> tuple[SigningKey, list[SigningKey]]:
         old = list(rows)
         rows.update(retired_at=timezone.now())
         made = _make()
+        installation.forget()
         for workspace_id in Workspace.objects.values_list("pk", flat=True):
             _tell(workspace_id, made, old)
     for row in old:

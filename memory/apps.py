@@ -23,6 +23,8 @@ class MemoryConfig(AppConfig):
         import_module("memory.tasks").install()
         import_module("memory.agent_tools").install()
         import_module("memory.conformance.runs").install()
+        import_module("memory.gateway.setups").install()
+        import_module("memory.workspace_settings.values").install()
         for name in ("0002_word_index", "0004_chunk_index"):
             made = import_module(f"memory.migrations.{name}")
             keep = triggers.keeper(made.SQLITE)

@@ -181,9 +181,10 @@ class _Predecessors:
 
 def _check(rows: Sequence[JournalEntry], before: dict[int, str]) -> None:
     """Raise Fenced for an entry that is not what was chained, where it was chained."""
+    adopted = verdicts.adopted_until(rows[0].workspace_id) if rows else 0
     for row in rows:
         fault = verdicts.content_fault(row)
-        if not verdicts.is_linked(row):
+        if not verdicts.is_linked(row, adopted):
             fault = "its hash does not reproduce"
         elif before.get(row.seq - 1) != row.prev_hash:
             fault = "it does not follow the entry before it"

@@ -44,13 +44,18 @@ class Break:
 
 @dataclass(slots=True)
 class Report:
-    """What a walk found. ``breaks`` holds the first hundred; ``break_count`` is all."""
+    """What a walk found. ``breaks`` holds the first hundred; ``break_count`` is all.
+
+    ``unproved`` counts entries that were chained with a key that is lost: they are as
+    they were when that was noticed, and nobody can prove what they were before.
+    """
 
     checked_at: datetime
     count: int = 0
     erased: int = 0
     redacted: int = 0
     checkpoints: int = 0
+    unproved: int = 0
     break_count: int = 0
     breaks: list[Break] = field(default_factory=list)
 
@@ -103,10 +108,13 @@ def _bridge(
     return prev
 
 
-def _check_entry(report: Report, row: JournalEntry, prev: str | None) -> None:
+def _check_entry(
+    report: Report, row: JournalEntry, prev: str | None, adopted: int
+) -> None:
     if prev is not None and row.prev_hash != prev:
         report.note("broken_link", row.seq, row.id, _BROKEN)
-    if not verdicts.is_linked(row):
+    report.unproved += row.seq <= adopted
+    if not verdicts.is_linked(row, adopted):
         report.note("broken_link", row.seq, row.id, _UNMADE)
     _check_content(report, row)
 
@@ -231,13 +239,13 @@ def verify(workspace_id: str, *, by: Actor, watch: Watch = _silent) -> Report:
     rows = _rows(workspace_id, _end(head))
     removed = _attested(workspace_id, report)
     steps, witnesses = _priority_steps(workspace_id), _witnesses(workspace_id)
-    seq, prev = 0, ""
+    seq, prev, adopted = 0, "", verdicts.adopted_until(workspace_id)
     for row in watch(rows.iterator(chunk_size=1_000), rows.count()):
         if row.seq > seq + 1:
             prev = _bridge(report, removed, seq + 1, prev, row.seq)
         # After an unexplained gap there is no hash to compare with.
         expected = prev if prev or row.seq == 1 else None
-        _check_entry(report, row, expected)
+        _check_entry(report, row, expected, adopted)
         _check_place(report, row, number)
         _check_priority(report, row, steps.get(row.id, []), witnesses)
         report.count += 1
@@ -257,7 +265,7 @@ def walk_links(workspace_id: str, *, by: Actor) -> Report:
     head = ChainHead.objects.filter(pk=workspace_id).first()
     end = _end(head)
     removed = _attested(workspace_id, report)
-    seq, prev = 0, ""
+    seq, prev = _walk_adopted(report, workspace_id, removed)
     while True:
         run = links.whole(workspace_id, seq, prev, end or _NO_END)
         if run is not None:
@@ -277,6 +285,22 @@ def walk_links(workspace_id: str, *, by: Actor) -> Report:
         _check_sealed(report, [link.id for link in chunk if link.is_sealed])
     _check_tail(report, head, seq, prev, removed)
     return report
+
+
+def _walk_adopted(
+    report: Report, workspace_id: str, removed: dict[int, str]
+) -> tuple[int, str]:
+    """Walk what was chained with a lost key, entry by entry; return where it ends."""
+    seq, prev, adopted = 0, "", verdicts.adopted_until(workspace_id)
+    if not adopted:
+        return seq, prev
+    for row in _rows(workspace_id, adopted).iterator(chunk_size=1_000):
+        if row.seq > seq + 1:
+            prev = _bridge(report, removed, seq + 1, prev, row.seq)
+        _check_entry(report, row, prev if prev or row.seq == 1 else None, adopted)
+        report.count += 1
+        seq, prev = row.seq, row.entry_hash
+    return adopted, _bridge(report, removed, seq + 1, prev, adopted + 1)
 
 
 def _check_link(report: Report, link: links.Link, prev: str | None) -> None:

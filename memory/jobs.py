@@ -24,7 +24,7 @@ from celery import current_app
 from django.db import DatabaseError, IntegrityError, connections, transaction
 from django.utils import timezone
 
-from memory import dispatch
+from memory import dispatch, installation
 from memory.models import JobRun, RunState, Workspace
 from memory.rules import errors
 from memory.rules.actors import Actor
@@ -157,7 +157,11 @@ def cause(error: Exception) -> str:
 
 def _attempt(job: Job, home: str) -> tuple[RunState, Outcome]:
     try:
+        installation.require()
         outcome = job.act(home)
+    except errors.Unavailable as error:
+        log.warning("job_stopped", job=job.name, why=error.detail)
+        return RunState.FAILED, Outcome(fault=cause(error))
     except Exception as error:  # a job's fault must not stop the clock
         log.exception("job_failed", job=job.name, workspace=home or None)
         return RunState.FAILED, Outcome(fault=cause(error))
@@ -244,11 +248,17 @@ def note(name: str, do: Callable[[], Outcome]) -> Outcome:
     """Run a sweep that keeps its own time, and note it when it did something.
 
     What happens within a minute is one row: its counts and seconds add up. A failure
-    is noted and raised again.
+    is noted and raised again, unless it only says that the work cannot be done now.
     """
     began = timezone.now()
     try:
+        installation.require()
         outcome = do()
+    except errors.Unavailable as error:
+        log.warning("job_stopped", job=name, why=error.detail)
+        stopped = Outcome({"times": 1}, cause(error))
+        _note(name, began, RunState.FAILED, stopped)
+        return stopped
     except Exception as error:
         _note(name, began, RunState.FAILED, Outcome({"times": 1}, cause(error)))
         raise

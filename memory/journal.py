@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from django.conf import settings
 from django.db import transaction
 from django.dispatch import Signal
 from django.utils import timezone
 
-from memory import chain_end, numbers, people, ranking, schema
+from memory import chain_end, installation, numbers, people, ranking, schema
 from memory.models import (
     ChainHead,
     IdempotencyRecord,
@@ -35,6 +34,10 @@ from memory.rules.entries import NewEntry, Priority
 entry_appended = Signal()
 
 BATCH: Final = 1_000
+FOREIGN_END: Final = (
+    "The end of this workspace's chain was not signed with this installation's journal"
+    " key: nothing is appended to it. manage.py doctor says more."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +58,8 @@ class BatchResult:
 
 
 def key() -> bytes:
-    """Return the chain's secret key."""
-    return settings.JOURNAL_KEY.encode()
+    """Return the chain's secret key; raise NotReady when it is another one."""
+    return installation.key("journal")
 
 
 def stamp(moment: datetime) -> str:
@@ -126,8 +129,15 @@ def _row(new: NewEntry, by: Actor, now: datetime) -> JournalEntry:
 
 
 def _chain(rows: Sequence[JournalEntry], head: ChainHead, number: int) -> None:
-    """Give each row its number, salt and hash, and move the head behind the last."""
+    """Give each row its number, salt and hash, and move the head behind the last.
+
+    Nothing follows an end that was signed with another key: the chain would be broken
+    for good, by whoever runs on this database with a folder of their own.
+    """
     secret = key()
+    signed = chain.head_mac(secret, head.workspace_id, head.seq, head.entry_hash)
+    if head.seq and head.mac != signed:
+        raise installation.NotReady(reason=FOREIGN_END)
     for row in rows:
         head.seq += 1
         row.seq = head.seq
@@ -192,6 +202,7 @@ def _written(news: Sequence[NewEntry], now: datetime, by: Actor) -> list[Journal
     rows = [_row(new, by, now) for new in news]
     if not rows:
         return rows
+    installation.require()
     with transaction.atomic():
         _store(rows, news, by.workspace_id)
     return rows

@@ -13,10 +13,11 @@ from typing import Any, Final
 
 from django.utils import timezone
 
-from memory import journal, toolbox
+from memory import installation, journal, toolbox
 from memory.files import places, reading, scribe
 from memory.files.places import Owner
 from memory.files.scribe import Request, Written
+from memory.files.vault import RootLost
 from memory.models import Agent
 from memory.rules import errors, fence, tiers
 from memory.rules.actors import Actor
@@ -244,7 +245,8 @@ def call(name: str, arguments: Mapping[str, Any], *, by: Actor) -> Result:
     try:
         toolbox.check(name, tool.schema, arguments)
         return _CALLS[name](owner_of(by), arguments, by)
-    except errors.Outage:
+    except (errors.Outage, installation.NotReady, RootLost):
+        # Nothing a model could mend, and an empty text would be believed.
         raise
     except errors.HouseError as error:
         return _refusal(name, error, by)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from memory import journal
-from memory.models import ArchivedEntry, ChainCheckpoint, JournalEntry
+from memory.models import ArchivedEntry, ChainCheckpoint, ChainSegment, JournalEntry
 from memory.rules import chain
 
 
@@ -22,8 +22,29 @@ class Linked(Protocol):
     def entry_hash(self) -> str: ...
 
 
-def is_linked(row: Linked) -> bool:
-    """Whether an entry's hash reproduces; one that is not even a hash does not."""
+def adopted_until(workspace_id: str) -> int:
+    """Return the last number that was chained with a key that is lost, 0 for none."""
+    last = 0
+    for row in ChainSegment.objects.filter(workspace_id=workspace_id):
+        mac = chain.segment_mac(
+            journal.key(), workspace_id, row.last_seq, row.last_hash
+        )
+        if mac == row.mac:
+            last = max(last, row.last_seq)
+    return last
+
+
+def is_linked(row: Linked, adopted: int = 0) -> bool:
+    """Whether an entry's hash reproduces; one that is not even a hash does not.
+
+    Up to the number ``adopted`` no hash does, and the seal of the adoption counts; what
+    is left of an erased entry has its own seal, which ``content_fault`` judges.
+    """
+    if isinstance(row, JournalEntry) and row.seq <= adopted:
+        sealed = chain.adopted_seal(
+            journal.key(), row.prev_hash, row.commitment, row.entry_hash
+        )
+        return row.salt is None or sealed == row.seal
     try:
         made = chain.link(journal.key(), row.prev_hash, row.commitment)
     except ValueError:
@@ -106,7 +127,7 @@ def of(row: JournalEntry, before: JournalEntry | None) -> str:
 
     ``before`` is the nearest entry that is still there, None when there is none.
     """
-    if not (_follows(row, before) and is_linked(row)):
+    if not (_follows(row, before) and is_linked(row, adopted_until(row.workspace_id))):
         return "broken"
     if content_fault(row) is not None:
         return "broken"

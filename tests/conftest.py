@@ -51,6 +51,23 @@ def _set_up_django() -> None:
     settings.STORAGES["staticfiles"] = {"BACKEND": plain}
     settings.STATIC_ROOT.mkdir(exist_ok=True)
     django.setup()
+    _know_the_installation()
+
+
+def _know_the_installation() -> None:
+    """Look at the keys once, and mark every data folder that a test chooses."""
+    from django.core.signals import setting_changed
+
+    from memory import installation
+
+    # A test counts queries, and no test changes keys behind another's back.
+    installation.CHECK_SECONDS = 3_600.0
+
+    def mark(*, setting: str, value: Any, **_: Any) -> None:
+        if setting == "DATA_DIR" and value is not None and Path(value).is_dir():
+            _mark(Path(value))
+
+    setting_changed.connect(mark, weak=False)
 
 
 _clean_environment()
@@ -137,6 +154,16 @@ def _forget() -> None:
     for path in DATA_DIR.iterdir():
         if path.is_dir() and path.name not in KEPT:
             shutil.rmtree(path, ignore_errors=True)
+    _mark(DATA_DIR)
+
+
+def _mark(folder: Path) -> None:
+    """Make a folder this installation's, once the database has said which that is."""
+    from memory import key_files
+    from memory.installation import folders
+
+    if mark := key_files.mark_of(DATA_DIR / "keys"):
+        folders.mark_folders(folder, mark)
 
 
 @pytest.fixture(autouse=True)

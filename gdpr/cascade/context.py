@@ -21,6 +21,7 @@ from gdpr.models import Case, CaseKind, CasePlan, CaseStep, SubjectLink
 from gdpr.residue.search import Tokens
 from gdpr.rules.matching import Matcher, Name
 from gdpr.runs import LeaseLost
+from memory import installation
 from memory.rules import actors
 from memory.rules.actors import Actor
 
@@ -110,7 +111,12 @@ class Run:
         return {step.name: step for step in runs.steps(self.case)}
 
     def hold_on(self) -> None:
-        """Renew the lease; raise LeaseLost when the case is somebody else's."""
+        """Renew the lease; raise LeaseLost when the case is somebody else's.
+
+        Raises NotReady when the data folder went away: what is not there is not erased,
+        and a search of it proves nothing.
+        """
+        installation.require()
         if self.lost.is_set() or not runs.renew(self.case, self.me):
             self.lost.set()
             raise LeaseLost

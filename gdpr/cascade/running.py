@@ -14,6 +14,7 @@ from gdpr.cascade import destroying, moments, names, processes, proving
 from gdpr.cascade.context import Run, heart, name
 from gdpr.models import CaseKind, CaseState, ExportState, StepState
 from gdpr.runs import LeaseLost
+from memory import installation
 from memory.rules import errors
 
 # How long a case rests after a fault before the next try.
@@ -58,6 +59,7 @@ def run(workspace_id: str, case_id: str) -> bool | None:
 def _attempt(run: Run) -> bool:
     """Do a case; a fault gives it back to be tried again, a lost lease is no fault."""
     try:
+        installation.require()
         _KINDS[CaseKind(run.case.kind)](run)
     except LeaseLost:
         log.info("gdpr_lease_lost", case=run.case.id)

@@ -44,7 +44,7 @@ class Migration(migrations.Migration):
     atomic = False
     dependencies = [
         ("gdpr", "0005_decisions"),
-        ("memory", "0015_workspace_settings"),
+        ("memory", "0016_workspace_settings"),
     ]
 
     operations = [

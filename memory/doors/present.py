@@ -143,6 +143,7 @@ def report(found: chain.Report) -> dict[str, Any]:
         "breaks": [asdict(one) for one in found.breaks],
         "erased": found.erased,
         "checkpoints": found.checkpoints,
+        "unproved": found.unproved,
     }
 
 

@@ -269,6 +269,7 @@ class VerifyOut(Schema):
     breaks: list[BreakOut]
     erased: int
     checkpoints: int
+    unproved: int
 
 
 class AgentOut(Schema):

@@ -18,7 +18,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from memory.files import places, reconcile, settling, versions, words
-from memory.files.vault import Vault, digest
+from memory.files.vault import RootLost, Vault, digest
 from memory.models import (
     BlockedSource,
     Clearance,
@@ -57,6 +57,7 @@ def texts(file: MemoryFile) -> Iterator[tuple[MemoryVersion, str]]:
     """Return a file's versions with their text, oldest first; each blob is read once.
 
     A version whose bytes are gone has no text; damaged bytes are text all the same.
+    Raises vault.RootLost when the whole folder is gone.
     """
     known: dict[str, str] = {"": ""}
     for version in file.versions.order_by("number"):
@@ -68,6 +69,8 @@ def texts(file: MemoryFile) -> Iterator[tuple[MemoryVersion, str]]:
 def _text(workspace_id: str, sha256: str) -> str:
     try:
         found = versions.blobs().read(versions.blob_parts(workspace_id, sha256))
+    except RootLost:
+        raise
     except errors.HouseError:
         return ""
     return found.data.decode("utf-8", "replace") if found else ""
@@ -208,6 +211,8 @@ def strays(workspace_id: str, slug: str) -> Iterator[Path]:
 
     Temporaries that a crash left, blobs without a version, files with names of no tier.
     """
+    places.vault().check()
+    versions.blobs().check()
     live, blobs = places.vault().root / slug, versions.blobs().root / workspace_id
     known = set(
         MemoryFile.objects.filter(workspace_id=workspace_id)

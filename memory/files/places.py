@@ -8,7 +8,8 @@ from pathlib import Path
 
 from django.conf import settings
 
-from memory.files.vault import Vault
+from memory import installation
+from memory.files.vault import RootLost, Vault
 from memory.models import Agent, Crew, MemoryFile
 from memory.rules import errors, tiers
 from memory.rules.tiers import Place
@@ -52,7 +53,16 @@ class Owner:
 def vault() -> Vault:
     """Return the vault of the live files."""
     data = Path(settings.DATA_DIR)
-    return Vault(data / "files", data / "locks")
+    return Vault(data / "files", data / "locks", installation.installation_id())
+
+
+def require_tree(slug: str) -> None:
+    """Raise RootLost when the whole folder of a workspace is gone.
+
+    Taking single files away leaves it; a folder that is gone is no decision to forget.
+    """
+    if not vault().has_folder((slug,)):
+        raise RootLost(label=f"files/{slug}")
 
 
 def owner_of_agent(agent: Agent) -> Owner:

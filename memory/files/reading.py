@@ -9,6 +9,7 @@ from typing import Final
 from memory import people
 from memory.files import places, reconcile, words
 from memory.files.places import Owner
+from memory.files.vault import RootLost
 from memory.files.words import SNIPPET_CHARS
 from memory.models import HeldFile, HeldState, MemoryFile
 from memory.rules import errors, scanner, tiers
@@ -107,6 +108,8 @@ def _look(found: Sequence[MemoryFile]) -> list[MemoryFile]:
     for file in found:
         try:
             reconcile.notice(places.owner_of(file), places.place_of(file))
+        except RootLost:
+            raise
         except errors.HouseError:
             continue
         fresh.append(file)

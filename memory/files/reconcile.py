@@ -16,7 +16,7 @@ from django.db.models import Q
 from memory.files import places, quarantine, settling, versions
 from memory.files.places import Owner
 from memory.files.quarantine import Incoming, Judgement
-from memory.files.vault import Stored, Unsafe
+from memory.files.vault import RootLost, Stored, Unsafe
 from memory.models import MemoryFile, Workspace
 from memory.rules import entries, errors, scanner
 from memory.rules.actors import system
@@ -43,7 +43,8 @@ def _unfinished(file: MemoryFile) -> bool:
 def notice(owner: Owner, place: Place) -> str:
     """Bring what we know of one file in line with the disk.
 
-    Returns same, changed, removed or held. Raises vault.Unsafe for links and devices.
+    Returns same, changed, removed or held. Raises vault.Unsafe for links and devices,
+    vault.RootLost when the whole tree is gone: then nothing was removed by anybody.
     """
     owner = owner.of(place)
     vault = places.vault()
@@ -73,6 +74,7 @@ def look(file: MemoryFile) -> str:
 def _found(file: MemoryFile, owner: Owner, place: Place, found: Stored | None) -> str:
     by = system(owner.workspace_id, "disk")
     if found is None:
+        places.require_tree(owner.crew.workspace.slug)
         gone = versions.begin(file, None, by=by, source="disk")
         settling.settle(file, gone, "")
         return "removed"
@@ -154,6 +156,8 @@ def visit(parts: Iterable[str], report: Report) -> None:
     except Unsafe:
         report.unsafe += 1
         return
+    except RootLost:
+        raise
     except errors.HouseError as error:
         log.warning("file_not_reconciled", code=error.problem_code)
         return
@@ -162,7 +166,10 @@ def visit(parts: Iterable[str], report: Report) -> None:
 
 
 def sweep(workspace_slug: str | None = None) -> Report:
-    """Look at every file on disk and every file we know of."""
+    """Look at every file on disk and every file we know of.
+
+    Raises vault.RootLost when the folders of the files are gone or not ours.
+    """
     report, vault = Report(), places.vault()
     start = (workspace_slug,) if workspace_slug else ()
     paths = set(vault.walk(start))

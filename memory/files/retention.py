@@ -7,6 +7,7 @@ from django.db import DatabaseError
 
 from memory import workspace_settings
 from memory.files import versions
+from memory.files.vault import RootLost
 from memory.files.versions import Pruned
 from memory.models import Workspace
 from memory.rules import errors
@@ -21,12 +22,17 @@ def days_of(workspace_id: str) -> int:
 
 
 def run() -> dict[str, Pruned]:
-    """Prune every workspace with its own window; one that fails stops no other."""
+    """Prune every workspace with its own window; one that fails stops no other.
+
+    A folder that is gone stops all: raises vault.RootLost.
+    """
     done = {}
     for workspace in Workspace.objects.all():
         try:
             days = days_of(workspace.id)
             done[workspace.slug] = versions.prune(workspace.id, days=days)
+        except RootLost:
+            raise
         except (errors.HouseError, OSError, DatabaseError):
             log.exception("retention_failed", workspace=workspace.slug)
     return done

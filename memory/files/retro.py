@@ -15,6 +15,7 @@ from typing import Final
 
 from memory.files import places, quarantine, settling, versions
 from memory.files.quarantine import Incoming, Judgement
+from memory.files.vault import RootLost
 from memory.models import (
     HeldFile,
     HeldState,
@@ -105,6 +106,8 @@ def _current(file: MemoryFile) -> tuple[MemoryVersion, str] | None:
         return None
     try:
         return version, versions.read(version).decode("utf-8", "replace")
+    except RootLost:
+        raise
     except errors.HouseError:
         return None
 
@@ -208,6 +211,8 @@ def rescan(actor: Actor, *, after: str = "", limit: int = BATCH) -> Rescan:
     for file in batch[:limit]:
         try:
             case = _again(file, actor)
+        except RootLost:
+            raise
         except errors.HouseError:
             failed.append(file.label)
             continue

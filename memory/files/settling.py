@@ -51,6 +51,10 @@ def file_of(owner: Owner, place: Place) -> MemoryFile:
 def recover(file: MemoryFile) -> None:
     """Finish or forget the intentions of writes that never came to their end."""
     unfinished = file.versions.filter(committed=False).order_by("number")
+    if not unfinished:
+        return
+    if file.sha256:
+        places.require_tree(places.owner_of(file).crew.workspace.slug)
     for version in unfinished:
         owner, place = places.owner_of(file), places.place_of(file)
         found = places.vault().read(owner.parts(place))

@@ -21,6 +21,7 @@ from typing import Final
 
 from filelock import FileLock, Timeout
 
+from memory import key_files
 from memory.rules import errors
 
 _OPEN_DIR: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -53,6 +54,16 @@ class Busy(errors.HouseError):
     sentence = "{label} is being written by somebody else; try again."
 
 
+class RootLost(errors.Unavailable):
+    """The folder tree is gone or is another installation's: nothing in it counts."""
+
+    code = "data_folder_lost"
+    sentence = (
+        "The folder {label} of the data folder is gone or belongs to another"
+        " installation; nothing was changed."
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Stored:
     """A file's bytes and their SHA-256."""
@@ -72,10 +83,34 @@ def _check(part: str) -> None:
 
 
 class Vault:
-    """One folder tree. Paths are tuples of segments below its root."""
+    """One folder tree. Paths are tuples of segments below its root.
 
-    def __init__(self, root: Path, locks: Path) -> None:
-        self.root, self._locks = root, locks
+    ``owner`` is the installation whose mark the root must carry. The mark is read
+    through the handle that the path is opened with, so that a file counts as missing
+    only in a tree that was ours at that moment.
+    """
+
+    def __init__(self, root: Path, locks: Path, owner: str = "") -> None:
+        self.root, self._locks, self._owner = root, locks, owner
+
+    def check(self) -> None:
+        """Raise RootLost unless the root is there and ours."""
+        with self._folder((), make=False):
+            return
+
+    def _root(self, *, make: bool) -> int:
+        if self._owner:
+            try:
+                handle = os.open(self.root, _OPEN_DIR)
+            except OSError:
+                raise RootLost(label=self.root.name) from None
+            if key_files.mark_in(handle) == self._owner:
+                return handle
+            os.close(handle)
+            raise RootLost(label=self.root.name)
+        if make:
+            self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return os.open(self.root, _OPEN_DIR)
 
     # ── Folders ──────────────────────────────────────────────────────────────
     @contextmanager
@@ -83,9 +118,7 @@ class Vault:
         """Yield a handle of a folder below the root, made on the way if asked."""
         for part in parts:
             _check(part)
-        if make:
-            self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle = os.open(self.root, _OPEN_DIR)
+        handle = self._root(make=make)
         try:
             for part in parts:
                 if make:
@@ -99,6 +132,14 @@ class Vault:
             yield handle
         finally:
             os.close(handle)
+
+    def has_folder(self, parts: Sequence[str]) -> bool:
+        """Whether a folder is there; raise RootLost unless the root is ours."""
+        try:
+            with self._folder(parts, make=False):
+                return True
+        except (FileNotFoundError, NotADirectoryError):
+            return False
 
     # ── Reading ──────────────────────────────────────────────────────────────
     def read(self, parts: Sequence[str]) -> Stored | None:
@@ -211,6 +252,7 @@ class Vault:
 
         Younger ones may belong to a write that is going on.
         """
+        self.check()
         gone, edge = 0, time.time() - TEMPORARY_SECONDS
         for folder, _, names in os.walk(self.root, followlinks=False):
             for name in names:
@@ -233,7 +275,8 @@ class Vault:
         """
         self._locks.mkdir(parents=True, exist_ok=True, mode=0o700)
         try:
-            with FileLock(self._lock(name), timeout=seconds, thread_local=False):
+            lock = self._lock(name)
+            with FileLock(lock, timeout=seconds, mode=0o600, thread_local=False):
                 yield
         except Timeout:
             raise Busy(label=name.rpartition(":")[2]) from None

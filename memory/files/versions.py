@@ -19,8 +19,8 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from memory import people
-from memory.files.vault import Vault, digest
+from memory import installation, people
+from memory.files.vault import RootLost, Vault, digest
 from memory.models import MemoryFile, MemoryVersion
 from memory.rules import errors
 from memory.rules.actors import Actor
@@ -57,7 +57,7 @@ class Pruned:
 def blobs() -> Vault:
     """Return the vault of version blobs."""
     data = Path(settings.DATA_DIR)
-    return Vault(data / "blobs", data / "locks")
+    return Vault(data / "blobs", data / "locks", installation.installation_id())
 
 
 def blob_parts(workspace_id: str, sha256: str) -> tuple[str, str, str]:
@@ -83,6 +83,8 @@ def keep(workspace_id: str, data: bytes) -> str:
     with striped(sha256):
         try:
             found = store.read(parts)
+        except RootLost:
+            raise
         except errors.HouseError:
             found = None
         if found is not None and found.sha256 == sha256:
@@ -175,7 +177,11 @@ def diff(before: bytes, after: bytes, context: int = 3) -> list[DiffLine]:
 def prune(
     workspace_id: str, *, days: int = KEEP_DAYS, newest: int = KEEP_NEWEST
 ) -> Pruned:
-    """Drop old versions; the newest of each file always stay, 0 days keeps for ever."""
+    """Drop old versions; the newest of each file always stay, 0 days keeps for ever.
+
+    Raises vault.RootLost when the folder of the blobs is gone or not ours.
+    """
+    blobs().check()
     gone = 0
     if days > 0:
         edge = timezone.now() - timedelta(days=days)

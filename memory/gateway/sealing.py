@@ -8,7 +8,7 @@ from memory import sealing
 from memory.gateway.config import Secret
 from memory.sealing import Broken
 
-__all__ = ["Broken", "seal", "unseal"]
+__all__ = ["Broken", "opens", "seal", "unseal"]
 
 PURPOSE: Final = "crewship.gateway.seal"
 
@@ -21,3 +21,8 @@ def seal(secret: Secret, bound_to: str) -> str:
 def unseal(text: str, bound_to: str) -> Secret:
     """Return the secret again, or raise Broken."""
     return Secret(sealing.unseal(text, purpose=PURPOSE, bound_to=bound_to))
+
+
+def opens(key: str, text: str, bound_to: str) -> bool:
+    """Whether a key is the one that a secret was sealed with."""
+    return sealing.opens(key, text, purpose=PURPOSE, bound_to=bound_to)

@@ -13,7 +13,7 @@ from typing import Any, Final
 from django.db import transaction
 from django.utils import timezone
 
-from memory import journal, queries
+from memory import installation, journal, queries
 from memory.gateway import client, config, sealing
 from memory.gateway.config import GatewayConfig, MemoryConfig, Mode, Secret
 from memory.models import Agent, GatewaySetup, Workspace
@@ -24,6 +24,7 @@ from memory.rules.entries import NewEntry, Severity
 MAY: Final = "workspace.manage"
 # A turn holds one of the server's threads as long as its gateway takes.
 MOST_SECONDS: Final = 60.0
+SAMPLE: Final = 20
 
 
 def listed(by: Actor) -> list[GatewaySetup]:
@@ -43,6 +44,19 @@ def of_agent(agent: Agent) -> GatewaySetup | None:
 
 def _bound_to(row: GatewaySetup) -> str:
     return f"{row.workspace_id}:{row.id}"
+
+
+def key_opens(key: str) -> bool | None:
+    """Try a key on the sealed user keys; None when there are none."""
+    rows = list(GatewaySetup.objects.exclude(sealed_key="")[:SAMPLE])
+    if not rows:
+        return None
+    return any(sealing.opens(key, row.sealed_key, _bound_to(row)) for row in rows)
+
+
+def install() -> None:
+    """Say how the gateway key is tried; called at start-up."""
+    installation.register_witness("gateway", key_opens)
 
 
 def settings_of(row: GatewaySetup | None) -> MemoryConfig:

@@ -12,6 +12,7 @@ from memory.models.files import (
     MemoryVersion,
 )
 from memory.models.gateway import GatewayKey, GatewayPending, GatewaySetup
+from memory.models.installation import ChainSegment, Installation, KeyFingerprint
 from memory.models.jobs import JobRun, RunState
 from memory.models.journal import (
     ChainCheckpoint,
@@ -50,6 +51,7 @@ __all__ = [
     "BlockedSource",
     "ChainCheckpoint",
     "ChainHead",
+    "ChainSegment",
     "Clearance",
     "Crew",
     "DeliveryStatus",
@@ -60,8 +62,10 @@ __all__ = [
     "HeldRecord",
     "HeldState",
     "IdempotencyRecord",
+    "Installation",
     "JobRun",
     "JournalEntry",
+    "KeyFingerprint",
     "KnownAttack",
     "Membership",
     "MemoryChunk",

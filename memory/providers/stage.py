@@ -307,9 +307,11 @@ def strike(workspace: Workspace) -> None:
     for name in paths.values_list("path", flat=True):
         lock = data / "locks" / f"{digest(name.encode())[:32]}.lock"
         lock.unlink(missing_ok=True)
-    shutil.rmtree(data / "files" / workspace.slug, ignore_errors=True)
-    shutil.rmtree(data / "blobs" / workspace.id, ignore_errors=True)
-    _delete(workspace.pk)
+    home, slug = workspace.pk, workspace.slug
+    _delete(home)
+    # After the rows: files without their folder would look like a folder that is lost.
+    shutil.rmtree(data / "files" / slug, ignore_errors=True)
+    shutil.rmtree(data / "blobs" / home, ignore_errors=True)
 
 
 def _delete(workspace_id: str) -> None:

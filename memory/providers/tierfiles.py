@@ -41,6 +41,12 @@ def probe(bound: Bound, data: Path | None = None) -> None:
     An unnamed file is written and dropped where the system has them; a folder that is
     not made yet is as good as the nearest one above it.
     """
+    if data is None:
+        try:
+            places.vault().check()
+        except errors.Unavailable:
+            message = "stat: the folder of the memory files is missing or not ours"
+            raise StoreFault(message) from None
     slug = Workspace.objects.values_list("slug", flat=True).get(pk=bound.workspace_id)
     data = data or Path(settings.DATA_DIR)
     folder = data / "files" / slug

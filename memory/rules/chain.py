@@ -22,6 +22,8 @@ _HEAD: Final = b"crewship journal head v1"
 _CHECKPOINT: Final = b"crewship journal checkpoint v1"
 _DIGEST: Final = b"crewship journal digest v1"
 _SEAL: Final = b"crewship journal seal v1"
+_ADOPTED: Final = b"crewship journal adopted v1"
+_SEGMENT: Final = b"crewship journal segment v1"
 
 
 def new_salt() -> bytes:
@@ -93,6 +95,18 @@ def seal(key: bytes, entry_hash: str, kind: str, content: bytes) -> str:
     """Return the signature of what was left of an entry; ``kind`` says by what act."""
     message = frame([entry_hash, kind]) + content
     return hmac.new(key, _SEAL + message, hashlib.sha256).hexdigest()
+
+
+def adopted_seal(key: bytes, prev_hash: str, commitment: str, entry_hash: str) -> str:
+    """Return the signature of an entry that was chained with a key that is lost."""
+    message = frame([prev_hash, commitment, entry_hash])
+    return hmac.new(key, _ADOPTED + message, hashlib.sha256).hexdigest()
+
+
+def segment_mac(key: bytes, workspace_id: str, last_seq: int, last_hash: str) -> str:
+    """Return the signature of where a chain goes on with another key."""
+    message = frame([workspace_id, str(last_seq), last_hash])
+    return hmac.new(key, _SEGMENT + message, hashlib.sha256).hexdigest()
 
 
 def keyed_digest(key: bytes, text: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar, cast
 
 import structlog
 
-from memory import sealing
+from memory import installation, sealing
 from memory.models import WorkspaceSetting
 from memory.rules.actors import Actor
 from memory.rules.settings import BadValue, Setting
@@ -19,6 +19,7 @@ from memory.workspace_settings.catalogue import declared
 T = TypeVar("T")
 READ: Final = "settings.read"
 PURPOSE: Final = "crewship.settings.seal"
+SAMPLE: Final = 20
 log = structlog.get_logger(__name__)
 
 
@@ -106,6 +107,27 @@ def secret(workspace_id: str, setting: Setting[str]) -> str:
     return sealing.unseal(
         row.sealed, purpose=PURPOSE, bound_to=bound_to(workspace_id, setting.name)
     )
+
+
+def key_opens(key: str) -> bool | None:
+    """Try a key on the sealed settings; None when there are none."""
+    rows = list(WorkspaceSetting.objects.exclude(sealed="")[:SAMPLE])
+    if not rows:
+        return None
+    return any(
+        sealing.opens(
+            key,
+            row.sealed,
+            purpose=PURPOSE,
+            bound_to=bound_to(row.workspace_id, row.name),
+        )
+        for row in rows
+    )
+
+
+def install() -> None:
+    """Say how the key of the seals is tried; called at start-up."""
+    installation.register_witness("gateway", key_opens)
 
 
 def state(setting: Setting[Any], row: WorkspaceSetting | None) -> State:

@@ -297,7 +297,7 @@ def test_the_house_itself_may_change_them(world: World) -> None:
 
 # ── The migration ────────────────────────────────────────────────────────────
 def test_what_stood_in_the_json_is_moved() -> None:
-    moved = import_module("memory.migrations.0015_workspace_settings")
+    moved = import_module("memory.migrations.0016_workspace_settings")
     kept = {
         "fusion": "convex",
         "cost_limit_usd_per_day": 0,
@@ -310,7 +310,6 @@ def test_what_stood_in_the_json_is_moved() -> None:
         "cost_limit_usd_per_day": 0,
         "scanner_rules": {"a": "off"},
         "remote_provider_url": URL,
-        "remote_provider_key": KEY,
     }
     assert moved._kept({}) == {}
     names = {field.name for field in apps.get_model("memory", "Workspace")._meta.fields}

@@ -21,11 +21,18 @@ from django.core.management.base import BaseCommand, CommandError
 from django.core.wsgi import get_wsgi_application
 from django.db import connections
 
-from crewship_memory import demo_loader, founding, probes, progress, server
+from crewship_memory import (
+    data_folder,
+    demo_loader,
+    founding,
+    probes,
+    progress,
+    server,
+)
 from crewship_memory.embedded import Embedded
 from crewship_memory.progress import Progress
 from episodic.marks import marks
-from memory import schema
+from memory import installation, schema
 from memory.models import User
 
 
@@ -107,6 +114,9 @@ class Command(BaseCommand):
         """Prepare, tell where we are, serve, stop."""
         self._step = progress.lines(self.stdout)
         address = server.Address(options["host"], options["port"], options["threads"])
+        reason = data_folder.make_private()
+        if reason is not None:
+            raise CommandError(reason)
         try:
             listener = server.bind(address)
             user = self._prepare(demo=demo)
@@ -129,6 +139,10 @@ class Command(BaseCommand):
 
     def _people(self, *, demo: bool) -> User | None:
         """Make sure that somebody can sign in; return who needs a link."""
+        reason = installation.problem()
+        if reason is not None:
+            self.stderr.write(f"Not ready, nothing is written: {reason}")
+            return None
         if demo:
             return demo_loader.load(self._step).admin
         self._step("People: looking for the first admin")

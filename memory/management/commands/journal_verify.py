@@ -28,6 +28,7 @@ def _answer(report: Report) -> dict[str, Any]:
         "break_count": report.break_count,
         "erased": report.erased,
         "checkpoints": report.checkpoints,
+        "unproved": report.unproved,
     }
 
 
@@ -70,6 +71,11 @@ class Command(RichCommand):
         self.stdout.write(
             f"The chain {verdict}: {report.count} entries, {report.erased} erased."
         )
+        if report.unproved:
+            self.stdout.write(
+                f"{report.unproved} entries were chained with a key that was lost: they"
+                " are unchanged since then, and what they were before is unproved."
+            )
 
 
 def _plain(rows: Iterable[JournalEntry], _total: int) -> Iterable[JournalEntry]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -46,11 +47,19 @@ class Command(BaseCommand):
 
     def _write(self, target: Path, files: dict[str, bytes]) -> None:
         if target.suffix == ".zip":
-            target.write_bytes(bundles.pack(files))
+            _write(target, bundles.pack(files))
             return
         if target.exists() and any(target.iterdir()):
             raise CommandError(f"{target} is not empty; name a new folder.")
         for name, data in files.items():
             path = target / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
+            _write(path, data)
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write for this account alone, also over a file that others could read."""
+    path.unlink(missing_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
+        file.write(data)

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("memory", "0015_workspace_settings"),
+        ("memory", "0016_workspace_settings"),
     ]
 
     operations = [

@@ -8,8 +8,6 @@ import django.db.models.deletion
 import django.utils.timezone
 from django.db import migrations, models
 
-from memory import sealing
-
 if TYPE_CHECKING:
     from django.db.backends.base.schema import BaseDatabaseSchemaEditor
     from django.db.migrations.state import StateApps
@@ -27,25 +25,20 @@ def _kept(settings: dict[str, Any]) -> dict[str, Any]:
     found["scanner_rules"] = scanner.get("rules")
     found["scanner_policy"] = scanner.get("policy")
     found["remote_provider_url"] = remote.get("url")
-    found["remote_provider_key"] = remote.get("key")
     return {name: value for name, value in found.items() if value not in (None, "", {})}
 
 
 def move(apps: StateApps, _editor: BaseDatabaseSchemaEditor) -> None:
-    """Move what stands in the JSON into rows; a key is sealed on the way."""
+    """Move what stands in the JSON into rows.
+
+    The key of a remote provider has to be entered again: a seal needs the keys of the
+    installation, which no migration may make.
+    """
     rows = apps.get_model("memory", "WorkspaceSetting").objects
     for workspace in apps.get_model("memory", "Workspace").objects.order_by("pk"):
         settings = workspace.settings if isinstance(workspace.settings, dict) else {}
         for name, value in _kept(settings).items():
-            held: dict[str, Any] = {"value": value}
-            if name == "remote_provider_key":
-                sealed = sealing.seal(
-                    str(value),
-                    purpose="crewship.settings.seal",
-                    bound_to=f"{workspace.pk}:{name}",
-                )
-                held = {"sealed": sealed}
-            known = {**held, "version": 1, "changed_by": BY}
+            known = {"value": value, "version": 1, "changed_by": BY}
             rows.get_or_create(workspace=workspace, name=name, defaults=known)
 
 
@@ -53,7 +46,7 @@ class Migration(migrations.Migration):
     # PostgreSQL alters no table whose rows were changed in the same transaction.
     atomic = False
     dependencies = [
-        ("memory", "0014_archive_rests"),
+        ("memory", "0015_installation"),
     ]
 
     operations = [

@@ -1,0 +1,56 @@
+"""Who on this machine can read the data folder and the files of the database."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from django.conf import settings
+
+from memory import key_files
+
+BESIDE: Final = ("", "-wal", "-shm", "-journal")
+
+
+def _database_files() -> Iterator[Path]:
+    """Return the files of a SQLite database, wherever it lies."""
+    config = settings.DATABASES["default"]
+    if str(config["ENGINE"]).endswith("sqlite3"):
+        name = str(config["NAME"])
+        yield from (Path(f"{name}{end}") for end in BESIDE)
+
+
+def _owner_fault(folder: Path) -> str | None:
+    owner = folder.stat().st_uid
+    if owner == os.geteuid():
+        return None
+    return (
+        f"The data folder {folder} belongs to another account ({owner}), which can read"
+        f" it: chown it to account {os.geteuid()}, or set CREWSHIP_DATA_DIR."
+    )
+
+
+def make_private() -> str | None:
+    """Take other accounts' rights away; return why that failed, as one line."""
+    folder = Path(settings.DATA_DIR)
+    if fault := _owner_fault(folder):
+        return fault
+    left = key_files.tighten_folder(folder) or key_files.tighten(_database_files())
+    if left is None:
+        return None
+    return (
+        f"Others can still read {left}, and this account may not change that: chown it"
+        f" to account {os.geteuid()} or chmod go= it; the data folder"
+        " (CREWSHIP_DATA_DIR) has to be private."
+    )
+
+
+def exposed() -> str | None:
+    """Return what other accounts can read, as a sentence; None when all is private."""
+    folder = Path(settings.DATA_DIR)
+    if fault := _owner_fault(folder):
+        return fault
+    left = key_files.readable_by_others(folder)
+    return None if left is None else f"Other accounts have rights on {left}."

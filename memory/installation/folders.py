@@ -1,0 +1,132 @@
+"""The folders of an installation, and the first start that marks them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from django.conf import settings
+from django.db import transaction
+
+from memory import key_files
+from memory.installation import keys
+from memory.installation.keys import KEYS, SAMPLE, WAY_OUT
+from memory.models import ChainHead, Installation, MemoryFile, ids
+from memory.models.installation import ONLY
+
+FOLDERS: Final = ("keys", "files", "blobs")
+
+
+def marks() -> set[str]:
+    """Return the ids in the folders; none or one where all is well."""
+    root = Path(settings.DATA_DIR)
+    return {mark for name in FOLDERS if (mark := key_files.mark_of(root / name))}
+
+
+def _live_files() -> list[str]:
+    rows = MemoryFile.objects.exclude(sha256="").order_by("-updated_at")
+    return list(rows.values_list("path", flat=True)[:SAMPLE])
+
+
+def _stranger() -> str | None:
+    """Return why database and folder cannot be one installation, None when they can."""
+    root, known = Path(settings.DATA_DIR), _live_files()
+    if len(marks()) > 1:
+        return "The folders keys, files and blobs come from different installations."
+    if known and not any((root / "files" / path).is_file() for path in known):
+        return (
+            "The database knows memory files and the data folder has none of them: set"
+            f" CREWSHIP_DATA_DIR to the folder that belongs to it; {WAY_OUT}."
+        )
+    is_new = not known and not ChainHead.objects.filter(seq__gt=0).exists()
+    if is_new and _has_folders(root / "files", root / "blobs"):
+        return (
+            "The data folder belongs to another installation, and this database is a"
+            f" new one: choose an empty folder or its own database; {WAY_OUT}."
+        )
+    return None
+
+
+def _has_folders(*roots: Path) -> bool:
+    return any(
+        entry.is_dir() for root in roots if root.is_dir() for entry in root.iterdir()
+    )
+
+
+def establish() -> str | None:
+    """Record what is there, when it fits together; return why it does not."""
+    keys.load_missing()
+    why = _stranger()
+    why = why or next((said for key in KEYS if (said := keys.untrue(key))), None)
+    if why:
+        return why
+    found = marks()
+    with transaction.atomic():
+        name = found.pop() if found else ids.make("inst")
+        row, is_ours = Installation.objects.get_or_create(
+            number=ONLY, defaults={"installation_id": name}
+        )
+        # Another process that began at the same moment waits for this row.
+        if is_ours:
+            keys.make_missing()
+            mark_folders(Path(settings.DATA_DIR), row.installation_id)
+            step("marked")
+            keys.record(row.installation_id)
+    step("recorded")
+    return None
+
+
+def _no_step(_name: str) -> None:
+    return None
+
+
+# Called after each step with its name; the crash tests end the process there.
+step: Callable[[str], None] = _no_step
+
+
+def mark_folders(root: Path, installation_id: str) -> None:
+    """Put the id into the folders of a data folder, made where they are not."""
+    for name in FOLDERS:
+        if key_files.mark_of(root / name) != installation_id:
+            key_files.replace(root / name / key_files.MARK, installation_id)
+
+
+# ── Whether they are ours ─────────────────────────────────────────────────────
+def look(path: Path) -> tuple[object, ...]:
+    """Return what shows that a folder and its mark are the ones looked at before."""
+    folder, mark = path.stat(), (path / key_files.MARK).stat()
+    return (
+        *(path, folder.st_dev, folder.st_ino, folder.st_mtime_ns),
+        *(mark.st_ino, mark.st_mtime_ns, mark.st_size),
+    )
+
+
+def _missing_trees(root: Path) -> list[str]:
+    """Return the workspaces with files whose whole folder is gone."""
+    rows = MemoryFile.objects.exclude(sha256="").order_by()
+    slugs = rows.values_list("workspace__slug", flat=True).distinct()
+    return sorted(slug for slug in slugs if not (root / slug).is_dir())
+
+
+def fault(name: str, installation_id: str) -> str | None:
+    """Return what is wrong with one folder, None when it is this installation's."""
+    path = Path(settings.DATA_DIR) / name
+    mark = key_files.mark_of(path)
+    if not path.is_dir():
+        return (
+            f"The folder {name} of the data folder is gone: bring it back (is a volume"
+            f" not mounted?); {WAY_OUT}."
+        )
+    if mark != installation_id:
+        whose = "belongs to another installation" if mark else "is not marked as ours"
+        return (
+            f"The folder {name} of the data folder {whose}: set CREWSHIP_DATA_DIR to"
+            f" the folder of this installation; {WAY_OUT}."
+        )
+    if name == "files" and (gone := _missing_trees(path)):
+        return (
+            f"The database knows memory files of {len(gone)} workspaces that have no"
+            f" folder below files any more: bring them back; {WAY_OUT}."
+        )
+    return None

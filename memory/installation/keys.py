@@ -1,0 +1,177 @@
+"""The keys of an installation: where they are, and what stands on them."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from django.conf import settings
+
+from memory import key_files
+from memory.models import ChainHead, KeyFingerprint
+from memory.rules import chain
+
+SAMPLE: Final = 50
+WAY_OUT: Final = "manage.py adopt_data_folder says what giving it up would cost"
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One secret: its name, its setting, its file, and what stands on it."""
+
+    name: str
+    setting: str
+    stands: str
+
+    @property
+    def file(self) -> str:
+        """Its name in the folder ``keys``."""
+        return f"{self.name}.key"
+
+    @property
+    def variable(self) -> str:
+        """The variable of the environment that can hold it."""
+        return f"CREWSHIP_{self.setting}"
+
+
+KEYS: Final = (
+    Key("secret", "SECRET_KEY", "sessions, links and cursors"),
+    Key("journal", "JOURNAL_KEY", "the hash chain, seals and suppressed names"),
+    Key("gateway", "GATEWAY_KEY", "the sealed keys of gateways and remote providers"),
+    Key("exports", "EXPORT_KEY", "the sealed bundles of access requests"),
+)
+BY_NAME: Final = {key.name: key for key in KEYS}
+
+# Whether a key opens what was closed with it: None when nothing was.
+Witness = Callable[[str], bool | None]
+# What else can be wrong with a key, as a sentence.
+Check = Callable[[], str | None]
+_witnesses: dict[str, list[Witness]] = {}
+_checks: list[Check] = []
+
+
+def register_witness(name: str, witness: Witness) -> None:
+    """Say how a key is tried on what stands on it; called at start-up."""
+    witnesses = _witnesses.setdefault(name, [])
+    if witness not in witnesses:
+        witnesses.append(witness)
+
+
+def register_check(check: Check) -> None:
+    """Add a check of keys that have no setting; called at start-up."""
+    if check not in _checks:
+        _checks.append(check)
+
+
+def value(key: Key) -> str:
+    """Return a key as this process has it, empty when there is none."""
+    if key.name == "secret" and settings.SECRET_KEY_IS_MADE_UP:
+        return ""
+    return str(getattr(settings, key.setting))
+
+
+def path_of(key: Key) -> Path:
+    """Return where a key's file is, there or not."""
+    return Path(settings.DATA_DIR) / "keys" / key.file
+
+
+def _use(key: Key, text: str) -> None:
+    setattr(settings, key.setting, text)
+    if key.name == "secret":
+        settings.SECRET_KEY_IS_MADE_UP = False
+
+
+def load_missing() -> None:
+    """Take up keys that another process has made since this one began."""
+    for key in KEYS:
+        if not value(key) and (text := key_files.read(path_of(key))):
+            _use(key, text)
+
+
+def make_missing() -> None:
+    """Make the keys that are nowhere; of two processes that do, one wins."""
+    for key in KEYS:
+        if not value(key):
+            _use(key, key_files.make(path_of(key), secrets.token_urlsafe(48)))
+
+
+def chain_witness(key: str) -> bool | None:
+    """Try the journal key on the signed ends of the chains."""
+    heads = list(ChainHead.objects.filter(seq__gt=0)[:SAMPLE])
+    if not heads:
+        return None
+    secret = key.encode()
+    return any(
+        chain.head_mac(secret, head.workspace_id, head.seq, head.entry_hash) == head.mac
+        for head in heads
+    )
+
+
+register_witness("journal", chain_witness)
+
+
+def untrue(key: Key) -> str | None:
+    """Return why a key may not be recorded or made, None when it may."""
+    here = value(key)
+    answers = [witness(here) for witness in _witnesses.get(key.name, ())]
+    opens = [answer for answer in answers if answer is not None]
+    if not opens or (here and any(opens)):
+        return None
+    if not here:
+        return (
+            f"keys/{key.file} is missing and {key.stands} stand on it: bring it back"
+            f" (or set {key.variable}); {WAY_OUT}."
+        )
+    return (
+        f"keys/{key.file} (or {key.variable}) is not the key that {key.stands} were"
+        f" made with: bring that one back; {WAY_OUT}."
+    )
+
+
+def differing(installation_id: str) -> list[Key]:
+    """Return the keys that are not those on record; one without a record is missing."""
+    known = dict(KeyFingerprint.objects.values_list("name", "fingerprint"))
+    return [
+        key
+        for key in KEYS
+        if not value(key)
+        or known.get(key.name)
+        != key_files.fingerprint(key.name, value(key), installation_id)
+    ]
+
+
+def _listed(wrong: list[Key]) -> str:
+    """Return which keys are not here, and which are here and are others."""
+    told = []
+    for say, some in (
+        ("missing here", [key for key in wrong if not value(key)]),
+        ("not the key on record", [key for key in wrong if value(key)]),
+    ):
+        if some:
+            names = ", ".join(f"keys/{key.file} ({key.variable})" for key in some)
+            told.append(f"{names} {'is' if len(some) == 1 else 'are each'} {say}")
+    return "; ".join(told)
+
+
+def mismatch(installation_id: str) -> str | None:
+    """Return how the keys differ from those on record, None when they do not."""
+    wrong = differing(installation_id)
+    if wrong:
+        return f"{_listed(wrong)}: bring back what was there; {WAY_OUT}."
+    return next((said for check in _checks if (said := check()) is not None), None)
+
+
+def record(installation_id: str) -> None:
+    """Write down the fingerprints of the keys that this process has."""
+    for key in KEYS:
+        KeyFingerprint.objects.update_or_create(
+            name=key.name,
+            defaults={
+                "fingerprint": key_files.fingerprint(
+                    key.name, value(key), installation_id
+                )
+            },
+        )

@@ -1,0 +1,143 @@
+"""Secrets and installation marks on disk: written whole, for this account alone.
+
+No Django here: the settings read keys before Django is there, and the storage of memory
+files compares marks.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+MARK: Final = "installation.id"
+OTHERS: Final = 0o077
+_FINGERPRINT: Final = b"crewship key fingerprint v1\x00"
+_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+_MARK_BYTES: Final = 100
+
+
+def read(path: Path) -> str:
+    """Return a key's text, empty when there is no file."""
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except FileNotFoundError:
+        return ""
+
+
+def make(path: Path, text: str) -> str:
+    """Put a text into a new file; return what is there, ours or another process's.
+
+    A hard link appears whole or not at all, so that of two processes one wins.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    fresh = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    _write(fresh, text)
+    try:
+        os.link(fresh, path)
+        _sync(path.parent)
+    except FileExistsError:
+        pass
+    finally:
+        fresh.unlink()
+    return read(path)
+
+
+def replace(path: Path, text: str) -> None:
+    """Put a text into a file, in place of what was there."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    fresh = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    _write(fresh, text)
+    fresh.replace(path)
+    _sync(path.parent)
+
+
+def _write(path: Path, text: str) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    with os.fdopen(os.open(path, flags, 0o600), "w", encoding="ascii") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def fingerprint(name: str, key: str, installation_id: str) -> str:
+    """Return a digest that tells two keys apart and gives neither away."""
+    message = _FINGERPRINT + f"{installation_id}\x00{name}".encode()
+    return hmac.digest(key.encode(), message, "sha256").hex()
+
+
+# ── Whose folder it is ───────────────────────────────────────────────────────
+def mark_in(folder: int) -> str:
+    """Return the installation id in a folder, by its handle; empty without one."""
+    try:
+        handle = os.open(MARK, _READ, dir_fd=folder)
+    except OSError:
+        return ""
+    with os.fdopen(handle, "rb") as file:
+        return file.read(_MARK_BYTES).decode("ascii", "replace").strip()
+
+
+def mark_of(folder: Path) -> str:
+    """Return the installation id in a folder, empty when it or the folder is gone."""
+    try:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    try:
+        return mark_in(handle)
+    finally:
+        os.close(handle)
+
+
+# ── Who can read it ──────────────────────────────────────────────────────────
+def _paths(folder: Path) -> Iterator[Path]:
+    yield folder
+    for below, folders, names in os.walk(folder, followlinks=False):
+        yield from (Path(below) / name for name in (*folders, *names))
+
+
+def tighten(paths: Iterator[Path]) -> Path | None:
+    """Take every right of other accounts away; return the first path that resists.
+
+    A path that is gone meanwhile, or a link, is passed over.
+    """
+    for path in paths:
+        with suppress(FileNotFoundError):
+            facts = path.lstat()
+            if stat.S_ISLNK(facts.st_mode) or not facts.st_mode & OTHERS:
+                continue
+            try:
+                path.chmod(stat.S_IMODE(facts.st_mode) & ~OTHERS)
+            except PermissionError:
+                return path
+            if path.lstat().st_mode & OTHERS:
+                return path
+    return None
+
+
+def tighten_folder(folder: Path) -> Path | None:
+    """Do what ``tighten`` does, for a folder and all that is in it."""
+    return tighten(_paths(folder))
+
+
+def readable_by_others(folder: Path) -> Path | None:
+    """Return the first path of a folder that another account may open, if any."""
+    for path in _paths(folder):
+        with suppress(FileNotFoundError):
+            mode = path.lstat().st_mode
+            if not stat.S_ISLNK(mode) and mode & OTHERS:
+                return path
+    return None

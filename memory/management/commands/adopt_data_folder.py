@@ -1,0 +1,50 @@
+"""``manage.py adopt_data_folder``: go on with a folder or a key that was lost."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from memory import adoption, installation
+from memory.rules import errors
+
+
+class Command(BaseCommand):
+    """Say what would be given up; with a reason, give it up and go on."""
+
+    help = (
+        "Take over the data folder and the keys as they are. Without --reason it only"
+        " says what would be lost for good. Stop every server before."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the consent."""
+        parser.add_argument("--reason", default="", help="why; it is journaled")
+
+    def handle(self, *, reason: str, **_options: Any) -> None:
+        """Tell, or do."""
+        problem = installation.problem()
+        if problem is None and not adoption.losses():
+            self.stdout.write("Keys and data folder belong to this database already.")
+            return
+        if not reason.strip():
+            self.stdout.write(f"What is wrong: {problem}")
+            self._list("Going on as it is would cost:", adoption.losses())
+            self.stdout.write("Nothing was changed; --reason '…' does it.")
+            return
+        try:
+            told = adoption.adopt(reason)
+        except (errors.HouseError, OSError) as error:
+            raise CommandError(str(error)) from None
+        self._list("Taken over. Given up for good:", told)
+        left = installation.problem()
+        if left is not None:
+            raise CommandError(f"Still not ready: {left}")
+        self.stdout.write("Start the server again; every process has to.")
+
+    def _list(self, title: str, told: list[str]) -> None:
+        self.stdout.write(title)
+        for line in told or ["nothing: everything is there and can be verified"]:
+            self.stdout.write(f"  - {line}")

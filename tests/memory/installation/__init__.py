@@ -1,0 +1,1 @@
+"""Which installation this is, and what happens when it is another."""
