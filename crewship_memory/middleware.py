@@ -11,7 +11,7 @@ from django.utils.cache import patch_vary_headers
 from crewship_memory import auth, problems
 from episodic import proposals
 from gdpr import overview as case_overview
-from memory import queries
+from memory import invitations, queries
 from memory.files import inbox
 from memory.models import User
 from memory.rules import errors
@@ -51,12 +51,17 @@ class ActorMiddleware:
 def frame(request: HttpRequest) -> dict[str, Any]:
     """Return what base.html needs: who, where, and which other workspaces there are."""
     actor: Actor | None = getattr(request, "actor", None)
-    if actor is None or not isinstance(request.user, User):
+    user = getattr(request, "user", None)
+    if not isinstance(user, User):
         return {"actor": None}
+    invited = len(invitations.of_person(user))
+    if actor is None:
+        return {"actor": None, "invited": invited}
     return {
+        "invited": invited,
         "actor": actor,
         "workspace": queries.workspace(actor),
-        "memberships": auth.memberships(request.user),
+        "memberships": auth.memberships(user),
         "crew_count": len(queries.crews(actor)),
         "agent_count": len(queries.agents(actor)),
         "waiting": inbox.waiting(actor),

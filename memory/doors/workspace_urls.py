@@ -28,6 +28,16 @@ urlpatterns = [
     ),
     path("gateway/<str:key_id>/revoke/", gateway_views.revoke, name="gateway_revoke"),
     path("members/", member_views.members, name="members"),
+    path(
+        "members/invited/<str:invitation_id>/link/",
+        member_views.resend,
+        name="invitation_resend",
+    ),
+    path(
+        "members/invited/<str:invitation_id>/withdraw/",
+        member_views.withdraw,
+        name="invitation_withdraw",
+    ),
     path("members/<str:member_id>/", member_views.member, name="member"),
     path("members/<str:member_id>/link/", member_views.link, name="member_link"),
     path("members/<str:member_id>/remove/", member_views.remove, name="remove"),

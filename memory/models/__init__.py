@@ -12,6 +12,7 @@ from memory.models.files import (
     MemoryVersion,
 )
 from memory.models.gateway import GatewayKey, GatewayPending, GatewaySetup
+from memory.models.invitations import Invitation
 from memory.models.jobs import JobRun, RunState
 from memory.models.journal import (
     ChainCheckpoint,
@@ -59,6 +60,7 @@ __all__ = [
     "HeldRecord",
     "HeldState",
     "IdempotencyRecord",
+    "Invitation",
     "JobRun",
     "JournalEntry",
     "KnownAttack",
