@@ -70,7 +70,7 @@ def _request_mail(request: HttpRequest, email: str) -> None:
 @login_not_required
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@rate_limit(action="reset_password")
+@rate_limit(action="reset_password")  # type: ignore[untyped-decorator]
 def password_reset(request: HttpRequest) -> HttpResponse:
     """Ask for an address and say that a mail is on its way, whoever it may be."""
     if not mail.server_set():
@@ -80,7 +80,7 @@ def password_reset(request: HttpRequest) -> HttpResponse:
     form = AddressForm(request.POST if request.method == "POST" else None)
     if request.method != "POST" or not form.is_valid():
         status = 422 if request.method == "POST" else 200
-        context = {"state": "form", "form": form}
-        return render(request, "password_reset.html", context, status=status)
+        shown = {"state": "form", "form": form}
+        return render(request, "password_reset.html", shown, status=status)
     _request_mail(request, form.cleaned_data["email"].strip().lower())
     return render(request, "password_reset.html", {"state": "sent"})

@@ -72,7 +72,9 @@ def test_a_lost_password_is_replaced_from_the_mailbox(
     answer = Client().post(RESET, {"email": " Viewer@ACME.example "})
     assert answer.status_code == 200
     assert [message.to for message in mail.outbox] == [[viewer.email]]
-    found = re.search(r"http://testserver(/login/mailbox/\S+)", mail.outbox[0].body)
+    found = re.search(
+        r"http://testserver(/login/mailbox/\S+)", str(mail.outbox[0].body)
+    )
     assert found is not None
     browser = Client()
     assert browser.get(found[1]).status_code == 200
