@@ -180,6 +180,29 @@ def test_invitations_are_no_flood(
     assert "withdraw some first" in _text(answer)
 
 
+@pytest.mark.parametrize("overtaken_by", ["a newer link", "a withdrawal", "an account"])
+def test_a_link_that_ends_while_it_is_used_opens_nothing(
+    world: World, monkeypatch: pytest.MonkeyPatch, overtaken_by: str
+) -> None:
+    path, look, looks = _invited(world), invitations.by_token, []
+
+    def overtaken(token: str) -> Invitation | None:
+        invitation = look(token)
+        looks.append(invitation)
+        if len(looks) == 2:
+            if overtaken_by == "a newer link":
+                Invitation.objects.update(digest="newer")
+            elif overtaken_by == "a withdrawal":
+                Invitation.objects.all().delete()
+            else:
+                tenancy.ensure_user(NEW)
+        return invitation
+
+    monkeypatch.setattr(invitations, "by_token", overtaken)
+    assert Client().post(path, CHOSEN).status_code == 410
+    assert _homes(NEW) == set()
+
+
 # ── Nobody sees or decides about others' invitations ─────────────────────────
 @pytest.mark.parametrize("who", ["operator", "compliance", "viewer", "stranger"])
 def test_who_is_invited_is_for_admins_of_that_workspace(world: World, who: str) -> None:
@@ -196,6 +219,15 @@ def test_who_is_invited_is_for_admins_of_that_workspace(world: World, who: str) 
     assert Invitation.objects.filter(pk=invitation.pk).exists()
     assert client.get("/invitations/").status_code == 200
     assert invitation.pk not in _text(client.get("/invitations/"))
+
+
+def test_nobody_answers_without_signing_in(world: World) -> None:
+    _invited(world)
+    path = f"/invitations/{Invitation.objects.get().pk}"
+    for address in ("/invitations/", f"{path}/accept/", f"{path}/decline/"):
+        answer = Client().post(address)
+        assert answer.headers["Location"].startswith("/accounts/login/")
+    assert Invitation.objects.count() == 1
 
 
 # ── Somebody who has an account ──────────────────────────────────────────────

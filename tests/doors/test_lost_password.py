@@ -9,7 +9,8 @@ import pytest
 from django.core import mail
 from django.test import Client
 
-from crewship_memory import reset
+from crewship_memory import logs, reset
+from crewship_memory import settings as house_settings
 from memory import accounts
 from memory import mail as house_mail
 from tests.world import PASSWORD, World
@@ -62,6 +63,34 @@ def test_a_mail_that_a_library_sends_is_one_line_without_address_or_body(
     assert "'count': 1" in caplog.text
     assert "ecret" not in caplog.text
     assert "a@b.example" not in caplog.text
+
+
+@pytest.mark.parametrize("url", ["consolemail://", "filemail:///tmp/x", "log://"])
+def test_links_go_to_a_mail_server_and_nowhere_else(
+    monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
+    monkeypatch.setenv("CREWSHIP_EMAIL_URL", url)
+    with pytest.raises(ValueError, match="CREWSHIP_EMAIL_URL must name a mail server"):
+        house_settings._mail()
+
+
+def test_a_mail_server_is_read_from_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert house_settings._mail() == {"EMAIL_BACKEND": "memory.mail.NoServer"}
+    monkeypatch.setenv("CREWSHIP_EMAIL_URL", "smtp+tls://me:word@mail.example:587")
+    read = house_settings._mail()
+    assert (read["EMAIL_HOST"], read["EMAIL_PORT"]) == ("mail.example", 587)
+    assert read["EMAIL_USE_TLS"]
+
+
+@pytest.mark.parametrize(
+    "purpose", ["sign-in", "password", "member", "mailbox", "invitation"]
+)
+def test_the_token_of_a_link_is_cut_out_of_a_log_line(purpose: str) -> None:
+    line = logs.clean(f"GET /login/{purpose}/Abc-de:f_g:hi/ 500")
+    assert "Abc-de" not in line
+    assert "hi" not in line.replace("…", "")
 
 
 # ── With one ─────────────────────────────────────────────────────────────────
