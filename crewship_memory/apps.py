@@ -14,7 +14,5 @@ class Roof(AppConfig):
     verbose_name = "Crewship Memory"
 
     def ready(self) -> None:
-        """Register the system checks, and fill the ground floor's port for links."""
+        """Register the system checks."""
         import_module("crewship_memory.checks")
-        login_path = import_module("crewship_memory.auth").login_path
-        import_module("memory.doors.invitations").register(login_path)

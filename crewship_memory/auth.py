@@ -1,18 +1,16 @@
-"""A key or a login becomes an Actor; one-time links open the first door."""
+"""A key or a login becomes an Actor; what allauth asks of us."""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar, Final
 
 from allauth.account.adapter import DefaultAccountAdapter
-from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.http import HttpRequest
 from django.middleware.csrf import CsrfViewMiddleware
-from django.utils.encoding import force_str
-from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
+from django.shortcuts import resolve_url
 
 from crewship_memory import client_address
-from memory import keys
+from memory import accounts, invitations, keys, mail
 from memory.models import Membership, User
 from memory.rules import end_users, errors
 from memory.rules.actors import Actor, Role
@@ -32,34 +30,25 @@ class ClosedSignup(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is u
         """Return what the rate limits of signing in count as one client."""
         return client_address.client_network(request)
 
+    def get_login_redirect_url(self, request: HttpRequest) -> str:
+        """Lead to the invitations that wait for an answer, else to the first page."""
+        if isinstance(request.user, User) and invitations.of_person(request.user):
+            return resolve_url("invitations")
+        return resolve_url("home")
 
-class _LoginLinks(PasswordResetTokenGenerator):
-    """Signs a login link that dies with the login it allows.
-
-    The hash holds the time of the last login. Valid for PASSWORD_RESET_TIMEOUT (three
-    days).
-    """
-
-    key_salt = "crewship_memory.auth.LoginLinks"
-
-
-_links = _LoginLinks()
+    def send_mail(
+        self, template_prefix: str, email: str, context: dict[str, Any]
+    ) -> None:
+        """Send one of allauth's mails, or say that no server takes it."""
+        if mail.server_set():
+            super().send_mail(template_prefix, email, context)
+        else:
+            mail.not_sent(template_prefix, 1)
 
 
 def login_path(user: User) -> str:
-    """Return the path of a fresh one-time login link."""
-    name = urlsafe_base64_encode(user.pk.encode())
-    return f"/login/{name}/{_links.make_token(user)}/"
-
-
-def user_of_link(name: str, token: str) -> User | None:
-    """Return whom a link lets in, None when it is used, expired or forged."""
-    try:
-        pk = force_str(urlsafe_base64_decode(name))
-    except (ValueError, UnicodeDecodeError):
-        return None
-    user = User.objects.filter(pk=pk, is_active=True).first()
-    return user if user is not None and _links.check_token(user, token) else None
+    """Return the path of a fresh one-time login link, for who runs the installation."""
+    return accounts.link_path(user, accounts.Purpose.SIGN_IN)
 
 
 # ── From a request to an actor ───────────────────────────────────────────────

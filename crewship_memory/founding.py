@@ -6,45 +6,47 @@ from dataclasses import dataclass
 from typing import Final
 
 from django.conf import settings
-from django.core.exceptions import ValidationError
-from django.core.validators import validate_email
 from django.db import transaction
 
 from crewship_memory import auth
-from memory import tenancy
+from memory import accounts, invitations, tenancy
 from memory.models import Membership, User, Workspace
 from memory.rules import errors
-from memory.rules.actors import Role, system
+from memory.rules.actors import Actor, Role, system
 
 DEFAULT_WORKSPACE: Final = "main"
 
 
 @dataclass(frozen=True, slots=True)
 class Founded:
-    """A workspace and its admin, and which of them were made now."""
+    """A workspace and its admin, and which of them were made now.
+
+    ``invitation`` is the path of a link: the person has an account that somebody else
+    set up, and has to accept.
+    """
 
     workspace: Workspace
     user: User
     made_workspace: bool
     made_user: bool
     made_member: bool
+    invitation: str = ""
 
 
 def checked_email(value: str) -> str:
     """Return an address in the form it is kept in, or raise Invalid."""
-    try:
-        validate_email(value.strip())
-    except ValidationError:
-        raise errors.Invalid("That is not an e-mail address.") from None
-    return value.strip().lower()
+    return invitations.checked_email(value)
 
 
 def person(email: str, password: str | None = None) -> tuple[User, bool]:
     """Return the person of an address; the installation's first one owns it.
 
-    Owning means that the raw rows under /admin/ are open as well.
+    Owning means that the raw rows under /admin/ are open as well. Whoever runs the
+    installation vouches for the addresses of accounts that are made here.
     """
     user, made = tenancy.ensure_user(checked_email(email), password)
+    if made:
+        accounts.prove(user)
     if made and not User.objects.filter(is_superuser=True).exists():
         user.is_staff = user.is_superuser = True
         user.save(update_fields=["is_staff", "is_superuser"])
@@ -60,8 +62,28 @@ def found(slug: str, email: str, password: str | None = None) -> Founded:
         workspace, made_workspace = tenancy.ensure_workspace(slug)
         user, made_user = person(email, password)
         was = Membership.objects.filter(workspace=workspace, user=user).exists()
-        tenancy.set_member(user, Role.ADMIN, by=system(workspace.id, "bootstrap"))
-    return Founded(workspace, user, made_workspace, made_user, not was)
+        by = system(workspace.id, "bootstrap")
+        invitation = ""
+        try:
+            tenancy.set_member(user, Role.ADMIN, by=by)
+        except errors.Conflict as error:
+            if error.problem_code != "must_accept":
+                raise
+            invitation = _invitation(user, by)
+    made_member = not was and not invitation
+    return Founded(workspace, user, made_workspace, made_user, made_member, invitation)
+
+
+def _invitation(user: User, by: Actor) -> str:
+    """Return a link with which somebody accepts to be the admin of a workspace."""
+    waiting = {row.email: row for row in invitations.waiting(by)}
+    invitation = waiting.get(user.email)
+    if invitation is not None and invitation.role != Role.ADMIN.value:
+        invitations.withdraw(invitation, by=by)
+        invitation = None
+    if invitation is None:
+        invitation = invitations.invite(user.email, Role.ADMIN, by=by)
+    return invitations.link_path(invitation, by=by)
 
 
 def found_first() -> Founded | None:
@@ -85,6 +107,20 @@ def first_admin(slug: str | None = None) -> User | None:
     return member.user if member else None
 
 
+def absolute(path: str, base: str = "") -> str:
+    """Return the address of a path, absolute when our own address is known."""
+    return (base or settings.PUBLIC_URL).rstrip("/") + path
+
+
 def login_link(user: User, base: str = "") -> str:
-    """Return a fresh one-time link, absolute when our own address is known."""
-    return (base or settings.PUBLIC_URL).rstrip("/") + auth.login_path(user)
+    """Return a fresh one-time link that signs somebody in."""
+    return absolute(auth.login_path(user), base)
+
+
+def password_link(email: str) -> tuple[User, str]:
+    """Return an active account and a fresh link with which it gets a password."""
+    rows = User.objects.filter(email=checked_email(email), is_active=True)
+    user = rows.first()
+    if user is None:
+        raise errors.NotFound("No active account has this address.")
+    return user, absolute(tenancy.operator_password_link(user))

@@ -75,6 +75,8 @@ def _member(wanted: Wanted, workspace: Workspace, role: Role) -> User:
     if member is None:
         if not wanted.create:
             raise _missing(f"member {email} in {workspace.slug}")
+        # Refused when somebody else's link opened the account: its owner accepts an
+        # invitation first.
         user, _made = founding.person(email)
         by = system(workspace.id, "issue_key")
         return tenancy.set_member(user, role, by=by).user

@@ -1,4 +1,4 @@
-"""One-time login links.
+"""One-time links, and what a person without a password sees.
 
 Looking at a link does not use it up: mail scanners and chat previews look. The button
 does, through allauth, so that a second factor is asked for and its signals fire.
@@ -8,43 +8,71 @@ from __future__ import annotations
 
 from allauth.account.utils import perform_login
 from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.forms import SetPasswordForm
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render, resolve_url
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from crewship_memory import auth
+from memory import accounts, tenancy
+from memory.accounts import Opening, Purpose
 from memory.models import User
 
 
-def _gone(request: HttpRequest) -> HttpResponse:
+def gone(request: HttpRequest) -> HttpResponse:
+    """Say that a link was used, has ended or was damaged."""
     return render(request, "login_link_gone.html", status=410)
 
 
-def _enter(request: HttpRequest, name: str, token: str) -> HttpResponse:
+def _sign_in(request: HttpRequest, token: str) -> HttpResponse:
     """Use the link. The row's lock lets one of two simultaneous clicks in."""
     with transaction.atomic():
-        user = auth.user_of_link(name, token)
-        if user is not None:
-            User.objects.select_for_update().get(pk=user.pk)
-            user = auth.user_of_link(name, token)
-        if user is None:
-            return _gone(request)
-        answer: HttpResponse = perform_login(
-            request, user, redirect_url=resolve_url("home")
-        )
+        opening = accounts.open_link(Purpose.SIGN_IN, token)
+        if opening is not None:
+            User.objects.select_for_update().get(pk=opening.user.pk)
+            opening = accounts.open_link(Purpose.SIGN_IN, token)
+        if opening is None:
+            return gone(request)
+        answer: HttpResponse = perform_login(request, opening.user)
         return answer
+
+
+def _choose_password(
+    request: HttpRequest, opening: Opening, token: str
+) -> HttpResponse:
+    """Show the form, or set the password that was chosen and sign in."""
+    posted = request.POST if request.method == "POST" else None
+    form = SetPasswordForm(opening.user, posted)
+    if posted is None or not form.is_valid():
+        context = {"form": form, "email": opening.user.email}
+        status = 200 if posted is None else 422
+        return render(request, "login_password.html", context, status=status)
+    password = form.cleaned_data["new_password1"]
+    user = tenancy.choose_password(opening.purpose, token, password)
+    if user is None:
+        return gone(request)
+    answer: HttpResponse = perform_login(request, user)
+    return answer
 
 
 @login_not_required
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-def link(request: HttpRequest, name: str, token: str) -> HttpResponse:
-    """Show whom the link lets in; let them in when they press the button."""
+def link(request: HttpRequest, purpose: str, token: str) -> HttpResponse:
+    """Show whom the link is for; do what it is for when they press the button."""
+    kinds = {kind.value: kind for kind in Purpose}
+    opening = accounts.open_link(kinds[purpose], token) if purpose in kinds else None
+    if opening is None:
+        return gone(request)
+    if opening.purpose is not Purpose.SIGN_IN:
+        return _choose_password(request, opening, token)
     if request.method == "POST":
-        return _enter(request, name, token)
-    user = auth.user_of_link(name, token)
-    if user is None:
-        return _gone(request)
-    return render(request, "login_link.html", {"email": user.email})
+        return _sign_in(request, token)
+    return render(request, "login_link.html", {"email": opening.user.email})
+
+
+@login_not_required
+def no_such_page(request: HttpRequest, **_parts: str) -> HttpResponse:  # noqa: ARG001
+    """Answer for pages of allauth that this installation does not have."""
+    raise Http404

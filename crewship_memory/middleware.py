@@ -12,7 +12,7 @@ from django_structlog.middlewares import RequestMiddleware
 from crewship_memory import auth, problems, redaction, refusals
 from episodic import proposals
 from gdpr import overview as case_overview
-from memory import outages, queries
+from memory import invitations, outages, queries
 from memory.files import inbox
 from memory.models import User
 from memory.rules import errors
@@ -62,12 +62,17 @@ class ActorMiddleware:
 def frame(request: HttpRequest) -> dict[str, Any]:
     """Return what base.html needs: who, where, and which other workspaces there are."""
     actor: Actor | None = getattr(request, "actor", None)
-    if actor is None or not isinstance(request.user, User):
+    user = getattr(request, "user", None)
+    if not isinstance(user, User):
         return {"actor": None}
+    invited = len(invitations.of_person(user))
+    if actor is None:
+        return {"actor": None, "invited": invited}
     return {
+        "invited": invited,
         "actor": actor,
         "workspace": queries.workspace(actor),
-        "memberships": auth.memberships(request.user),
+        "memberships": auth.memberships(user),
         "crew_count": len(queries.crews(actor)),
         "agent_count": len(queries.agents(actor)),
         "waiting": inbox.waiting(actor),

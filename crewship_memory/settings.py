@@ -222,12 +222,33 @@ ACCOUNT_RATE_LIMITS = {
     "login": "30/m/ip",
     "login_failed": "10/m/ip,5/5m/key",
     "reauthenticate": "10/m/user",
+    "reset_password": "20/m/ip",
 }
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
 MFA_TOTP_ISSUER = "Crewship Memory"
-# Nobody signs up, so an unverified address is one that an admin typed.
+# An unverified address is one that an admin invited; nobody can change theirs.
 MFA_ALLOW_UNVERIFIED_EMAIL = True
-vars().update(env.email_url("CREWSHIP_EMAIL_URL", "consolemail://"))
+
+
+def _mail() -> dict[str, Any]:
+    """Return the mail settings; without a server every mail is one log line.
+
+    Only a server will do: mails carry links that open accounts, and neither a console
+    nor a log nor a file is the place for those.
+    """
+    given = env.str("CREWSHIP_EMAIL_URL", "")
+    if not given:
+        return {"EMAIL_BACKEND": "memory.mail.NoServer"}
+    if not given.startswith("smtp"):
+        message = "CREWSHIP_EMAIL_URL must name a mail server: smtp://, smtp+tls://, …"
+        raise ValueError(message)
+    return dict(env.email_url("CREWSHIP_EMAIL_URL"))
+
+
+vars().update(_mail())
+MAIL_SERVER = bool(env.str("CREWSHIP_EMAIL_URL", ""))
+# A server that does not answer must not keep a request.
+EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = env.str("CREWSHIP_EMAIL_FROM", "crewship@localhost")
 
 

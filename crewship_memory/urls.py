@@ -6,9 +6,18 @@ from allauth.account.decorators import secure_admin_login
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from django.contrib import admin
-from django.urls import URLPattern, URLResolver, include, path
+from django.urls import URLPattern, URLResolver, include, path, re_path
 
-from crewship_memory import dialects, home, login, mcp, metrics, probes
+from crewship_memory import (
+    dialects,
+    home,
+    invitation_views,
+    login,
+    mcp,
+    metrics,
+    probes,
+    reset,
+)
 from crewship_memory.api import api, open_to_programs
 from gdpr.doors import certificate_views
 from memory.doors import conformance_views, provider_views
@@ -42,7 +51,30 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("certificates/check/", certificate_views.check, name="certificate_check"),
     path("privacy/", include("gdpr.doors.urls")),
     path("workspace/", include("memory.doors.workspace_urls")),
-    path("login/<str:name>/<str:token>/", login.link, name="login_link"),
+    path("invitations/", invitation_views.mine, name="invitations"),
+    path(
+        "invitations/<str:invitation_id>/accept/",
+        invitation_views.accept,
+        name="invitation_accept",
+    ),
+    path(
+        "invitations/<str:invitation_id>/decline/",
+        invitation_views.decline,
+        name="invitation_decline",
+    ),
+    path(
+        "login/invitation/<str:token>/",
+        invitation_views.by_link,
+        name="invitation_link",
+    ),
+    path("login/<str:purpose>/<str:token>/", login.link, name="login_link"),
+    path("accounts/password/reset/", reset.password_reset, name="password_reset"),
+    # Nobody changes their own address, and links of ours replace allauth's: its pages
+    # trust an address before it is confirmed.
+    re_path(
+        "^accounts/(?:email|confirm-email|password/reset|login/code)/.*$",
+        login.no_such_page,
+    ),
     path("accounts/", include("allauth.urls")),
     path("admin/", admin.site.urls),
     path("api/v1/", open_to_programs(api.urls)),

@@ -10,13 +10,14 @@ from datetime import date, datetime, timedelta
 from typing import Final
 
 import structlog
-from django.core import mail
+from django.core.cache import cache
+from django.core.mail import EmailMessage
 from django.db.models import Q
 from django.utils import timezone
 
 from gdpr import privacy, queries
 from gdpr.models import OPEN, Case, CaseKind, CaseState
-from memory import jobs, journal
+from memory import jobs, journal, mail
 from memory.jobs import Job, Outcome
 from memory.models import Membership, Workspace
 from memory.rules import actors
@@ -89,6 +90,8 @@ def send(workspace_id: str, now: datetime | None = None) -> Outcome:
     if not near or not to:
         return Outcome(fault="Nobody is there to be told" if near else "")
     today = moment.astimezone(privacy.zone(rules)).date()
+    if not mail.server_set():
+        return _not_sent(workspace_id, today, len(near), len(to))
     mine = _claim(near, today)
     told = [(case, due) for case, due in near if case.pk in mine]
     if not told:
@@ -96,9 +99,8 @@ def send(workspace_id: str, now: datetime | None = None) -> Outcome:
     subject, body = text(Workspace.objects.get(pk=workspace_id), told)
     try:
         # One message each: nobody sees who else is told.
-        messages = [mail.EmailMessage(subject, body, None, [who]) for who in to]
-        with mail.get_connection() as connection:
-            connection.send_messages(messages)
+        messages = [EmailMessage(subject, body, None, [who]) for who in to]
+        mail.send("case digest", messages)
     except OSError as error:
         # Nobody was told, so the next run of the clock tries again.
         _give_back(workspace_id, mine, today)
@@ -106,6 +108,13 @@ def send(workspace_id: str, now: datetime | None = None) -> Outcome:
         return Outcome(fault=f"The mail did not go out: {type(error).__name__}")
     _record(workspace_id, mine, len(to))
     return Outcome({"cases": len(told), "mails": len(to)})
+
+
+def _not_sent(workspace_id: str, today: date, cases: int, mails: int) -> Outcome:
+    """Say once a day that no server takes the digest; no case counts as told."""
+    if cache.add(f"digest-not-sent:{workspace_id}:{today}", 1, timeout=86_400):
+        mail.not_sent("case digest", mails)
+    return Outcome({"cases": cases, "mails": 0})
 
 
 def _record(workspace_id: str, case_ids: list[str], mails: int) -> None:

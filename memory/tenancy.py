@@ -5,9 +5,19 @@ from __future__ import annotations
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.db.models import Max
+from django.utils import timezone
 
-from memory import journal
-from memory.models import Agent, ChainHead, Crew, Membership, User, Workspace
+from memory import accounts, journal, mail
+from memory.models import (
+    Agent,
+    ChainHead,
+    Crew,
+    Invitation,
+    Membership,
+    OperatorKey,
+    User,
+    Workspace,
+)
 from memory.models.tenancy import SLUG
 from memory.rules import errors
 from memory.rules.actors import Actor, AgentRole, Role, system
@@ -124,9 +134,11 @@ def ensure_user(email: str, password: str | None = None) -> tuple[User, bool]:
 
 
 def set_member(user: User, role: Role, *, by: Actor) -> Membership:
-    """Give a person a role in the actor's workspace, or change it.
+    """Change a member's role; a command or an import may also add somebody.
 
-    The last admin stays: a workspace that nobody can manage cannot be mended.
+    The last admin stays: a workspace that nobody can manage cannot be mended. A person
+    is invited by people (``memory.invitations``) and added only by the house itself,
+    and not when an account may be in the hands of another workspace's admin.
     """
     by.require("members.manage")
     with transaction.atomic():
@@ -136,20 +148,73 @@ def set_member(user: User, role: Role, *, by: Actor) -> Membership:
         if role is not Role.ADMIN and not others and admins.exists():
             detail = "The last admin of a workspace stays admin."
             raise errors.Conflict(detail, code="last_admin")
-        member, made = Membership.objects.get_or_create(
-            workspace_id=by.workspace_id, user=user, defaults={"role": role.value}
-        )
-        if not made and member.role == role.value:
+        member = members.filter(workspace_id=by.workspace_id, user=user).first()
+        if member is None:
+            _check_addition(user, by)
+            return admit(user, role, by=by)
+        if member.role == role.value:
             return member
         member.role = role.value
         member.save(update_fields=["role"])
-        told = {"user_id": user.id, "role": role.value}
-        _record("member.changed", f"A member is now {role.value}", told, by)
+        _withdraw_invitations_of(user.pk, role, by)
+        payload = {"user_id": user.id, "role": role.value}
+        _record("member.changed", f"A member is now {role.value}", payload, by)
     return member
 
 
+def _check_addition(user: User, by: Actor) -> None:
+    """Refuse to add somebody who has to accept first."""
+    if by.role is not Role.SYSTEM:
+        raise errors.Forbidden("People are invited; nobody is added.", code="invite")
+    if not accounts.is_proven(user) and not accounts.is_unclaimed(user):
+        detail = (
+            "This account was opened with a link that another workspace handed out. "
+            "Its owner has to accept an invitation first."
+        )
+        raise errors.Conflict(detail, code="must_accept")
+
+
+def admit(user: User, role: Role, *, by: Actor) -> Membership:
+    """Make a person a member; the caller has made sure that they may be one.
+
+    Whoever had a session or a link of this account before must not come in with it:
+    all of them end, and so do the links of other invitations to the address.
+    """
+    with transaction.atomic():
+        member = Membership.objects.create(
+            workspace_id=by.workspace_id, user=user, role=role.value
+        )
+        waiting = Invitation.objects.filter(email=user.email)
+        waiting.filter(workspace_id=by.workspace_id).delete()
+        waiting.update(digest="")
+        accounts.end_sessions(user)
+        _revoke_keys(user, by)
+        payload = {"user_id": user.id, "role": role.value}
+        _record("member.changed", f"A member is now {role.value}", payload, by)
+    return member
+
+
+def _revoke_keys(user: User, by: Actor) -> None:
+    """Revoke a person's keys here: a later membership must not revive them."""
+    rows = OperatorKey.objects.filter(workspace_id=by.workspace_id, user=user)
+    rows.filter(revoked_at=None).update(revoked_at=timezone.now())
+
+
+def _withdraw_invitations_of(user_id: str, role: Role | None, by: Actor) -> None:
+    """Withdraw what somebody who is no admin any more has invited."""
+    if role is Role.ADMIN:
+        return
+    rows = Invitation.objects.filter(
+        workspace_id=by.workspace_id, invited_by_id=user_id
+    )
+    for row in rows:
+        payload = {"invitation_id": row.id}
+        _record("invitation.withdrawn", "Its sender is no admin now", payload, by)
+    rows.delete()
+
+
 def remove_member(member: Membership, *, by: Actor) -> None:
-    """Take a person out of the workspace; their keys stop at once."""
+    """Take a person out of the workspace; their keys are revoked with it."""
     by.require("members.manage", member.workspace_id)
     with transaction.atomic():
         admins = Membership.objects.select_for_update().filter(
@@ -159,4 +224,77 @@ def remove_member(member: Membership, *, by: Actor) -> None:
             detail = "The last admin of a workspace stays."
             raise errors.Conflict(detail, code="last_admin")
         _record("member.removed", "A member left", {"user_id": member.user_id}, by)
+        _withdraw_invitations_of(member.user_id, None, by)
+        _revoke_keys(member.user, by)
         member.delete()
+
+
+# ── Passwords ────────────────────────────────────────────────────────────────
+def may_get_link(user: User, by: Actor) -> bool:
+    """Whether an admin may hand a link to choose a new password to a person.
+
+    Only where no mail server can, and only for an account that reaches nothing but
+    the admin's workspace; nobody makes one for themselves.
+    """
+    return (
+        by.can("members.manage")
+        and not mail.server_set()
+        and user.pk != by.id
+        and accounts.belongs_only_to(user, by.workspace_id)
+    )
+
+
+def password_link(member: Membership, *, by: Actor) -> str:
+    """Return the path of a one-time link with which a member chooses a password."""
+    by.require("members.manage", member.workspace_id)
+    if not may_get_link(member.user, by):
+        detail = "Whoever runs the installation can make a link for this account."
+        raise errors.Conflict(detail, code="no_link_for_account")
+    payload = {"user_id": member.user_id}
+    with transaction.atomic():
+        _record("member.link_made", "A member may choose a new password", payload, by)
+    return accounts.link_path(
+        member.user,
+        accounts.Purpose.MEMBER,
+        workspace_id=by.workspace_id,
+        made_by=by.id,
+    )
+
+
+def operator_password_link(user: User) -> str:
+    """Return such a link for whoever runs the installation; every journal says so."""
+    payload = {"user_id": user.pk}
+    with transaction.atomic():
+        for member in user.memberships.all():
+            by = system(member.workspace_id, "password_link")
+            text = "A member may choose a new password"
+            _record("member.link_made", text, payload, by)
+    return accounts.link_path(user, accounts.Purpose.PASSWORD)
+
+
+def choose_password(
+    purpose: accounts.Purpose, token: str, password: str
+) -> User | None:
+    """Set the password that the owner of a link chose; None when the link has ended.
+
+    The account's row is locked, so that one of two simultaneous uses succeeds.
+    """
+    with transaction.atomic():
+        opening = accounts.open_link(purpose, token)
+        if opening is None:
+            return None
+        User.objects.select_for_update().get(pk=opening.user.pk)
+        opening = accounts.open_link(purpose, token)
+        if opening is None:
+            return None
+        accounts.set_password(opening, password)
+        payload = {"user_id": opening.user.pk, "by_link": purpose.value}
+        for member in opening.user.memberships.select_related("user"):
+            by = Actor(
+                role=Role(member.role),
+                workspace_id=member.workspace_id,
+                id=opening.user.pk,
+                label=opening.user.email,
+            )
+            _record("member.password_set", "A member chose a password", payload, by)
+    return opening.user

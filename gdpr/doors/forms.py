@@ -22,6 +22,7 @@ from gdpr.models import (
 )
 from gdpr.rules import common
 from gdpr.subjects import NAME_CHARS, VALUE_CHARS, NewAlias
+from memory import mail
 
 ANY: Final = ("", "Any")
 # The kinds a person is registered by on the way; patterns are for those who know them.
@@ -322,3 +323,9 @@ class SettingsForm(forms.Form):
         max_value=3_650,
         help_text="Certificates name the day on which it does.",
     )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not mail.server_set():
+            note = " No mail server is set (CREWSHIP_EMAIL_URL), so none is sent now."
+            self.fields["digest"].help_text += note

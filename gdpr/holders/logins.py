@@ -18,8 +18,8 @@ from django.db.models import Q
 
 from gdpr.holders import words
 from gdpr.holders.base import Fate, Found, Person, Trace
-from gdpr.holders.tables import Family, Table
-from memory.models import Membership, User
+from gdpr.holders.tables import Family, Rule, Table
+from memory.models import Invitation, Membership, User
 
 
 def _members(workspace_id: str) -> Q:
@@ -45,6 +45,14 @@ LOGINS: Final = Family(
         why_kept=_KEPT,
     ),
     Table(model=Membership, keeps=("user_id",), at="created_at", why_kept=_KEPT),
+    Table(
+        model=Invitation,
+        words=("email",),
+        labels=("invited_by", "invited_by_id"),
+        rule=Rule.GONE,
+        at="created_at",
+        why="The invitation waits for the person; it can be made again.",
+    ),
     Table(model=EmailAddress, keeps=("email",), within=_addresses, why_kept=_KEPT),
 )
 

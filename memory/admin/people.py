@@ -11,12 +11,13 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from memory import keys
+from memory import accounts, keys
 from memory.admin import rows
 from memory.models import (
     Agent,
     AgentKey,
     Crew,
+    Invitation,
     Membership,
     OperatorKey,
     User,
@@ -53,6 +54,23 @@ class UserRows(Accounts):
         ("May", {"fields": ("is_active", "is_staff", "is_superuser")}),
         ("When", {"fields": ("last_login", "date_joined")}),
     )
+
+    def save_model(
+        self,
+        request: HttpRequest,
+        obj: User,
+        form: Any,
+        change: Any,
+    ) -> None:
+        """Save; another address or a switched account ends sessions and links."""
+        if "email" in form.changed_data:
+            obj.email = obj.email.strip().lower()
+        super().save_model(request, obj, form, change)
+        if "email" in form.changed_data:
+            # The new address is not proven, and the old one opens nothing any more.
+            accounts.doubt(obj)
+        if {"email", "is_active", "is_staff"} & set(form.changed_data):
+            accounts.end_sessions(obj)
 
     def has_add_permission(self, request: HttpRequest) -> bool:  # noqa: ARG002
         """People are invited under Members, or made by a command."""
@@ -123,6 +141,16 @@ class MembershipRows(rows.ReadOnly):
     def user_link(self, row: Membership) -> str | SafeString:
         """Lead to the person."""
         return rows.link(row.user, row.user.email)
+
+
+@admin.register(Invitation)
+class InvitationRows(rows.ReadOnly):
+    """Memberships that wait to be accepted."""
+
+    list_display = ("email", "role", "workspace", "invited_by", "created_at", "id")
+    list_filter = ("role", "workspace")
+    search_fields = ("email", "id")
+    exclude = ("digest",)
 
 
 # ── Keys ─────────────────────────────────────────────────────────────────────

@@ -140,7 +140,9 @@ class InviteForm(forms.Form):
     """Somebody who shall belong to the workspace."""
 
     email = forms.EmailField(
-        label="E-mail", widget=forms.EmailInput(attrs={"autocomplete": "off"})
+        label="E-mail",
+        max_length=254,
+        widget=forms.EmailInput(attrs={"autocomplete": "off"}),
     )
     role = forms.ChoiceField(label="Role", choices=ROLES, initial=Role.VIEWER.value)
 

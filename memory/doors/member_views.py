@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from memory import queries, tenancy
-from memory.doors import forms, invitations, pages
-from memory.models import User
+from memory import invitations, mail, queries, tenancy
+from memory.doors import forms, pages
+from memory.models import Invitation
 from memory.rules import errors
 from memory.rules.actors import Actor, Role
 
@@ -20,14 +21,16 @@ from memory.rules.actors import Actor, Role
 def _context(actor: Actor) -> dict[str, Any]:
     members = queries.members(actor)
     may = actor.can("members.manage")
-    newcomers = {
+    helpable = {
         member.id
         for member in members
-        if may and invitations.is_newcomer(member.user, actor)
+        if may and tenancy.may_get_link(member.user, actor)
     }
     return {
         "members": members,
-        "newcomers": newcomers,
+        "helpable": helpable,
+        "invitations": invitations.waiting(actor) if may else [],
+        "mail": mail.server_set(),
         "form": forms.InviteForm(auto_id="invite_%s"),
         "roles": forms.ROLES,
     }
@@ -40,14 +43,34 @@ def _page(
     return render(request, f"workspace/members.html{part}", context, status=status)
 
 
-def _invited(request: HttpRequest, actor: Actor, user: User) -> HttpResponse:
-    """Show the one-time link of somebody new, who has it from the admin's hands."""
-    path = invitations.link(user, by=actor)
-    link = request.build_absolute_uri(path) if path else None
-    context = _context(actor) | {"invited": user, "link": link}
-    return _page(request, context, status=201)
+def _base(request: HttpRequest) -> str:
+    return settings.PUBLIC_URL or f"{request.scheme}://{request.get_host()}"
 
 
+def _shown_once(
+    request: HttpRequest, actor: Actor, path: str, email: str, kind: str
+) -> HttpResponse:
+    """Show a link that the admin hands over; nobody can show it again."""
+    shown = {"email": email, "url": _base(request) + path, "kind": kind}
+    return _page(request, _context(actor) | {"shown": shown}, status=201)
+
+
+def _handed(
+    request: HttpRequest, actor: Actor, invitation: Invitation, *, by_mail: bool
+) -> HttpResponse:
+    """Send the invitation's link to the mailbox, or show it to be handed over."""
+    if not by_mail:
+        path = invitations.link_path(invitation, by=actor)
+        return _shown_once(request, actor, path, invitation.email, "invitation")
+    try:
+        invitations.send(invitation, _base(request), by=actor)
+        messages.success(request, f"An invitation went to {invitation.email}")
+    except (errors.Unavailable, errors.Conflict) as error:
+        messages.error(request, f"{invitation.email} is invited. {error.detail}")
+    return redirect("workspace:members")
+
+
+# ── Who there is ─────────────────────────────────────────────────────────────
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def members(request: HttpRequest) -> HttpResponse:
@@ -60,14 +83,13 @@ def members(request: HttpRequest) -> HttpResponse:
     form = forms.InviteForm(request.POST, auto_id="invite_%s")
     status = 422
     if form.is_valid():
-        told = form.cleaned_data
-        email = told["email"].lower()
-        if email not in {member.user.email for member in queries.members(actor)}:
-            user, _ = tenancy.ensure_user(email)
-            tenancy.set_member(user, Role(told["role"]), by=actor)
-            return _invited(request, actor, user)
-        form.add_error("email", "Is a member already; change the role in the list.")
-        status = 409
+        role = Role(form.cleaned_data["role"])
+        try:
+            invitation = invitations.invite(form.cleaned_data["email"], role, by=actor)
+            return _handed(request, actor, invitation, by_mail=mail.server_set())
+        except (errors.Conflict, errors.Invalid) as error:
+            form.add_error("email", error.detail)
+            status = error.status
     return _page(request, _context(actor) | {"form": form}, status)
 
 
@@ -91,7 +113,7 @@ def member(request: HttpRequest, member_id: str) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def link(request: HttpRequest, member_id: str) -> HttpResponse:
-    """Show a new one-time link for somebody who has not come in yet.
+    """Show a one-time link with which a member chooses a new password.
 
     A reload of the address leads back to the list and makes no link.
     """
@@ -99,7 +121,13 @@ def link(request: HttpRequest, member_id: str) -> HttpResponse:
     if request.method != "POST":
         return redirect("workspace:members")
     actor.require("members.manage")
-    return _invited(request, actor, queries.member(actor, member_id).user)
+    member = queries.member(actor, member_id)
+    try:
+        path = tenancy.password_link(member, by=actor)
+    except errors.Conflict as error:
+        messages.error(request, error.detail)
+        return redirect("workspace:members")
+    return _shown_once(request, actor, path, member.user.email, "password")
 
 
 @require_POST
@@ -112,4 +140,27 @@ def remove(request: HttpRequest, member_id: str) -> HttpResponse:
         messages.success(request, f"{found.user.email} removed")
     except errors.Conflict as error:
         messages.error(request, error.detail)
+    return redirect("workspace:members")
+
+
+# ── Who is invited ───────────────────────────────────────────────────────────
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def resend(request: HttpRequest, invitation_id: str) -> HttpResponse:
+    """Make a new link for an invitation; the one before it ends."""
+    actor = pages.actor(request)
+    if request.method != "POST":
+        return redirect("workspace:members")
+    invitation = invitations.get(invitation_id, by=actor)
+    by_mail = mail.server_set() and request.POST.get("by") != "hand"
+    return _handed(request, actor, invitation, by_mail=by_mail)
+
+
+@require_POST
+def withdraw(request: HttpRequest, invitation_id: str) -> HttpResponse:
+    """Take an invitation back."""
+    actor = pages.actor(request)
+    invitation = invitations.get(invitation_id, by=actor)
+    invitations.withdraw(invitation, by=actor)
+    messages.success(request, f"The invitation of {invitation.email} is withdrawn")
     return redirect("workspace:members")

@@ -37,6 +37,16 @@ urlpatterns = [
     path("settings/<str:name>/", settings_views.change, name="change_setting"),
     path("settings/<str:name>/reset/", settings_views.reset, name="reset_setting"),
     path("members/", member_views.members, name="members"),
+    path(
+        "members/invited/<str:invitation_id>/link/",
+        member_views.resend,
+        name="invitation_resend",
+    ),
+    path(
+        "members/invited/<str:invitation_id>/withdraw/",
+        member_views.withdraw,
+        name="invitation_withdraw",
+    ),
     path("members/<str:member_id>/", member_views.member, name="member"),
     path("members/<str:member_id>/link/", member_views.link, name="member_link"),
     path("members/<str:member_id>/remove/", member_views.remove, name="remove"),

@@ -13,6 +13,7 @@ from memory.models.files import (
 )
 from memory.models.gateway import GatewayKey, GatewayPending, GatewaySetup
 from memory.models.installation import ChainSegment, Installation, KeyFingerprint
+from memory.models.invitations import Invitation
 from memory.models.jobs import JobRun, RunState
 from memory.models.journal import (
     ChainCheckpoint,
@@ -63,6 +64,7 @@ __all__ = [
     "HeldState",
     "IdempotencyRecord",
     "Installation",
+    "Invitation",
     "JobRun",
     "JournalEntry",
     "KeyFingerprint",

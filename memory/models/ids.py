@@ -43,3 +43,8 @@ def key() -> str:
 def entry() -> str:
     """Return a new journal entry id."""
     return make("j")
+
+
+def invitation() -> str:
+    """Return a new invitation id; it is not the token of its link."""
+    return make("inv")

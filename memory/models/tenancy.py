@@ -8,6 +8,7 @@ from django.contrib.auth.models import AbstractUser, BaseUserManager
 from django.core.validators import RegexValidator
 from django.db import models
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 
 from memory.models import ids
 from memory.rules.actors import PERSON_ROLES, AgentRole, Role
@@ -49,6 +50,8 @@ class User(AbstractUser):
     last_name = None  # type: ignore[assignment]
     email = models.EmailField(unique=True)
     name = models.CharField(max_length=120, blank=True)
+    # Raised to end every session and every link of the account.
+    session_generation = models.PositiveIntegerField(default=0)
 
     objects: ClassVar[UserManager] = UserManager()  # type: ignore[assignment]
 
@@ -69,6 +72,12 @@ class User(AbstractUser):
     def get_short_name(self) -> str:
         """Return the name people read."""
         return str(self)
+
+    def get_session_auth_hash(self) -> str:
+        """Return what a session must carry; it changes with the generation as well."""
+        value = f"{super().get_session_auth_hash()}{self.session_generation}"
+        salt = "memory.models.User.session"
+        return salted_hmac(salt, value, algorithm="sha256").hexdigest()
 
 
 class Workspace(models.Model):

@@ -13,7 +13,9 @@ from playwright.sync_api import expect
 from episodic import index
 from gdpr import holds, planning
 from gdpr.holds import NewHold
+from memory import invitations
 from memory.models import User
+from memory.rules.actors import Role
 from memory.rules.entries import Severity
 from tests.gdpr import erasing
 
@@ -49,6 +51,7 @@ PAGES: dict[str, tuple[str, int]] = {
     "agents": ("/workspace/agents/", 200),
     "keys": ("/workspace/keys/", 200),
     "members": ("/workspace/members/", 200),
+    "invitations": ("/invitations/", 200),
     "memory gateway": ("/workspace/gateway/", 200),
     "webhooks": ("/workspace/webhooks/", 200),
     "settings": ("/workspace/settings/", 200),
@@ -74,6 +77,8 @@ PAGES: dict[str, tuple[str, int]] = {
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 OPEN: dict[str, tuple[str, int]] = {
     "login": ("/accounts/login/", 200),
+    "lost password": ("/accounts/password/reset/", 200),
+    "invitation": ("/login/invitation/{invitation}/", 200),
     "used link": ("/login/eA/eA-eA/", 200),
     "certificate check": ("/certificates/check/", 200),
 }
@@ -89,6 +94,8 @@ def shown(shared_world: World) -> dict[str, str]:
     shared_world.file()
     shared_world.held()
     index.sweep()
+    admin = shared_world.actor("owner")
+    guest = invitations.invite("guest@b.example", Role.VIEWER, by=admin)
     who = erasing.maria(shared_world)
     case = erasing.opened(shared_world, who)
     planning.make(case, by=shared_world.actor("compliance"))
@@ -97,6 +104,7 @@ def shown(shared_world: World) -> dict[str, str]:
         "record": shared_world.record().id,
         "case": case.id,
         "subject": who.id,
+        "invitation": invitations.link_path(guest, by=admin).split("/")[3],
     }
 
 
@@ -138,7 +146,7 @@ def test_a_page_before_the_door_is_for_everybody(
     faults: list[str],
     name: str,
 ) -> None:
-    visit(page, live_server, OPEN[name][0])
+    visit(page, live_server, OPEN[name][0].format(**shown))
     for scheme in SCHEMES:
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         assert axe(page) == [], scheme

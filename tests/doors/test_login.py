@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
 from django.test import Client
+from django.utils import timezone
 
 from crewship_memory import auth, founding
+from memory import accounts
 from memory.models import User
+from tests.world import PASSWORD
 
 
 @pytest.fixture
@@ -38,10 +41,14 @@ def test_the_button_lets_in_once_and_rotates_the_session(person: User) -> None:
 
 
 def test_a_forged_link_opens_nothing(person: User) -> None:
-    name = auth.login_path(person).split("/")[2]
-    for path in (f"/login/{name}/abc-123/", "/login/%FF/abc-123/", "/login/x/y/"):
-        assert Client().get(path).status_code == 410
-        assert Client().post(path).status_code == 410
+    path = auth.login_path(person)
+    purposes = ("sign-in", "password", "member", "mailbox", "invitation", "x", "%FF")
+    paths = [f"/login/{purpose}/abc-123/" for purpose in purposes]
+    # What was made for one purpose is nothing for another.
+    paths += [path.replace("sign-in", purpose) for purpose in purposes[1:]]
+    for forged in (*paths, path[:-3] + "xx/"):
+        assert Client().get(forged).status_code == 410, forged
+        assert Client().post(forged).status_code == 410, forged
 
 
 def test_the_button_needs_its_csrf_token(person: User) -> None:
@@ -57,3 +64,37 @@ def test_a_second_factor_is_still_asked_for(person: User) -> None:
     assert answer.status_code == 302
     assert answer.headers["Location"].startswith("/accounts/2fa/authenticate/")
     assert "_auth_user_id" not in client.session
+
+
+@pytest.mark.parametrize("purpose", list(accounts.Purpose)[:2])
+def test_of_two_clicks_at_once_one_gets_in(
+    person: User, purpose: accounts.Purpose, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look and the lock, the link is used in another browser."""
+    path, look, looks = accounts.link_path(person, purpose), accounts.open_link, []
+
+    def overtaken(purpose: accounts.Purpose, token: str) -> accounts.Opening | None:
+        opening = look(purpose, token)
+        looks.append(opening)
+        if len(looks) == 2:
+            User.objects.filter(pk=person.pk).update(last_login=timezone.now())
+        return opening
+
+    monkeypatch.setattr(accounts, "open_link", overtaken)
+    client = Client()
+    chosen = {"new_password1": PASSWORD, "new_password2": PASSWORD}
+    assert client.post(path, chosen).status_code == 410
+    assert "_auth_user_id" not in client.session
+    person.refresh_from_db()
+    assert not person.has_usable_password()
+
+
+@pytest.mark.parametrize("purpose", list(accounts.Purpose))
+def test_no_link_opens_an_account_that_is_switched_off(
+    person: User, purpose: accounts.Purpose
+) -> None:
+    person.is_active = False
+    person.save()
+    path = accounts.link_path(person, purpose)
+    assert Client().get(path).status_code == 410
+    assert Client().post(path).status_code == 410

@@ -13,8 +13,14 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from memory import keys, tenancy
-from memory.doors import invitations
-from memory.models import Agent, AgentKey, Crew, Membership, OperatorKey, User
+from memory.models import (
+    Agent,
+    AgentKey,
+    Crew,
+    Invitation,
+    Membership,
+    OperatorKey,
+)
 from memory.rules.actors import KeyScope, Role, system
 from tests.world import World
 
@@ -61,13 +67,15 @@ def test_only_admins_write(world: World, who: str) -> None:
         f"/workspace/members/{member.pk}/": {"role": "admin"},
         f"/workspace/members/{member.pk}/link/": {},
         f"/workspace/members/{member.pk}/remove/": {},
+        "/workspace/members/invited/inv_0/link/": {},
+        "/workspace/members/invited/inv_0/withdraw/": {},
     }
     for path, data in posts.items():
         assert client.post(path, data).status_code == 403, path
     key.refresh_from_db()
     member.refresh_from_db()
     assert (key.state, member.role) == ("active", "viewer")
-    assert not User.objects.filter(email="x@y.example").exists()
+    assert not Invitation.objects.filter(email="x@y.example").exists()
 
 
 def test_a_refused_reader_sees_no_controls(world: World) -> None:
@@ -267,60 +275,6 @@ def test_reloading_the_address_of_a_form_leads_back(world: World, path: str) -> 
 
 
 # ── Members ──────────────────────────────────────────────────────────────────
-def _link(page: str) -> str:
-    found = re.search(r'id="link">http://testserver(/login/[^<]+)<', page)
-    assert found is not None
-    return found.group(1)
-
-
-def test_an_invited_person_comes_in_with_the_link(world: World) -> None:
-    told = {"email": "New.Person@acme.example", "role": "operator"}
-    answer = world.page("owner").post("/workspace/members/", told)
-    assert answer.status_code == 201
-    path = _link(_text(answer))
-    browser = world.page("nobody")
-    shown = _text(browser.get(path))
-    assert "Sign in as new.person@acme.example" in shown
-    assert browser.post(path).headers["Location"] == "/"
-    assert "Operator" in _text(browser.get("/"))
-    assert browser.get(path).status_code == 410
-
-
-def test_no_link_lets_an_admin_in_as_somebody_who_has_an_account(world: World) -> None:
-    told = {"email": "stranger@other.example", "role": "viewer"}
-    answer = world.page("owner").post("/workspace/members/", told)
-    page = _text(answer)
-    assert answer.status_code == 201
-    assert "/login/" not in page
-    assert "sign in as before" in page
-    member = Membership.objects.get(workspace=world.acme, user=world.people["stranger"])
-    again = world.page("owner").post(f"/workspace/members/{member.pk}/link/")
-    assert "/login/" not in _text(again)
-
-
-@pytest.mark.parametrize("change", ["password", "last_login", "is_staff"])
-def test_a_link_is_for_newcomers_only(world: World, change: str) -> None:
-    owner = world.actor("owner")
-    user, _ = tenancy.ensure_user("fresh@acme.example")
-    tenancy.set_member(user, Role.VIEWER, by=owner)
-    assert invitations.link(user, by=owner) is not None
-    if change == "password":
-        user.set_password("something long")
-    elif change == "last_login":
-        user.last_login = timezone.now()
-    else:
-        user.is_staff = True
-    assert invitations.link(user, by=owner) is None
-
-
-def test_inviting_a_member_again_changes_nothing(world: World) -> None:
-    told = {"email": "VIEWER@acme.example", "role": "admin"}
-    answer = world.page("owner").post("/workspace/members/", told)
-    assert answer.status_code == 409
-    assert "Is a member already" in _text(answer)
-    assert Membership.objects.get(user=world.people["viewer"]).role == "viewer"
-
-
 def test_a_role_changes_and_a_member_leaves(world: World) -> None:
     client = world.page("owner")
     member = Membership.objects.get(user=world.people["viewer"])

@@ -12,6 +12,7 @@ from django.utils import timezone
 from gdpr import casework, digest, overview, privacy, queries
 from gdpr.models import Case
 from gdpr.queries import CaseQuery
+from memory.models import JournalEntry
 from memory.rules import errors
 from tests.gdpr import requests as make
 from tests.world import World
@@ -142,8 +143,9 @@ def test_a_new_zone_keeps_the_days_people_were_told(world: World) -> None:
 
 # ── The digest ───────────────────────────────────────────────────────────────
 def test_the_digest_tells_once_a_day_and_names_nobody(
-    world: World, mailoutbox: list[Any]
+    world: World, mailoutbox: list[Any], settings: Any
 ) -> None:
+    settings.MAIL_SERVER = True
     now = timezone.now()
     late = make.opened(
         world, reason="Maria", requester="Maria", received_at=now - timedelta(days=40)
@@ -165,8 +167,9 @@ def test_the_digest_tells_once_a_day_and_names_nobody(
 
 
 def test_no_digest_when_nothing_presses_or_nobody_wants_it(
-    world: World, mailoutbox: list[Any]
+    world: World, mailoutbox: list[Any], settings: Any
 ) -> None:
+    settings.MAIL_SERVER = True
     case = make.opened(world)
     assert digest.send(world.acme.id).counts == {}
     Case.objects.filter(pk=case.pk).update(due_at=timezone.now())
@@ -176,8 +179,12 @@ def test_no_digest_when_nothing_presses_or_nobody_wants_it(
 
 
 def test_a_mail_that_did_not_go_out_is_tried_again(
-    world: World, mailoutbox: list[Any], monkeypatch: pytest.MonkeyPatch
+    world: World,
+    mailoutbox: list[Any],
+    monkeypatch: pytest.MonkeyPatch,
+    settings: Any,
 ) -> None:
+    settings.MAIL_SERVER = True
     make.opened(world, received_at=timezone.now() - timedelta(days=40))
 
     def broken(*_: Any, **__: Any) -> Any:
@@ -188,3 +195,23 @@ def test_a_mail_that_did_not_go_out_is_tried_again(
         assert digest.send(world.acme.id).fault
     assert digest.send(world.acme.id).counts == {"cases": 1, "mails": 2}
     assert len(mailoutbox) == 2
+
+
+def test_without_a_mail_server_no_digest_is_sent_and_none_is_recorded(
+    world: World,
+    mailoutbox: list[Any],
+    settings: Any,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    late = make.opened(world, received_at=timezone.now() - timedelta(days=40))
+    for _ in range(2):
+        done = digest.send(world.acme.id)
+        assert (done.counts, done.fault) == ({"cases": 1, "mails": 0}, "")
+    assert mailoutbox == []
+    entries = JournalEntry.objects.filter(entry_type="gdpr.digest_sent")
+    assert not entries.exists()
+    assert caplog.text.count("no mail server is set (CREWSHIP_EMAIL_URL)") == 1
+    assert "acme.example" not in caplog.text
+    assert late.id not in caplog.text
+    settings.MAIL_SERVER = True
+    assert digest.send(world.acme.id).counts == {"cases": 1, "mails": 2}

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
+from django.test import Client
 
 from crewship_memory import diagnosis, redaction
 from episodic.models import Embedding
-from memory import journal, keys, tenancy
+from memory import invitations, journal, keys, tenancy
 from memory.models import Agent, JournalEntry, Membership, User, Workspace
 from memory.rules.actors import AgentRole, Role, system
 from memory.rules.entries import NewEntry
@@ -312,3 +313,61 @@ def test_doctor_asserts_what_durability_stands_on(
 )
 def test_secrets_do_not_reach_the_log(text: str, clean: str) -> None:
     assert redaction.clean(text) == clean
+
+
+# ── Accounts ─────────────────────────────────────────────────────────────────
+def opened_by_somebody_else(email: str) -> User:
+    """Return an account that was opened with another workspace's invitation."""
+    elsewhere = system(tenancy.ensure_workspace("elsewhere")[0].id)
+    invitation = invitations.invite(email, Role.VIEWER, by=elsewhere)
+    path = invitations.link_path(invitation, by=elsewhere)
+    return invitations.accept_as_new(path.split("/")[3], "correct horse battery")
+
+
+def test_bootstrap_invites_an_account_that_somebody_else_opened() -> None:
+    user = opened_by_somebody_else("boss@shop.example")
+    args = ("--workspace", SHOP, "--email", "boss@shop.example")
+    for _ in range(2):
+        made = answer("bootstrap", *args)
+        assert (made["login_link"], made["created"]["membership"]) == (None, False)
+        assert made["invitation_link"].startswith("/login/invitation/")
+    assert user.memberships.count() == 1
+    assert "Accept " in told("bootstrap", *args)
+    token = answer("bootstrap", *args)["invitation_link"].split("/")[3]
+    invitation = invitations.by_token(token)
+    assert invitation is not None
+    assert invitations.accept(invitation.pk, user, token=token).role == "admin"
+    assert answer("bootstrap", *args)["invitation_link"] is None
+
+
+def test_issue_key_adds_no_account_that_somebody_else_opened() -> None:
+    user = opened_by_somebody_else("x@shop.example")
+    args = ("--workspace", SHOP, "--email", user.email, "--create")
+    assert "accept an invitation first" in refusal("issue_key", *args)
+    assert user.memberships.count() == 1
+    # Whoever runs the installation vouches for accounts made on its command line.
+    issued("--email", "y@shop.example", "--create")
+    answer("bootstrap", "--workspace", "another", "--email", "y@shop.example")
+    assert User.objects.get(email="y@shop.example").memberships.count() == 2
+
+
+def test_a_password_link_is_printed_and_told() -> None:
+    made = issued("--email", "y@shop.example", "--create")
+    out = told("password_link", "--email", " Y@shop.example ")
+    assert out.startswith("/login/password/")
+    assert (
+        answer("password_link", "--email", "y@shop.example")["user_id"]
+        == (made["user_id"])
+    )
+    rows = JournalEntry.objects.filter(entry_type="member.link_made")
+    assert {row.actor_id for row in rows} == {"password_link"}
+    assert "No active account" in refusal("password_link", "--email", "z@shop.example")
+    assert refusal("password_link")
+    browser = Client()
+    chosen = {
+        "new_password1": "a long new phrase",
+        "new_password2": "a long new phrase",
+    }
+    assert browser.post(out.strip(), chosen).status_code == 302
+    assert browser.get("/").status_code == 200
+    assert Client().post(out.strip(), chosen).status_code == 410

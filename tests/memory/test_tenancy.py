@@ -7,7 +7,7 @@ import pytest
 from memory import tenancy
 from memory.models import Agent, JournalEntry, Membership, Workspace
 from memory.rules import errors
-from memory.rules.actors import AgentRole, Role
+from memory.rules.actors import AgentRole, Role, system
 from tests.world import World
 
 
@@ -128,5 +128,5 @@ def test_a_person_without_a_password_cannot_sign_in_with_one(world: World) -> No
 
 def test_roles_in_two_workspaces_do_not_mix(world: World) -> None:
     viewer = world.people["viewer"]
-    tenancy.set_member(viewer, Role.ADMIN, by=world.actor("stranger"))
+    tenancy.set_member(viewer, Role.ADMIN, by=system(world.other.id))
     assert world.actor("viewer").role is Role.VIEWER

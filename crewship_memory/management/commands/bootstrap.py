@@ -60,12 +60,19 @@ class Command(BaseCommand):
         self.stdout.write(f"Admin     {answer['email']} ({answer['user_id']})")
         if answer["login_link"]:
             self.stdout.write(f"Sign in   {answer['login_link']}")
+        if answer["invitation_link"]:
+            self.stdout.write(f"Accept    {answer['invitation_link']}")
+            self.stdout.write(
+                "The account was opened with a link of another workspace, so its owner"
+                " signs in and accepts with this one, within three days."
+            )
 
 
 def _answer(found: Founded) -> dict[str, Any]:
     """Return what there is; a link only for who has no password to sign in with."""
-    user = found.user
-    link = None if user.has_usable_password() else founding.login_link(user)
+    user, invitation = found.user, found.invitation
+    signs_in = not user.has_usable_password() and not invitation
+    link = founding.login_link(user) if signs_in else None
     return {
         "workspace": found.workspace.slug,
         "workspace_id": found.workspace.id,
@@ -77,4 +84,5 @@ def _answer(found: Founded) -> dict[str, Any]:
             "membership": found.made_member,
         },
         "login_link": link,
+        "invitation_link": founding.absolute(invitation) if invitation else None,
     }

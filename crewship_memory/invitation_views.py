@@ -1,0 +1,133 @@
+"""Invitations as the invited person sees them: by the link, and after signing in."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from allauth.account.utils import perform_login
+from django.contrib import messages
+from django.contrib.auth import update_session_auth_hash
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.forms import SetPasswordForm
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import (
+    require_http_methods,
+    require_POST,
+    require_safe,
+)
+
+from crewship_memory import auth, login
+from memory import accounts, invitations
+from memory.models import Invitation, User
+from memory.rules import errors
+
+
+def _joined(request: HttpRequest, invitation: Invitation) -> HttpResponse:
+    """Go on working, in the workspace that was joined."""
+    request.session[auth.SESSION_WORKSPACE] = invitation.workspace_id
+    slug = invitation.workspace.slug
+    messages.success(request, f"You are {invitation.role} in {slug} now.")
+    return redirect("home")
+
+
+def _accepted(
+    request: HttpRequest, invitation: Invitation, token: str = ""
+) -> HttpResponse:
+    """Accept as the signed-in person; this browser stays signed in."""
+    user = cast("User", request.user)
+    invitations.accept(invitation.pk, user, token=token)
+    user.refresh_from_db()
+    update_session_auth_hash(request, user)
+    return _joined(request, invitation)
+
+
+# ── By the link ──────────────────────────────────────────────────────────────
+def _as_new_person(
+    request: HttpRequest, invitation: Invitation, token: str
+) -> HttpResponse:
+    """Let somebody without an account choose a password and join."""
+    posted = request.POST if request.method == "POST" else None
+    form = SetPasswordForm(User(email=invitation.email), posted)
+    if posted is None or not form.is_valid():
+        context = {"invitation": invitation, "state": "new", "form": form}
+        status = 200 if posted is None else 422
+        return render(request, "invitation.html", context, status=status)
+    try:
+        user = invitations.accept_as_new(token, form.cleaned_data["new_password1"])
+    except errors.NotFound:
+        return login.gone(request)
+    answer: HttpResponse = perform_login(request, user)
+    return answer
+
+
+@login_not_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def by_link(request: HttpRequest, token: str) -> HttpResponse:
+    """Answer for the link of an invitation; it signs nobody into an account."""
+    invitation = invitations.by_token(token)
+    if invitation is None:
+        return login.gone(request)
+    account = invitations.account_of(invitation)
+    if account is not None and not account.is_active:
+        return login.gone(request)
+    signed_in = request.user.is_authenticated
+    state = "theirs" if account is not None and account == request.user else "account"
+    if signed_in and state != "theirs":
+        state = "somebody_else"
+    elif account is None:
+        return _as_new_person(request, invitation, token)
+    if state == "theirs" and request.method == "POST":
+        return _answered(request, invitation, token)
+    context = {"invitation": invitation, "state": state}
+    return render(request, "invitation.html", context)
+
+
+def _answered(request: HttpRequest, invitation: Invitation, token: str) -> HttpResponse:
+    if request.POST.get("answer") == "decline":
+        return _declined(request, invitation)
+    try:
+        return _accepted(request, invitation, token)
+    except errors.NotFound:
+        return login.gone(request)
+
+
+# ── After signing in ─────────────────────────────────────────────────────────
+def _mine(request: HttpRequest, invitation_id: str) -> Invitation:
+    user = cast("User", request.user)
+    for invitation in invitations.of_person(user):
+        if invitation.pk == invitation_id:
+            return invitation
+    raise errors.NotFound
+
+
+def _declined(request: HttpRequest, invitation: Invitation) -> HttpResponse:
+    invitations.decline(invitation.pk, cast("User", request.user))
+    slug = invitation.workspace.slug
+    messages.info(request, f"You declined the invitation to {slug}.")
+    return redirect("invitations")
+
+
+@require_safe
+def mine(request: HttpRequest) -> HttpResponse:
+    """Show what the signed-in person is invited to."""
+    user = cast("User", request.user)
+    context: dict[str, Any] = {
+        "invitations": invitations.of_person(user),
+        "proven": accounts.is_proven(user),
+    }
+    return render(request, "invitations.html", context)
+
+
+@require_POST
+def accept(request: HttpRequest, invitation_id: str) -> HttpResponse:
+    """Accept without the link: for those whose address is proven."""
+    return _accepted(request, _mine(request, invitation_id))
+
+
+@require_POST
+def decline(request: HttpRequest, invitation_id: str) -> HttpResponse:
+    """Refuse an invitation."""
+    return _declined(request, _mine(request, invitation_id))

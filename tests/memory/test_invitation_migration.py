@@ -1,0 +1,29 @@
+"""Upgrading: memberships stay, addresses that nobody confirmed are forgotten."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from allauth.account.models import EmailAddress
+from django.apps import apps
+
+from memory import accounts
+from memory.models import Invitation, Membership
+from tests.world import World
+
+forget = import_module("memory.migrations.0016_unproven_addresses").forget
+
+
+def test_addresses_that_nobody_confirmed_are_forgotten(world: World) -> None:
+    members = set(Membership.objects.values_list("pk", "role"))
+    viewer, owner = world.people["viewer"], world.people["owner"]
+    accounts.prove(owner)
+    EmailAddress.objects.create(user=viewer, email=viewer.email, primary=True)
+    EmailAddress.objects.create(user=viewer, email="boss@b.example", verified=True)
+    EmailAddress.objects.create(user=owner, email="ceo@b.example")
+    forget(apps, None)
+    assert list(EmailAddress.objects.values_list("email", flat=True)) == [owner.email]
+    assert accounts.is_proven(owner)
+    assert not accounts.is_proven(viewer)
+    assert set(Membership.objects.values_list("pk", "role")) == members
+    assert not Invitation.objects.exists()
