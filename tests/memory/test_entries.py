@@ -97,7 +97,7 @@ def test_thirty_two_levels_fit_and_thirty_three_do_not() -> None:
 
 def test_searchable_words_are_values_never_keys() -> None:
     payload = {"question": "why", "n": [1, 2.5, True, None, {"deep": "leaf"}]}
-    assert entries.body_of(payload) == "1\n2.5\nleaf\nwhy"
+    assert entries.body_of("peer.note", payload) == "1\n2.5\nleaf\nwhy"
 
 
 @pytest.mark.parametrize(
