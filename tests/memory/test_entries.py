@@ -101,6 +101,21 @@ def test_searchable_words_are_values_never_keys() -> None:
 
 
 @pytest.mark.parametrize(
+    "payload",
+    [{"steps": ("one", "two")}, {"n": {10: "ten", 9: "nine"}}, {"a": [("b", ["c"])]}],
+)
+def test_the_words_are_those_of_the_stored_text(payload: dict[str, Any]) -> None:
+    stored = json.loads(entries.canonical(payload))
+    words = entries.body_of("peer.note", payload)
+    assert words == entries.body_of("peer.note", stored) != ""
+
+
+def test_an_audit_of_a_turn_gives_no_words() -> None:
+    kind = f"{entries.UNSEARCHED}recall_failed"
+    assert entries.body_of(kind, {"event": "x"}) == ""
+
+
+@pytest.mark.parametrize(
     ("fields", "status", "code"),
     [
         ({"summary": " \n"}, 422, "empty_summary"),
