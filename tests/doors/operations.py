@@ -274,6 +274,8 @@ OPERATIONS: Final = (
               "200 200 403 403 403 403 200 200 401 401 401"),
     Operation("get_quarantine", "get", "/quarantine/{held_id}",
               "200 200 403 403 403 403 200 404 401 401 401"),
+    Operation("preview_quarantine", "post", "/quarantine/{held_id}/preview",
+              "200 200 403 403 403 403 200 404 401 401 401", lambda _: {}),
     Operation("decide_quarantine", "post", "/quarantine/{held_id}/decision",
               "200 200 403 403 403 403 403 404 401 401 401", _decision),
     Operation("decide_quarantine_bulk", "post", "/quarantine/bulk",
