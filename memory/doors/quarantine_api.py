@@ -178,11 +178,11 @@ def decide(
 
 @router.post(
     "/{held_id}/preview",
-    response=schemas.PreviewOut,
+    response=schemas.HeldPreviewOut,
     operation_id="preview_quarantine",
 )
 def preview(
-    request: ApiRequest, held_id: str, data: schemas.PreviewIn
+    request: ApiRequest, held_id: str, data: schemas.HeldPreviewIn
 ) -> schemas.Answer:
     """Show what an agent would read after a decision; the view is noted."""
     held = inbox.held_file(request.auth, held_id)

@@ -70,7 +70,7 @@ class DecisionIn(_Cuts):
     )
 
 
-class PreviewIn(_Cuts):
+class HeldPreviewIn(_Cuts):
     """A decision to look at before it is made."""
 
     decision: Literal["release", "redact", "release_and_allow"] = "redact"
@@ -134,14 +134,14 @@ class HeldLineOut(Schema):
     decided_at: str | None
 
 
-class PlaceOut(Schema):
+class HeldPlaceOut(Schema):
     """A part of the original text, in characters."""
 
     start: int
     end: int
 
 
-class PreviewFindingOut(PlaceOut):
+class HeldPreviewFindingOut(HeldPlaceOut):
     """One reason, with its place in what would be left."""
 
     rule: str
@@ -151,7 +151,7 @@ class PreviewFindingOut(PlaceOut):
     why: str
 
 
-class PreviewOut(Schema):
+class HeldPreviewOut(Schema):
     """What a decision would let in (``text``) and what an agent would read then.
 
     ``removed`` and ``beside`` are places in the original: what goes, and what stays
@@ -166,9 +166,9 @@ class PreviewOut(Schema):
     is_clean: bool | None = None
     level: str | None = None
     why: str | None = None
-    findings: list[PreviewFindingOut] = []
-    removed: list[PlaceOut] = []
-    beside: list[PlaceOut] = []
+    findings: list[HeldPreviewFindingOut] = []
+    removed: list[HeldPlaceOut] = []
+    beside: list[HeldPlaceOut] = []
 
 
 class HeldOut(HeldLineOut):
@@ -181,7 +181,7 @@ class HeldOut(HeldLineOut):
     rules_version: str
     diff: list[dict[str, str]]
     alike: list[str]
-    redaction: PreviewOut | None = None
+    redaction: HeldPreviewOut | None = None
 
 
 class HeldListOut(Schema):

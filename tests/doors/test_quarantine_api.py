@@ -269,3 +269,25 @@ def test_a_read_only_key_does_not_decide(world: World) -> None:
     reply = world.api("looker").post(f"{BASE}/{case.id}/decision", decision())
     assert reply.status == 403
     assert world.api("looker").get(f"{BASE}/{case.id}").status == 200
+
+
+def test_a_held_record_is_redacted_by_the_same_rule(world: World) -> None:
+    text = f"Before. {kit.POISON}. After."
+    reply = world.api("ada").post("/records", {"content": text, "external_id": "x"})
+    assert reply.code == "held"
+    held_id, api = reply.data["held_id"], world.api("operator")
+    told = api.post(f"{BASE}/{held_id}/preview", {"redactions": [[20, 25]]}).data
+    assert told["reads"] == told["text"] == LEFT
+    body = decision(decision="redact", redactions=[[20, 25]], seen=told["sha256"])
+    assert api.post(f"{BASE}/{held_id}/decision", body).data["state"] == "redacted"
+    assert [one["content"] for one in _records(world)] == [LEFT]
+    assert api.post(f"{BASE}/{held_id}/undo").data["state"] == "held"
+    assert _records(world) == []
+    outside = decision(decision="redact", redactions=[[0, 1]], version=3)
+    refused = api.post(f"{BASE}/{held_id}/decision", outside)
+    assert (refused.status, refused.code) == (422, "not_clean")
+    assert _records(world) == []
+
+
+def _records(world: World) -> list[dict[str, object]]:
+    return list(world.api("ada").get("/records").data["items"])

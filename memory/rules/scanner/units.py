@@ -44,6 +44,8 @@ _ABBREVIATED = re.compile(
 )
 _LEADS = re.compile(r"[:\uff1a][\"'\u201d\u2019\u00bb)\]*_]{0,3}\s*\Z")
 _LOOK_BACK = 12
+# Lines in which an element is looked for its end.
+_NEAR = 60
 
 
 class Unit(NamedTuple):
@@ -76,18 +78,33 @@ class _Lines:
         self.start = [0]
         for line in self.text:
             self.start.append(self.start[-1] + len(line))
+        self._known: dict[str, int | None] = {}
 
-    def __len__(self) -> int:
-        return len(self.text)
+    def find(self, words: str, at: int) -> int | None:
+        """Return the line after the first, from ``at``, that holds some words.
 
-    def find(self, words: str, at: int, *, blank_ends: bool = False) -> int | None:
-        """Return the line after the first, from ``at``, that holds some words."""
-        for place in range(at, len(self.text)):
-            if blank_ends and not self.text[place].strip():
+        Asked from top to bottom: what was found, or was not, is looked for once.
+        """
+        if words in self._known:
+            known = self._known[words]
+            if known is None or known > at:
+                return known
+        every = range(at, len(self.text))
+        found = next((n + 1 for n in every if words in self.text[n]), None)
+        self._known[words] = found
+        return found
+
+    def near(self, words: str, at: int) -> int | None:
+        """Return the same, of the lines of this paragraph."""
+        for place in range(at, min(at + _NEAR, len(self.text))):
+            if not self.text[place].strip():
                 return None
             if words in self.text[place]:
                 return place + 1
         return None
+
+    def __len__(self) -> int:
+        return len(self.text)
 
 
 def _indent(line: str) -> int:
@@ -111,7 +128,7 @@ def _element(lines: _Lines, at: int) -> int | None:
     found = _ELEMENT.match(lines.text[at])
     if not found or f"</{found[1]}" in lines.text[at]:
         return None
-    return lines.find(f"</{found[1]}", at + 1, blank_ends=True)
+    return lines.near(f"</{found[1]}", at + 1)
 
 
 def _encoded(lines: _Lines, at: int) -> int | None:
@@ -211,8 +228,13 @@ def units(text: str, *, by_sentence: bool = True) -> list[Unit]:
 
 
 # ── Taking out ───────────────────────────────────────────────────────────────
-def _introduced(text: str, parts: Sequence[Unit], at: int) -> Iterator[int]:
-    """Return the parts that a part ending with a colon introduces."""
+def _introduced(
+    text: str, parts: Sequence[Unit], at: int, lists: dict[int, int]
+) -> Iterator[int]:
+    """Return the parts that a part ending with a colon introduces.
+
+    ``lists`` are the ends of lists that went already, and from where on.
+    """
     here = parts[at]
     if not _LEADS.search(text[here.start : here.end].rstrip()[-8:]):
         return
@@ -221,7 +243,12 @@ def _introduced(text: str, parts: Sequence[Unit], at: int) -> Iterator[int]:
         following += 1
     if following < len(parts) and not parts[following].is_item:
         yield following
+        return
+    first = following
     while following < len(parts) and parts[following].is_item:
+        if lists.get(following, following) < following:
+            return
+        lists[following] = first
         yield following
         following += 1
 
@@ -240,10 +267,10 @@ def _touched(
         while at < len(parts) and parts[at].start < span.end:
             taken.setdefault(at, []).append(span)
             at += 1
-    waiting = list(taken)
+    waiting, lists = list(taken), dict[int, int]()
     while waiting:
         at = waiting.pop()
-        for other in _introduced(text, parts, at):
+        for other in _introduced(text, parts, at, lists):
             if other not in taken:
                 taken[other] = []
                 waiting.append(other)
