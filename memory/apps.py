@@ -22,6 +22,7 @@ class MemoryConfig(AppConfig):
         import_module("memory.providers.builtin").install()
         import_module("memory.tasks").install()
         import_module("memory.agent_tools").install()
+        import_module("memory.provider_tools").install()
         import_module("memory.conformance.runs").install()
         for name in ("0002_word_index", "0004_chunk_index"):
             made = import_module(f"memory.migrations.{name}")

@@ -16,7 +16,8 @@ from tests.world import ATTACK, World
 
 FILES = {"memory.read", "memory.write", "memory.search", "memory.append_daily"}
 RECORDS = {f"memory__{verb}" for verb in ("recall", "remember", "list", "forget")}
-ALL = FILES | RECORDS | {"recall", "context", "journal.append"}
+EXTENSIONS = {f"provider.{verb}" for verb in ("reflect", "profile", "graph", "batch")}
+ALL = FILES | RECORDS | EXTENSIONS | {"recall", "context", "journal.append"}
 
 
 # ── The real client ──────────────────────────────────────────────────────────
@@ -84,6 +85,7 @@ def test_hints_tell_what_a_call_does(world: World) -> None:
     hints = {name: tool["annotations"] for name, tool in found.items()}
     changing = {name for name, told in hints.items() if not told["readOnlyHint"]}
     writes = {"memory.write", "memory.append_daily", "journal.append"}
+    writes.add("provider.batch")
     assert changing == writes | {"memory__remember", "memory__forget"}
     destroying = {name for name, told in hints.items() if told["destructiveHint"]}
     assert destroying == {"memory.write", "memory__forget"}
