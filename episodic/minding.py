@@ -1,40 +1,37 @@
-"""What the ground floor's provider may know of this one: who embeds, and who thinks.
+"""What the ground floor's provider may know of this one: who embeds, and who answers.
 
-Conclusions come from the chat model that proposes rules, when one is configured; what
-it says is trusted only as far as the memories it names were really shown to it.
+Reflections and profiles come from the chat model that proposes rules, when one is
+configured, each by a prompt of its own. Whatever goes wrong is told, never raised: the
+provider then answers without a model and says why.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
+from typing import Final
 
 import structlog
 
 from episodic import consolidation, engine
-from episodic.summarisers import base
-from episodic.summarisers.base import Material, Rule, SummariserError
+from episodic.summarisers import answers
+from episodic.summarisers.base import SummariserError
 from episodic.summarisers.ollama import OllamaSummariser
 from memory.providers.ours import upstairs
-from memory.providers.ours.upstairs import Engine, Statement, Thought
+from memory.providers.ours.upstairs import (
+    Answer,
+    Engine,
+    Question,
+    Statement,
+    Thought,
+)
 
+# Somebody waits for the answer: longer than this nobody does.
+SECONDS: Final = 20.0
+# How many callers may wait for the model at once; the others get the plain answer.
+AT_ONCE: Final = 2
 log = structlog.get_logger(__name__)
-
-
-def _material(one: Statement) -> Material:
-    return Material(
-        id=one.id,
-        entry_type="memory.recorded",
-        severity="info",
-        summary=one.text,
-        text=one.text,
-        outcome="",
-        ts=one.at,
-    )
-
-
-def _thought(rule: Rule) -> Thought:
-    content = f"{rule.pattern} {rule.action}".strip()
-    return Thought(content, rule.confidence, rule.evidence)
+_seats = threading.BoundedSemaphore(AT_ONCE)
 
 
 class Mind:
@@ -54,15 +51,28 @@ class Mind:
         chosen = consolidation.summariser()
         return chosen.name if isinstance(chosen, OllamaSummariser) else upstairs.NOBODY
 
-    def think(self, statements: Sequence[Statement]) -> list[Thought] | None:
-        """Return the model's conclusions; None without one, or when it fails."""
+    def answer(self, asked: Question, statements: Sequence[Statement]) -> Answer:
+        """Return the model's statements, or why there are none."""
         chosen = consolidation.summariser()
         if not isinstance(chosen, OllamaSummariser):
-            return None
-        material = [_material(one) for one in statements[: chosen.batch]]
+            return Answer()
+        if not _seats.acquire(blocking=False):
+            return Answer(model=chosen.name, fault="busy")
         try:
-            found = base.checked(chosen.rules(material), material)
+            return _asked(chosen, asked, statements)
         except SummariserError as error:
-            log.warning("mind_without_answer", reason=error.reason)
-            return None
-        return [_thought(rule) for rule in found.rules]
+            log.warning("answer_without_model", kind=asked.kind, reason=error.reason)
+            return Answer(model=chosen.name, fault=error.reason)
+        finally:
+            _seats.release()
+
+
+def _asked(
+    chosen: OllamaSummariser, asked: Question, statements: Sequence[Statement]
+) -> Answer:
+    memories = [(one.id, one.text) for one in statements]
+    found = answers.ask(
+        chosen.within(SECONDS), asked.kind, asked.text, asked.scope, memories
+    )
+    thoughts = tuple(Thought(one.content, one.confidence, one.ids) for one in found)
+    return Answer(thoughts, chosen.name)

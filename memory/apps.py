@@ -22,6 +22,7 @@ class MemoryConfig(AppConfig):
         import_module("memory.providers.builtin").install()
         import_module("memory.tasks").install()
         import_module("memory.agent_tools").install()
+        import_module("memory.provider_tools").install()
         import_module("memory.conformance.runs").install()
         import_module("memory.gateway.setups").install()
         import_module("memory.workspace_settings.values").install()

@@ -144,7 +144,7 @@ def redact(workspace_id: str, remains: Mapping[str, Remains]) -> int:
             row.summary = left.summary
             row.payload_text = entries.canonical(dict(left.payload))
             row.refs_text = entries.canonical(dict(left.refs))
-            row.body = journal.searchable(dict(left.payload))
+            row.body = journal.searchable(row.entry_type, dict(left.payload))
             row.redacted_at = now
             for name in _FREE:
                 setattr(row, name, left.columns.get(name, getattr(row, name)))

@@ -93,10 +93,14 @@ def content(entry: JournalEntry) -> bytes:
     )
 
 
-def searchable(payload: dict[str, Any]) -> str:
-    """Return the words of a payload that go into the word index."""
+def searchable(entry_type: str, payload: dict[str, Any]) -> str:
+    """Return the words of an entry that go into the word index.
+
+    They are decided here, before the entry is chained, and nothing sets them later but
+    an erasure or a redaction, which decides them here as well.
+    """
     # New payloads hold no NUL; older ones may, and their words must stay the same.
-    return entries.body_of(payload).replace("\x00", " ")
+    return entries.body_of(entry_type, payload).replace("\x00", " ")
 
 
 def _row(new: NewEntry, by: Actor, now: datetime) -> JournalEntry:
@@ -121,7 +125,7 @@ def _row(new: NewEntry, by: Actor, now: datetime) -> JournalEntry:
         summary=new.summary,
         payload_text=entries.canonical(new.payload),
         refs_text=entries.canonical(new.refs),
-        body=searchable(new.payload),
+        body=searchable(new.entry_type, new.payload),
         embeddable=ranking.ranker().is_embeddable(
             new.entry_type, new.severity.value, new.payload, new.refs
         ),

@@ -11,9 +11,10 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
-from memory.files import quarantine
+from memory.files import quarantine, redaction
 from memory.files.places import Owner
 from memory.files.quarantine import Held, Incoming, Judgement, Policy, Refused
+from memory.files.redaction import Remainder, Standard
 from memory.files.vault import digest
 from memory.models import HeldFile, HeldRecord
 from memory.rules import entries, errors, scanner, scopes
@@ -152,11 +153,18 @@ class Gate:
         if judged.action == "block":
             raise Refused(why=judged.why)
         if judged.action == "redact":
-            spans = scanner.spans(judged.verdict.findings)
-            return replace(draft, content=scanner.redact(draft.content, spans))
+            left = self._redacted(incoming, judged)
+            if left.is_clean:
+                return replace(draft, content=left.text)
         held = quarantine.hold(incoming, judged, by=self._by)
         _keep(held, draft, record_id, source)
         raise Held(held_id=held.id, why=judged.why)
+
+    def _redacted(self, incoming: Incoming, judged: Judgement) -> Remainder:
+        """Return what a policy that redacts by itself would let in."""
+        spans = scanner.spans(judged.verdict.findings)
+        by = Standard.of(incoming, self._policy(incoming.owner.workspace_id))
+        return redaction.of(incoming.text, spans, by, is_reviewed=False)
 
     def _is_blocked(self, incoming: Incoming) -> bool:
         whose = incoming.owner.agent_id

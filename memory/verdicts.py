@@ -55,7 +55,7 @@ def is_linked(row: Linked, adopted: int = 0) -> bool:
 def _searchable(row: JournalEntry) -> str | None:
     """Return the words that the payload gives to the index, None when it is no JSON."""
     try:
-        return journal.searchable(row.payload)
+        return journal.searchable(row.entry_type, row.payload)
     except (ValueError, TypeError):
         return None
 

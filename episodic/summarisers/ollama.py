@@ -8,6 +8,7 @@ that it can name no entry that it was not shown.
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 import time
@@ -116,6 +117,12 @@ class OllamaSummariser:
         self._model, self._timeout = model, timeout
         self._url = f"{address(base_url).rstrip('/')}/api/chat"
         self._transport = transport
+
+    def within(self, seconds: float) -> OllamaSummariser:
+        """Return the same model, asked with no more patience than this."""
+        other = copy.copy(self)
+        other._timeout = min(self._timeout, seconds)
+        return other
 
     def rules(self, material: Sequence[Material]) -> list[Rule]:
         """See Summariser."""

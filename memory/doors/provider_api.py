@@ -11,6 +11,7 @@ from memory.doors import provider_schemas as schemas
 from memory.doors.api import ApiRequest
 from memory.providers import base, deadline, registry, whose
 from memory.providers.base import Bound, Provider
+from memory.providers.ours import asking
 from memory.rules.actors import Actor
 
 router = Router(tags=["provider"])
@@ -99,3 +100,45 @@ def health(request: ApiRequest, query: Query[schemas.HealthQuery]) -> dict[str, 
         "message": pulse.message or None,
         "checked_at": journal.stamp(pulse.checked_at),
     }
+
+
+# ── The extensions ───────────────────────────────────────────────────────────
+@router.post("/reflect", response=schemas.ReflectedOut, operation_id="provider_reflect")
+def reflect(request: ApiRequest, data: schemas.ReflectIn) -> dict[str, Any]:
+    """Draw conclusions from the records that answer a question, each with its ids."""
+    bound = _bind(request.auth, data.workspace_id, data.agent_id, data.crew_id)
+    return asking.reflect(bound, data.query, data.scope.given())
+
+
+@router.post("/profile", response=schemas.ProfiledOut, operation_id="provider_profile")
+def profile(request: ApiRequest, data: schemas.ProfileIn) -> dict[str, Any]:
+    """Describe whom the records of a scope are about, each fact with its ids."""
+    bound = _bind(request.auth, data.workspace_id, data.agent_id, data.crew_id)
+    return asking.profile(bound, data.scope.given(), data.instructions)
+
+
+@router.post(
+    "/graph",
+    response=schemas.GraphOut,
+    operation_id="provider_graph",
+    by_alias=True,
+    exclude_none=True,
+)
+def graph(request: ApiRequest, data: schemas.GraphIn) -> dict[str, Any]:
+    """Return the records a question finds with whom they name and what they rest on."""
+    bound = _bind(request.auth, data.workspace_id, data.agent_id, data.crew_id)
+    asked = {
+        "query": data.query,
+        "scope": data.scope.given(),
+        "limit": data.limit,
+        "graph_scope": data.graph_scope,
+    }
+    return asking.graph(bound, asked)
+
+
+@router.post("/batch", response=schemas.BatchedOut, operation_id="provider_batch")
+def batch(request: ApiRequest, data: schemas.BatchIngestIn) -> dict[str, Any]:
+    """Keep several inputs, all or none, or delete records; 100 at most."""
+    bound = _bind(request.auth, data.workspace_id, data.agent_id, data.crew_id)
+    refs = [{"id": one.id, "scope": one.scope.given()} for one in data.refs]
+    return asking.batch(bound, data.inputs, refs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 from ninja import Schema
 from pydantic import Field, StringConstraints
@@ -11,6 +11,9 @@ from memory.doors.schemas import Strict
 
 Text = Annotated[str, Field(strict=True)]
 Name = Annotated[str, StringConstraints(strict=True, max_length=320)]
+
+
+Part = Annotated[str, StringConstraints(strict=True, max_length=256)]
 
 
 class _For(Strict):
@@ -44,6 +47,61 @@ class ForgetIn(_For):
 
     id: Name = ""
     data_subject_id: Name = ""
+
+
+class ScopeIn(Strict):
+    """Whose memories of the agent's, by the contract's names: the user at least."""
+
+    user: Part = ""
+    agent: Part = ""
+    namespace: Part = ""
+    thread: Part = ""
+
+    def given(self) -> dict[str, str]:
+        """Return the names that say something."""
+        return {name: value for name, value in self.dict().items() if value}
+
+
+class ReflectIn(_For):
+    """A question whose answer is drawn from what it finds."""
+
+    query: Annotated[str, Field(strict=True, min_length=1, max_length=4_000)]
+    scope: ScopeIn
+
+
+class ProfileIn(_For):
+    """Whom to describe; ``instructions`` say what comes first."""
+
+    scope: ScopeIn
+    instructions: Annotated[str, Field(strict=True, max_length=1_000)] = ""
+
+
+class GraphIn(_For):
+    """A question, and which part of the graph around its answers; left out, all."""
+
+    query: Annotated[str, Field(strict=True, min_length=1, max_length=4_000)]
+    scope: ScopeIn
+    limit: int = Field(10, ge=1, le=100)
+    graph_scope: Literal["nodes", "edges", "episodes"] | None = None
+
+
+class RefIn(Strict):
+    """A memory to delete."""
+
+    id: Name
+    scope: ScopeIn
+
+
+class BatchIngestIn(_For):
+    """Inputs to keep, all or none, or refs to delete: one of the two."""
+
+    inputs: list[dict[str, Any]] = Field(
+        default_factory=list,
+        max_length=100,
+        description="Each as the capability contract has it: mode text, messages or"
+        " verbatim, scope with its user, content or messages.",
+    )
+    refs: list[RefIn] = Field(default_factory=list, max_length=100)
 
 
 class HealthQuery(Strict):
@@ -88,3 +146,78 @@ class PulseOut(Schema):
     ok: bool
     message: str | None = None
     checked_at: str
+
+
+class MakerOut(Schema):
+    """Who made an answer: a model, or extraction; ``fault`` says why not the model."""
+
+    how: Literal["model", "extractive"]
+    model: str | None
+    fault: str | None
+
+
+class InsightOut(Schema):
+    """A conclusion, how sure, and the memories it rests on."""
+
+    content: str
+    confidence: float
+    supporting_memory_ids: list[str]
+
+
+class ReflectedOut(Schema):
+    """Conclusions, the surest first."""
+
+    insights: list[InsightOut]
+    maker: MakerOut
+
+
+class ProfiledOut(Schema):
+    """A profile; facts cite the memories they rest on, ``maker`` wrote the summary."""
+
+    summary: str
+    facts: list[str]
+    updated_at: str | None
+    maker: MakerOut
+
+
+class GraphNodeOut(Schema):
+    """A memory, a person it names, or an entry it rests on."""
+
+    id: str
+    label: str
+    summary: str | None = None
+    score: float | None = None
+
+
+class GraphEdgeOut(Schema):
+    """A statement that joins two nodes, and when it held."""
+
+    id: str
+    fact: str
+    source: str = Field(alias="from")
+    to: str
+    valid_at: str | None = None
+    invalid_at: str | None = None
+    score: float | None = None
+
+
+class GraphOut(Schema):
+    """A piece of the graph."""
+
+    nodes: list[GraphNodeOut]
+    edges: list[GraphEdgeOut]
+
+
+class IngestedOut(Schema):
+    """The ids that one input made, changed, and found to be there already."""
+
+    created: list[str]
+    updated: list[str]
+    unchanged: list[str]
+
+
+class BatchedOut(Schema):
+    """A result for each input, in their order; or the ids that are gone."""
+
+    results: list[IngestedOut]
+    deleted: list[str]

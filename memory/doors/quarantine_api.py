@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -11,8 +12,10 @@ from ninja import Query, Router
 
 from memory import journal
 from memory.doors import quarantine_schemas as schemas
-from memory.files import dossier, inbox, marking, retro, review
+from memory.files import dossier, inbox, marking, outcome, redaction, retro, review
 from memory.files.inbox import HeldFilter
+from memory.files.outcome import Preview
+from memory.files.review import Decision
 from memory.models import HeldFile
 
 if TYPE_CHECKING:
@@ -65,7 +68,7 @@ def _line(held: HeldFile) -> schemas.Answer:
 
 
 def _whole(held: HeldFile, actor: Actor) -> schemas.Answer:
-    body = review.text_of(held)
+    body = outcome.text_of(held)
     return _line(held) | {
         "body": body,
         "normalized": marking.as_read(body),
@@ -74,7 +77,38 @@ def _whole(held: HeldFile, actor: Actor) -> schemas.Answer:
         "rules_version": held.rules_version,
         "diff": [asdict(line) for line in dossier.change(held)],
         "alike": [other.id for other in inbox.alike(actor, held)],
+        "redaction": _redaction(held),
     }
+
+
+def _preview(decision: str, made: Preview) -> schemas.Answer:
+    told: schemas.Answer = {
+        "decision": decision,
+        "text": made.text,
+        "reads": made.reads,
+        "sha256": made.sha256,
+        "bytes": len(made.text.encode()),
+    }
+    if made.left is None:
+        return told
+    return told | {
+        "is_clean": made.left.is_clean,
+        "level": made.left.level,
+        "why": made.left.why or None,
+        "findings": [redaction.found_in(one) for one in made.left.findings],
+        "removed": _places(outcome.edges(made.left)),
+        "beside": _places(made.left.beside),
+    }
+
+
+def _places(spans: Sequence[tuple[int, int]]) -> list[dict[str, int]]:
+    return [{"start": start, "end": end} for start, end in spans]
+
+
+def _redaction(held: HeldFile) -> schemas.Answer | None:
+    """Return what redacting every finding would leave, for a case that is open."""
+    found = dossier.drawn(held)
+    return _preview(Decision.REDACT.value, found.preview) if found else None
 
 
 @router.get("", response=schemas.HeldListOut, operation_id="list_quarantine")
@@ -137,8 +171,25 @@ def decide(
         reason=data.reason,
         by=request.auth,
         redactions=data.spans,
+        seen=data.seen,
     )
     return _line(done)
+
+
+@router.post(
+    "/{held_id}/preview",
+    response=schemas.HeldPreviewOut,
+    operation_id="preview_quarantine",
+)
+def preview(
+    request: ApiRequest, held_id: str, data: schemas.HeldPreviewIn
+) -> schemas.Answer:
+    """Show what an agent would read after a decision; the view is noted."""
+    held = inbox.held_file(request.auth, held_id)
+    review.view(held, by=request.auth)
+    if data.decision == Decision.REDACT:
+        return _preview(data.decision, outcome.of_redaction(held, data.spans))
+    return _preview(data.decision, outcome.of_release(held))
 
 
 @router.post(

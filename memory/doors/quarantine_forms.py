@@ -11,6 +11,8 @@ from memory.files.inbox import Choices, HeldFilter
 from memory.files.review import REASON_CHARS, Decision
 
 ANY: Final = ("", "Any")
+# What a form without a preview has shown.
+NOTHING: Final = "nothing"
 AGES: Final = (
     ANY,
     ("hour", "Last hour"),
@@ -67,6 +69,7 @@ class DecisionForm(forms.Form):
     span = forms.MultipleChoiceField(required=False)
     start = forms.IntegerField(required=False, min_value=0)
     end = forms.IntegerField(required=False, min_value=1)
+    seen = forms.CharField(required=False, max_length=64)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -88,9 +91,14 @@ class DecisionForm(forms.Form):
         return Decision(self.cleaned_data["decision"])
 
     @property
+    def looked_at(self) -> str:
+        """The digest of the rest that stood on the page; never empty, so it counts."""
+        return self.cleaned_data.get("seen") or NOTHING
+
+    @property
     def redactions(self) -> list[tuple[int, int]]:
         """Return the chosen parts and the one typed by hand, as pairs."""
-        told = self.cleaned_data
+        told = getattr(self, "cleaned_data", {})
         parts = [_pair(value) for value in told.get("span", [])]
         start, end = told.get("start"), told.get("end")
         if start is not None and end is not None:

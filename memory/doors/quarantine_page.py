@@ -9,7 +9,7 @@ from django.http import QueryDict
 from django.urls import reverse
 
 from memory.doors.quarantine_forms import PRESETS, DecisionForm, FilterForm
-from memory.files import dossier, inbox, marking, review
+from memory.files import dossier, inbox, marking, outcome, review
 from memory.files.dossier import Dossier, Line
 from memory.files.inbox import Group, HeldFilter, Standing
 from memory.files.review import Decision
@@ -17,9 +17,10 @@ from memory.models import HeldFile, HeldState, SavedFilter
 from memory.rules.actors import Actor
 
 KEPT: Final = ("state", "q", "source", "agent_id", "family", "age")
-# The order of the decision bar: decision, key, look.
+# The order of the decision bar: decision, key, look. None is the one to press: which
+# is right is what the reviewer is there to say.
 BUTTONS: Final = (
-    (Decision.REDACT, "r", "primary"),
+    (Decision.REDACT, "r", ""),
     (Decision.RELEASE, "a", ""),
     (Decision.DISCARD, "x", "danger"),
     (Decision.BLOCK_SOURCE, "b", "danger"),
@@ -95,7 +96,7 @@ class InboxPage:
     @property
     def as_read(self) -> str:
         """The open text as the rules saw it."""
-        return marking.as_read(review.text_of(self.case.held)) if self.case else ""
+        return marking.as_read(outcome.text_of(self.case.held)) if self.case else ""
 
     @property
     def bytes(self) -> list[str]:
@@ -198,6 +199,7 @@ def build(
     if chosen is not None:
         review.view(chosen, by=actor)
     before, after = neighbours(lines, chosen)
+    ticked = decision.redactions if decision is not None else ()
     is_held = state == HeldState.HELD
     standing = inbox.standing(actor)
     return InboxPage(
@@ -207,7 +209,7 @@ def build(
         lines=lines,
         form=form,
         is_filtered=wanted != HeldFilter(state=state),
-        case=dossier.of(chosen, actor) if chosen else None,
+        case=dossier.of(chosen, actor, ticked) if chosen else None,
         previous=before,
         following=after,
         groups=inbox.group_summary(rows) if is_held else [],

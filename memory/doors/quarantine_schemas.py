@@ -37,16 +37,14 @@ class Redaction(Strict):
     end: int = Field(ge=1)
 
 
-class DecisionIn(Strict):
-    """A decision on the version of the case that the reviewer saw."""
+class _Cuts(Strict):
+    """What a redaction takes out."""
 
-    decision: Decision
-    version: int
-    reason: Reason
     redactions: list[Redaction | tuple[int, int]] = Field(
         default_factory=list,
         max_length=200,
-        description="What redact takes out; left out, every finding.",
+        description="What redact takes out, widened to whole sentences and lines; "
+        "left out, every finding.",
     )
 
     @property
@@ -56,6 +54,26 @@ class DecisionIn(Strict):
             (one.start, one.end) if isinstance(one, Redaction) else one
             for one in self.redactions
         ]
+
+
+class DecisionIn(_Cuts):
+    """A decision on the version of the case that the reviewer saw."""
+
+    decision: Decision
+    version: int
+    reason: Reason
+    seen: str = Field(
+        default="",
+        pattern=r"^([0-9a-f]{64})?$",
+        description="The sha256 of the preview that was looked at; with another one "
+        "nothing is released. Only redact looks at it.",
+    )
+
+
+class HeldPreviewIn(_Cuts):
+    """A decision to look at before it is made."""
+
+    decision: Literal["release", "redact", "release_and_allow"] = "redact"
 
 
 class BulkIn(Strict):
@@ -116,6 +134,43 @@ class HeldLineOut(Schema):
     decided_at: str | None
 
 
+class HeldPlaceOut(Schema):
+    """A part of the original text, in characters."""
+
+    start: int
+    end: int
+
+
+class HeldPreviewFindingOut(HeldPlaceOut):
+    """One reason, with its place in what would be left."""
+
+    rule: str
+    family: str
+    severity: str
+    weight: float
+    why: str
+
+
+class HeldPreviewOut(Schema):
+    """What a decision would let in (``text``) and what an agent would read then.
+
+    ``removed`` and ``beside`` are places in the original: what goes, and what stays
+    right next to it. A release of the whole is not judged: ``is_clean`` is null.
+    """
+
+    decision: str
+    text: str
+    reads: str
+    sha256: str
+    bytes: int
+    is_clean: bool | None = None
+    level: str | None = None
+    why: str | None = None
+    findings: list[HeldPreviewFindingOut] = []
+    removed: list[HeldPlaceOut] = []
+    beside: list[HeldPlaceOut] = []
+
+
 class HeldOut(HeldLineOut):
     """A case with its text, as it came and as the rules read it."""
 
@@ -126,6 +181,7 @@ class HeldOut(HeldLineOut):
     rules_version: str
     diff: list[dict[str, str]]
     alike: list[str]
+    redaction: HeldPreviewOut | None = None
 
 
 class HeldListOut(Schema):

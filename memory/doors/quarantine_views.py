@@ -85,11 +85,10 @@ def decide(request: HttpRequest, held_id: str) -> HttpResponse:
             reason=form.cleaned_data["why"],
             by=actor,
             redactions=form.redactions,
+            seen=form.looked_at,
         )
-    except (errors.Invalid, errors.Conflict, review.AlreadyDecided) as error:
-        return _page(request, _fresh(actor, held), error=error, form=form)
     except errors.HouseError as error:
-        if error.status not in (409, 413):
+        if error.status not in (409, 413, 422):
             raise
         return _page(request, _fresh(actor, held), error=error, form=form)
     query = kept(request.GET, state_of(request.GET, held))
@@ -135,15 +134,16 @@ def undo(request: HttpRequest, held_id: str) -> HttpResponse:
 
 @require_GET
 def redaction(request: HttpRequest, held_id: str) -> HttpResponse:
-    """Show what redacting the chosen passages would keep."""
+    """Show what an agent would read after the chosen passages are cut."""
     held = inbox.held_file(pages.actor(request), held_id)
     form = DecisionForm(request.GET)
     form.is_valid()
-    context: dict[str, Any] = {"redacted": [], "fault": ""}
-    try:
-        context["redacted"] = dossier.preview(held, form.redactions)
-    except errors.Invalid as error:
-        context["fault"] = error.detail
+    context: dict[str, Any] = {"redacted": None, "fault": ""}
+    if form.redactions:
+        try:
+            context["redacted"] = dossier.redaction(held, form.redactions)
+        except errors.HouseError as error:
+            context["fault"] = error.detail
     return render(request, "memory/_redaction.html", context)
 
 

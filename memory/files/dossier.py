@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
 from django.utils import timezone
 
-from memory.files import inbox, marking, places, policy, review, versions, words
+from memory.files import inbox, marking, outcome, places, policy, versions, words
 from memory.files.marking import Marked, Note
+from memory.files.outcome import Preview
 from memory.files.review import UNDO_DAYS, Decision
 from memory.files.versions import DiffLine
 from memory.models import HeldFile, HeldState, MemoryFile
@@ -56,7 +58,8 @@ class Dossier:
     text: Marked
     threshold: float
     diff: list[DiffLine]
-    redacted: list[DiffLine]
+    redacted: Redaction | None
+    chosen: frozenset[tuple[int, int]]
     headings: list[str]
     searches: list[Search]
     alike: list[HeldFile]
@@ -68,6 +71,15 @@ class Dossier:
     def held(self) -> HeldFile:
         """The case itself."""
         return self.line.held
+
+    @property
+    def ticked(self) -> frozenset[int]:
+        """The numbers of the findings to be cut; at first it is every one."""
+        return frozenset(
+            note.number
+            for note in self.text.notes
+            if not self.chosen or (note.start, note.end) in self.chosen
+        )
 
     @property
     def is_open(self) -> bool:
@@ -99,28 +111,64 @@ def line(held: HeldFile) -> Line:
     """Return a case for the list."""
     told = marking.notes(held.findings)
     word, badge = level(held.risk)
-    shown = marking.excerpt(review.text_of(held), told)
+    shown = marking.excerpt(outcome.text_of(held), told)
     return Line(held, title(told), shown, word, badge)
 
 
-def _redacted(held: HeldFile) -> list[DiffLine]:
-    """Return what redacting every finding would change in the text."""
-    spans = [(found["start"], found["end"]) for found in held.findings]
-    return preview(held, spans)
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """What redacting would leave, drawn: the difference, and what an agent reads.
+
+    ``beside`` are the words that stay next to a part that goes.
+    """
+
+    preview: Preview
+    diff: list[DiffLine]
+    beside: list[str]
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether it may be released."""
+        return self.preview.left is not None and self.preview.left.is_clean
+
+    @property
+    def cut(self) -> int:
+        """How many characters at the end a page does not draw."""
+        return max(0, len(self.preview.reads) - marking.SHOWN)
+
+    @property
+    def why(self) -> str:
+        """What is wrong with the rest, as a sentence."""
+        return self.preview.left.why if self.preview.left else ""
 
 
-def preview(held: HeldFile, spans: list[tuple[int, int]]) -> list[DiffLine]:
-    """Return the difference between a held text and its redacted form."""
-    if not spans:
-        return []
-    clean = review.redacted(held, spans)
-    return versions.diff(bytes(held.body), clean.encode())
+def redaction(
+    held: HeldFile, chosen: Sequence[tuple[int, int]] = ()
+) -> Redaction | None:
+    """Return what redacting the chosen parts would leave; without any, every finding.
+
+    None when there is nothing to take out, or nowhere to put what is left.
+    """
+    if not chosen and not held.findings:
+        return None
+    made = outcome.of_redaction(held, chosen)
+    text, left = outcome.text_of(held), made.left
+    beside = [text[start:end] for start, end in left.beside] if left else []
+    return Redaction(made, versions.diff(bytes(held.body), made.text.encode()), beside)
+
+
+def drawn(held: HeldFile, chosen: Sequence[tuple[int, int]] = ()) -> Redaction | None:
+    """Return the same for a case as it is opened; None also where it cannot be made."""
+    try:
+        return redaction(held, chosen) if held.state == HeldState.HELD else None
+    except errors.HouseError:
+        return None
 
 
 def change(held: HeldFile) -> list[DiffLine]:
     """Return what a release would change in the file now; nothing when it cannot."""
     try:
-        return review.before_and_after(held)
+        return outcome.before_and_after(held)
     except errors.HouseError:
         return []
 
@@ -145,9 +193,9 @@ def _undo_until(held: HeldFile) -> timedelta | None:
     return left if left > timedelta(0) else None
 
 
-def of(held: HeldFile, actor: Actor) -> Dossier:
-    """Gather a case for its reader."""
-    text = review.text_of(held)
+def of(held: HeldFile, actor: Actor, chosen: Sequence[tuple[int, int]] = ()) -> Dossier:
+    """Gather a case for its reader; ``chosen`` are the parts ticked to be cut."""
+    text = outcome.text_of(held)
     headings = [piece.heading for piece in chunks.cut(text[:READ]) if piece.heading]
     owner = places.Owner(held.crew, held.agent) if held.crew else None
     return Dossier(
@@ -155,7 +203,8 @@ def of(held: HeldFile, actor: Actor) -> Dossier:
         text=marking.mark(text, held.findings),
         threshold=scoring.thresholds(held.source, held.tier).held,
         diff=change(held),
-        redacted=_redacted(held),
+        redacted=drawn(held, chosen),
+        chosen=frozenset(chosen),
         headings=list(dict.fromkeys(headings))[:TERMS],
         searches=_searches(held, text),
         alike=inbox.alike(actor, held),

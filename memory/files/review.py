@@ -15,13 +15,11 @@ from typing import Any, Final
 from django.db import transaction
 from django.utils import timezone
 
-from memory.files import quarantine, scribe, versions
-from memory.files.places import Owner
-from memory.files.scribe import Request
+from memory.files import outcome, quarantine, scribe
 from memory.models import BlockedSource, Clearance, HeldFile, HeldState, KnownAttack
 from memory.rules import errors, scanner, tiers
 from memory.rules.actors import Actor
-from memory.rules.tiers import Place, WriteMode
+from memory.rules.tiers import Place
 
 UNDO_DAYS: Final = 30
 REASON_CHARS: Final = 2_000
@@ -53,6 +51,24 @@ class AlreadyDecided(errors.HouseError):
     sentence = "{decided_by} changed this case in the meantime; it is {state} now."
 
 
+class NotSeen(errors.HouseError):
+    """The reviewer looked at something else than what would be released."""
+
+    code, status, title = "not_seen", 409, "Not what you saw"
+    sentence = (
+        "What would be left is not what you looked at. Look at it as it is shown now, "
+        "and decide again."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What a reviewer chose to take out, and the digest of the rest they saw."""
+
+    redactions: Sequence[tuple[int, int]] = ()
+    seen: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class BulkItem:
     """What became of one case in a bulk decision."""
@@ -62,18 +78,6 @@ class BulkItem:
     state: str | None = None
     code: str | None = None
     detail: str | None = None
-
-
-def text_of(held: HeldFile) -> str:
-    """Return the original text of a case."""
-    return bytes(held.body).decode("utf-8", "replace")
-
-
-def owner_of(held: HeldFile) -> Owner:
-    """Return where the text was meant to go."""
-    if held.crew is None:
-        raise errors.NotFound
-    return Owner(held.crew, held.agent)
 
 
 def _check(held: HeldFile, version: int, reason: str, by: Actor) -> None:
@@ -117,7 +121,7 @@ def claim(held: HeldFile, *, by: Actor) -> HeldFile:
 
 
 # ── Deciding ─────────────────────────────────────────────────────────────────
-def decide(
+def decide(  # noqa: PLR0913  (what was chosen and what was seen are two things)
     held: HeldFile,
     decision: Decision,
     *,
@@ -125,8 +129,13 @@ def decide(
     reason: str,
     by: Actor,
     redactions: Sequence[tuple[int, int]] = (),
+    seen: str = "",
 ) -> HeldFile:
     """Carry out a decision. ``redactions`` are (start, end) spans of the original text.
+
+    A redaction takes out the sentences and lines that its spans touch, and is refused
+    unless the rest is clean. ``seen`` is the digest of the rest that the reviewer
+    looked at; with another one nothing is released.
 
     The case changes, the file is written and the journal told in one transaction; the
     write may still refuse (the file grew to its cap, say), and then nothing happened.
@@ -134,10 +143,10 @@ def decide(
     with transaction.atomic():
         live = _locked(held)
         _check(live, version, reason, by)
-        outcome = _act(live, decision, reason, redactions, by)
+        done = _act(live, decision, reason, Chosen(redactions, seen), by)
         live.state, live.decision = STATES[decision], decision.value
         live.reason, live.decided_by = reason.strip(), by.label
-        live.decided_at, live.outcome = timezone.now(), outcome
+        live.decided_at, live.outcome = timezone.now(), done
         live.version += 1
         live.save()
         quarantine.record(
@@ -154,20 +163,22 @@ def _act(
     held: HeldFile,
     decision: Decision,
     reason: str,
-    redactions: Sequence[tuple[int, int]],
+    chosen: Chosen,
     by: Actor,
 ) -> dict[str, Any]:
     """Do what a decision means; return what undoing it needs."""
     if decision in (Decision.RELEASE, Decision.RELEASE_AND_ALLOW):
-        done = _release(held, text_of(held), reason, by)
+        text = outcome.text_of(held)
+        done = _release(held, text, reason, by)
         if decision is Decision.RELEASE_AND_ALLOW:
-            _clear(held, by)
+            _clear(held, text, by)
         return done
     if decision is Decision.REDACT:
-        spans = list(redactions) or [
-            (found["start"], found["end"]) for found in held.findings
-        ]
-        return _release(held, redacted(held, spans), reason, by) | {"spans": spans}
+        left = outcome.remainder(held, chosen.redactions)
+        left.require_clean()
+        if chosen.seen not in ("", left.sha256):
+            raise NotSeen
+        return _release(held, left.text, reason, by) | {"spans": outcome.edges(left)}
     KnownAttack.objects.get_or_create(
         workspace_id=held.workspace_id,
         held=held,
@@ -184,25 +195,11 @@ def _act(
     return {}
 
 
-def _check_spans(held: HeldFile, spans: Sequence[tuple[int, int]]) -> None:
-    length = len(text_of(held))
-    if not spans or any(not 0 <= start < end <= length for start, end in spans):
-        detail = "redactions are spans of the held text: 0 ≤ start < end."
-        raise errors.Invalid(detail, code="bad_redactions")
-
-
-def redacted(held: HeldFile, spans: Sequence[tuple[int, int]]) -> str:
-    """Return a held text with spans taken out; each leaves a mark that says why."""
-    _check_spans(held, spans)
-    families = {(f["start"], f["end"]): str(f["family"]) for f in held.findings}
-    parts = [scanner.Span(*span, families.get(span, "review")) for span in spans]
-    return scanner.redact(text_of(held), parts)
-
-
-def _clear(held: HeldFile, by: Actor) -> None:
+def _clear(held: HeldFile, text: str, by: Actor) -> None:
+    """Let the released text pass from now on, and no other."""
     Clearance.objects.get_or_create(
         workspace_id=held.workspace_id,
-        fingerprint=held.fingerprint,
+        fingerprint=scanner.fingerprint(text),
         defaults={"held": held, "cleared_by": by.label},
     )
 
@@ -212,11 +209,7 @@ def _release(held: HeldFile, text: str, reason: str, by: Actor) -> dict[str, Any
     releaser = quarantine.RELEASERS.get(held.tier)
     if releaser is not None:
         return releaser.release(held, text, reason=reason, by=by)
-    place = Place(tiers.Tier(held.tier), held.key)
-    note = f"{held.id} released by {by.label}: {reason}"
-    request = Request(
-        owner_of(held), place, text, WriteMode(held.mode), held.source, note
-    )
+    request = outcome.request(held, text, f"{held.id} released by {by.label}: {reason}")
     return {"version_id": scribe.write_released(request, by=by).version.id}
 
 
@@ -258,7 +251,7 @@ def _take_back(held: HeldFile, by: Actor) -> None:
     if not version_id:
         return
     place = Place(tiers.Tier(held.tier), held.key)
-    owner = owner_of(held).of(place)
+    owner = outcome.owner_of(held).of(place)
     scribe.take_back(owner, place, version_id, by=by)
 
 
@@ -280,16 +273,3 @@ def decide_many(
         else:
             report.append(BulkItem(held.id, ok=True, state=done.state))
     return report
-
-
-def before_and_after(held: HeldFile) -> list[versions.DiffLine]:
-    """Return the diff between what the file holds now and what a release would make."""
-    releaser = quarantine.RELEASERS.get(held.tier)
-    if releaser is not None:
-        return versions.diff(releaser.current(held).encode(), bytes(held.body))
-    place = Place(tiers.Tier(held.tier), held.key)
-    owner = owner_of(held)
-    present = scribe.current(owner, place)
-    request = Request(owner, place, text_of(held), WriteMode(held.mode), held.source)
-    after = scribe.joined(present, request)
-    return versions.diff(present.encode(), after.encode())

@@ -8,13 +8,22 @@ not, and nobody was told that they were).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from memory import people
-from memory.files import places, quarantine, reconcile, settling, vault, versions
+from memory.files import (
+    places,
+    quarantine,
+    reconcile,
+    redaction,
+    settling,
+    vault,
+    versions,
+)
 from memory.files.places import Owner
-from memory.files.quarantine import Held, Incoming, Refused
+from memory.files.quarantine import Held, Incoming, Judgement, Refused
+from memory.files.redaction import Remainder, Standard
 from memory.models import MemoryFile, MemoryVersion
 from memory.rules import checks, entries, errors, scanner, tiers
 from memory.rules.actors import Actor, AgentRole
@@ -167,11 +176,28 @@ def _gate(request: Request, current: str, final: str, by: Actor) -> str:
         return final
     if judged.action == "block":
         raise Refused(why=judged.why)
-    if judged.action == "redact":
-        return scanner.redact(final, scanner.spans(scanner.scan(final).findings))
     judged = quarantine.aligned(judged, incoming, len(suspect))
+    if judged.action == "redact":
+        left = _redacted(incoming, judged, before(request, current))
+        if left.is_clean:
+            return joined(current, replace(request, text=left.text))
     held = quarantine.hold(incoming, judged, by=by)
     raise Held(held_id=held.id, why=judged.why)
+
+
+def _redacted(incoming: Incoming, judged: Judgement, ahead: str) -> Remainder:
+    """Return what a policy that redacts by itself would let in."""
+    spans = scanner.spans(judged.verdict.findings)
+    by = Standard.of(incoming)
+    return redaction.of(incoming.text, spans, by, before=ahead, is_reviewed=False)
+
+
+def before(request: Request, current: str) -> str:
+    """Return what a text is judged together with, up to where it begins."""
+    if request.mode is WriteMode.REPLACE or not current:
+        return ""
+    ahead = joined(current, replace(request, text=""))
+    return ahead[-JUDGED_TAIL:] if scanner.scan(current).is_held else ahead
 
 
 # ── Writing ──────────────────────────────────────────────────────────────────
@@ -206,7 +232,10 @@ def write(request: Request, *, by: Actor) -> Written:
 def _prepare(request: Request, seen: str, by: Actor) -> str:
     final = joined(seen, request)
     _check_cap(request, seen, final)
-    return _gate(request, seen, final, by)
+    kept = _gate(request, seen, final, by)
+    if kept != final:
+        _check_cap(request, seen, kept)
+    return kept
 
 
 def _put(file: MemoryFile, request: Request, final: str, by: Actor) -> Written:

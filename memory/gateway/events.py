@@ -15,7 +15,7 @@ from django.db import transaction
 
 from memory import journal, withholding
 from memory.gateway.client import GatewayFailure, Operation
-from memory.models import Agent, JournalEntry
+from memory.models import Agent
 from memory.rules import actors, entries
 from memory.rules.entries import NewEntry, Severity
 
@@ -98,8 +98,6 @@ def write(event: Event, agent: Agent) -> None:
     with transaction.atomic():
         entry = journal.write([new], by=by)[0]
         withholding.retire(agent.workspace_id, [entry.id])
-        # Its words leave the index; the hash is over the payload itself.
-        JournalEntry.objects.filter(pk=entry.pk).update(body="")
 
 
 class Journal:

@@ -121,8 +121,9 @@ def leaves(value: object) -> list[str]:
     while stack:
         item = stack.pop()
         if isinstance(item, dict):
-            stack.extend(item[key] for key in sorted(item, reverse=True))
-        elif isinstance(item, list):
+            # A key is text in the stored form, whatever it was before.
+            stack.extend(item[key] for key in sorted(item, key=str, reverse=True))
+        elif isinstance(item, (list, tuple)):
             stack.extend(reversed(item))
         elif isinstance(item, str):
             found.append(item)
@@ -145,8 +146,14 @@ def texts(value: object) -> Iterator[str]:
             stack.extend(item)
 
 
-def body_of(payload: dict[str, Any]) -> str:
-    """Return the searchable words of a payload: its values, never its keys."""
+def body_of(entry_type: str, payload: dict[str, Any]) -> str:
+    """Return the words an entry gives to the index: its values, never its keys.
+
+    It follows from the type and the payload alone, and both are under the entry's hash:
+    whoever verifies the chain works it out again and compares.
+    """
+    if entry_type.startswith(UNSEARCHED):
+        return ""
     return "\n".join(leaf for leaf in leaves(payload) if leaf)[:BODY_CHARS]
 
 

@@ -1,5 +1,6 @@
 // Single keys of the quarantine. Each presses a button or a link that is on the page; they
-// act outside input fields only, and the switch in the rail turns them off.
+// act outside input fields only, and the switch in the rail turns them off. A key never
+// decides: it marks a decision, and Enter carries out the one that is marked.
 (() => {
   const find = (selector) => document.querySelector(selector);
   let chosen = null;
@@ -8,12 +9,21 @@
     try { return localStorage.getItem("crewship-keys") === "off"; } catch { return false; }
   }
 
-  function decide(button) {
-    const reason = find("#reason");
-    if (reason.value.trim() || find("#preset").value) { button.click(); return; }
+  function choose(button) {
+    chosen?.removeAttribute("aria-pressed");
     chosen = button;
-    reason.placeholder = `Why? Enter carries out: ${button.firstChild.textContent.trim()}`;
-    reason.focus();
+    const told = find("#chosen");
+    if (told) {
+      told.hidden = !button;
+      told.textContent = button ? `Chosen: ${button.dataset.words}. Enter carries it out, Esc lets it go.` : "";
+    }
+    if (!button) return;
+    button.setAttribute("aria-pressed", "true");
+    find("#reason").focus();
+  }
+
+  function hasReason() {
+    return Boolean(find("#reason")?.value.trim() || find("#preset")?.value);
   }
 
   const moves = {
@@ -38,7 +48,7 @@
     }
     const button = find(`[data-key="${CSS.escape(event.key)}"]`);
     if (event.key in moves) moves[event.key]();
-    else if (button?.name === "decision") decide(button);
+    else if (button?.name === "decision") choose(button);
     else if (button) button.click();
     else return;
     event.preventDefault();
@@ -48,14 +58,16 @@
   document.addEventListener("keydown", act, true);
 
   document.addEventListener("keydown", (event) => {
+    if (!event.target.closest("#decision")) return;
+    if (event.key === "Escape" && chosen) { choose(null); return; }
     if (event.key !== "Enter" || event.target.id !== "reason") return;
     event.preventDefault();
-    if (chosen?.isConnected && event.target.value.trim()) chosen.click();
+    if (chosen?.isConnected && hasReason()) chosen.click();
   });
 
   document.addEventListener("htmx:afterSettle", (event) => {
     if (event.detail.elt.id !== "review") return;
-    chosen = null;
+    choose(null);
     find(".held-file.current")?.scrollIntoView({ block: "nearest" });
     // The next text is open: keys must reach it, not the field the last reason stood in.
     if (!find("#review [data-focus], #review [aria-invalid=true]")) find("#h-item")?.focus({ preventScroll: true });

@@ -19,7 +19,9 @@ from tests.world import ATTACK, World
 FILES = {"memory.read", "memory.write", "memory.search", "memory.append_daily"}
 VERBS = ("recall", "remember", "list", "forget", "history", "revise")
 RECORDS = {f"memory__{verb}" for verb in VERBS}
-ALL = FILES | RECORDS | {"recall", "context", "journal.append", "session_search"}
+EXTENSIONS = {f"provider.{verb}" for verb in ("reflect", "profile", "graph", "batch")}
+OTHERS = {"recall", "context", "journal.append", "session_search"}
+ALL = FILES | RECORDS | EXTENSIONS | OTHERS
 
 
 # ── The real client ──────────────────────────────────────────────────────────
@@ -87,6 +89,7 @@ def test_hints_tell_what_a_call_does(world: World) -> None:
     hints = {name: tool["annotations"] for name, tool in found.items()}
     changing = {name for name, told in hints.items() if not told["readOnlyHint"]}
     writes = {"memory.write", "memory.append_daily", "journal.append"}
+    writes |= {"provider.batch"}
     kept = {"memory__remember", "memory__forget", "memory__revise"}
     assert changing == writes | kept
     destroying = {name for name, told in hints.items() if told["destructiveHint"]}

@@ -127,6 +127,11 @@ def _mine(world: World, **more: Any) -> Any:
     return {"workspace_id": world.acme.id, "agent_id": world.agents["ada"].id, **more}
 
 
+def _input() -> Any:
+    scope = {"user": "u1"}
+    return {"mode": "verbatim", "content": "Refunds end at $250.", "scope": scope}
+
+
 def _decision(world: World) -> Any:
     _held(world)
     version = world.kept["held"].version
@@ -243,6 +248,18 @@ OPERATIONS: Final = (
               lambda world: _mine(world, id=world.file().label)),
     Operation("provider_health", "get", "/provider/health",
               "200 200 403 403 200 403 403 404 401 401 401", query=_whose),
+    Operation("provider_reflect", "post", "/provider/reflect",
+              "200 200 403 403 200 403 403 404 401 401 401",
+              lambda world: _mine(world, query="refund", scope={"user": "u1"})),
+    Operation("provider_profile", "post", "/provider/profile",
+              "200 200 403 403 200 403 403 404 401 401 401",
+              lambda world: _mine(world, scope={"user": "u1"})),
+    Operation("provider_graph", "post", "/provider/graph",
+              "200 200 403 403 200 403 403 404 401 401 401",
+              lambda world: _mine(world, query="refund", scope={"user": "u1"})),
+    Operation("provider_batch", "post", "/provider/batch",
+              "200 200 403 403 200 403 403 404 401 401 401",
+              lambda world: _mine(world, inputs=[_input()])),
     # ── A turn's memory ──
     Operation("recall_turn", "post", "/turns/recall",
               "403 403 403 403 200 200 403 403 401 401 401",
@@ -282,6 +299,8 @@ OPERATIONS: Final = (
               "200 200 403 403 403 403 200 200 401 401 401"),
     Operation("get_quarantine", "get", "/quarantine/{held_id}",
               "200 200 403 403 403 403 200 404 401 401 401"),
+    Operation("preview_quarantine", "post", "/quarantine/{held_id}/preview",
+              "200 200 403 403 403 403 200 404 401 401 401", lambda _: {}),
     Operation("decide_quarantine", "post", "/quarantine/{held_id}/decision",
               "200 200 403 403 403 403 403 404 401 401 401", _decision),
     Operation("decide_quarantine_bulk", "post", "/quarantine/bulk",

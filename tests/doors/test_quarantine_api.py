@@ -150,13 +150,87 @@ def test_what_makes_no_sense_is_refused(
 
 @pytest.mark.parametrize("shape", ["pairs", "objects"])
 def test_redactions_come_in_two_shapes(world: World, shape: str) -> None:
-    case = held(world, f"Before. {kit.POISON} After.")
-    start, end = 8, 8 + len(kit.POISON)
+    case = held(world, f"Before. {kit.POISON}. After.")
+    start, end = 20, 25
     span: object = [start, end] if shape == "pairs" else {"start": start, "end": end}
     body = decision(decision="redact", redactions=[span])
     reply = world.api("operator").post(f"{BASE}/{case.id}/decision", body)
     assert reply.data["state"] == "redacted"
-    assert kit.on_disk(world).read_text() == "Before. [redacted: review] After."
+    assert kit.on_disk(world).read_text() == LEFT
+
+
+LEFT = "Before. [redacted: exfiltration, override] After."
+
+
+def test_a_preview_is_what_is_written_then(world: World) -> None:
+    kit.write(world, "What was there.\n")
+    text = f"Before. {kit.POISON}. After."
+    case, api = held(world, text), world.api("operator")
+    HeldFile.objects.filter(pk=case.pk).update(mode="append")
+    whole = api.get(f"{BASE}/{case.id}").data["redaction"]
+    asked = {"redactions": [[20, 25]]}
+    told = api.post(f"{BASE}/{case.id}/preview", asked).data
+    assert told["text"] == LEFT == whole["text"]
+    assert told["reads"] == f"What was there.\n{LEFT}"
+    assert (told["is_clean"], told["level"], told["findings"]) == (True, "clean", [])
+    [gone] = told["removed"]
+    assert text[gone["start"] : gone["end"]] == f"{kit.POISON}."
+    beside = [text[one["start"] : one["end"]] for one in told["beside"]]
+    assert beside == ["Before.", "After."]
+    assert HeldFile.objects.get().state == "held"
+    body = decision(decision="redact", seen=told["sha256"], **asked)
+    assert api.post(f"{BASE}/{case.id}/decision", body).status == 200
+    assert kit.on_disk(world).read_bytes() == told["reads"].encode()
+    back = api.post(f"{BASE}/{case.id}/undo")
+    assert back.data["state"] == "held"
+    assert kit.on_disk(world).read_text() == "What was there.\n"
+
+
+def test_a_release_is_previewed_too(world: World) -> None:
+    kit.write(world, "What was there.\n")
+    case, api = held(world), world.api("operator")
+    told = api.post(f"{BASE}/{case.id}/preview", {"decision": "release"}).data
+    assert (told["text"], told["reads"]) == (kit.POISON, kit.POISON)
+    assert told["is_clean"] is None
+    refused = api.post(f"{BASE}/{case.id}/preview", {"decision": "discard"})
+    assert refused.status == 422
+    assert JournalEntry.objects.filter(entry_type="memory.held_viewed").count() == 1
+
+
+def test_another_rest_than_the_one_looked_at_is_not_released(world: World) -> None:
+    case, api = held(world, f"Before. {kit.POISON}. After."), world.api("operator")
+    body = decision(decision="redact", seen="0" * 64)
+    reply = api.post(f"{BASE}/{case.id}/decision", body)
+    assert (reply.status, reply.code) == (409, "not_seen")
+    assert HeldFile.objects.get().state == "held"
+
+
+def test_a_rest_that_is_not_clean_is_refused_with_its_findings(world: World) -> None:
+    case, api = held(world, f"A fine line.\n{kit.POISON}.\n"), world.api("operator")
+    asked = {"redactions": [[0, 3]]}
+    told = api.post(f"{BASE}/{case.id}/preview", asked).data
+    assert (told["is_clean"], told["level"]) == (False, "held")
+    reply = api.post(f"{BASE}/{case.id}/decision", decision(decision="redact", **asked))
+    assert (reply.status, reply.code) == (422, "not_clean")
+    assert reply.data["findings"] == told["findings"] != []
+    assert b"evil.example" not in reply.body
+    assert HeldFile.objects.get().state == "held"
+    assert not kit.on_disk(world).exists()
+
+
+def test_many_are_redacted_by_the_same_rule(world: World) -> None:
+    first = held(world, f"Before. {kit.POISON}. After.")
+    second = held(world, f"A line.\n{kit.POISON}.\n", label="pins.md")
+    # As if one rule alone had seen it, and only in the first line.
+    seen = {**second.findings[0], "start": 0, "end": 6}
+    HeldFile.objects.filter(pk=second.pk).update(findings=[seen])
+    reply = world.api("operator").post(
+        f"{BASE}/bulk",
+        {"ids": [first.id, second.id], "decision": "redact", "reason": "An order"},
+    )
+    told = [(one["state"], one["code"]) for one in reply.data["items"]]
+    assert told == [("redacted", None), (None, "not_clean")]
+    assert kit.on_disk(world).read_text() == LEFT
 
 
 def test_bulk_reports_per_item(world: World) -> None:
@@ -195,3 +269,25 @@ def test_a_read_only_key_does_not_decide(world: World) -> None:
     reply = world.api("looker").post(f"{BASE}/{case.id}/decision", decision())
     assert reply.status == 403
     assert world.api("looker").get(f"{BASE}/{case.id}").status == 200
+
+
+def test_a_held_record_is_redacted_by_the_same_rule(world: World) -> None:
+    text = f"Before. {kit.POISON}. After."
+    reply = world.api("ada").post("/records", {"content": text, "external_id": "x"})
+    assert reply.code == "held"
+    held_id, api = reply.data["held_id"], world.api("operator")
+    told = api.post(f"{BASE}/{held_id}/preview", {"redactions": [[20, 25]]}).data
+    assert told["reads"] == told["text"] == LEFT
+    body = decision(decision="redact", redactions=[[20, 25]], seen=told["sha256"])
+    assert api.post(f"{BASE}/{held_id}/decision", body).data["state"] == "redacted"
+    assert [one["content"] for one in _records(world)] == [LEFT]
+    assert api.post(f"{BASE}/{held_id}/undo").data["state"] == "held"
+    assert _records(world) == []
+    outside = decision(decision="redact", redactions=[[0, 1]], version=3)
+    refused = api.post(f"{BASE}/{held_id}/decision", outside)
+    assert (refused.status, refused.code) == (422, "not_clean")
+    assert _records(world) == []
+
+
+def _records(world: World) -> list[dict[str, object]]:
+    return list(world.api("ada").get("/records").data["items"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -149,16 +150,80 @@ def test_a_conflict_says_who_did_what(world: World) -> None:
     assert WHY in shown
 
 
-def test_chosen_passages_are_cut_and_previewed(world: World) -> None:
-    case, page = held(world, f"Before. {kit.POISON} After."), world.page("operator")
-    span = f"8-{8 + len(kit.POISON)}"
+def seen_on(shown: str) -> str:
+    """Return the digest of the rest that a page showed."""
+    found = re.search(r'name="seen" value="([0-9a-f]{64})"', shown)
+    assert found, shown
+    return found[1]
+
+
+LEFT = "Before. [redacted: exfiltration, override] After."
+
+
+def test_chosen_passages_are_cut_whole_and_previewed(world: World) -> None:
+    case, page = held(world, f"Before. {kit.POISON}. After."), world.page("operator")
+    span = "20-25"
     shown = page.get(at(case, "redaction/"), {"span": span}).content.decode()
-    assert "+Before. [redacted: review] After." in shown
+    assert f"+{LEFT}" in shown
+    assert f'agent would read">{LEFT}</pre>' in shown
+    assert "<q>Before.</q> <q>After.</q>" in shown
     assert "at least one" in page.get(at(case, "redaction/")).content.decode()
     bad = page.get(at(case, "redaction/"), {"start": 0, "end": 99_999})
     assert "redactions are spans" in bad.content.decode()
-    decide(page, case, decision="redact", span=[span])
-    assert kit.on_disk(world).read_text() == "Before. [redacted: review] After."
+    decide(page, case, decision="redact", span=[span], seen=seen_on(shown))
+    assert kit.on_disk(world).read_text() == LEFT
+
+
+def test_nobody_redacts_what_they_did_not_look_at(world: World) -> None:
+    case, page = held(world, f"Before. {kit.POISON}. After."), world.page("operator")
+    for seen in ("", "0" * 64):
+        reply = decide(page, case, decision="redact", span=["20-25"], seen=seen)
+        assert reply.status_code == 409
+        assert not kit.on_disk(world).exists()
+    # It comes back with what would be left, and is decided from there.
+    shown = reply.content.decode()
+    assert LEFT in shown
+    decide(page, case, decision="redact", span=["20-25"], seen=seen_on(shown))
+    assert HeldFile.objects.get().state == "redacted"
+
+
+def test_the_page_of_a_case_shows_what_an_agent_would_read(world: World) -> None:
+    kit.write(world, "What was there.\n")
+    case = held(world, f"Before. {kit.POISON}. After.")
+    HeldFile.objects.filter(pk=case.pk).update(mode="append")
+    page = world.page("operator")
+    shown = page.get(at(case)).content.decode()
+    assert f'agent would read">What was there.\n{LEFT}</pre>' in shown
+    decide(page, case, decision="redact", seen=seen_on(shown))
+    assert kit.on_disk(world).read_text() == f"What was there.\n{LEFT}"
+
+
+def test_a_rest_that_is_not_clean_comes_back_with_its_reason(world: World) -> None:
+    text = f"A fine line.\n{kit.POISON}.\n"
+    case, page = held(world, text), world.page("operator")
+    shown = page.get(at(case, "redaction/"), {"span": "0-5"}).content.decode()
+    assert "The rest is held" in shown
+    told = {"decision": "redact", "span": ["0-5"], "seen": seen_on(shown)}
+    reply = decide(page, case, **told)
+    assert reply.status_code == 422
+    assert "Nothing was released." in reply.content.decode()
+    assert HeldFile.objects.get().state == "held"
+
+
+@pytest.mark.parametrize("name", ["", "alike/"])
+def test_no_decision_is_the_one_to_press(world: World, name: str) -> None:
+    case = held(world)
+    held(world, label="pins.md")
+    shown = world.page("operator").get(at(case, name)).content.decode()
+    form = shown[shown.index('class="decision"') - 4_000 :]
+    deciding = re.findall(r'<button[^>]*name="decision"[^>]*>', form)
+    assert len(deciding) == 5
+    assert not any("primary" in one or "checked" in one for one in deciding)
+    # Enter in a field presses the first button of a form: it is one that is switched
+    # off, or a text would be let in by a slip of the hand.
+    first = re.search(r'<button type="submit"[^>]*>', form[form.index("csrf") :])
+    assert first is not None
+    assert first[0] == '<button type="submit" disabled hidden>'
 
 
 def test_a_claim_shows_in_the_list(world: World) -> None:

@@ -467,3 +467,24 @@ def test_the_tools_of_a_strategy_are_the_ones_an_agent_has(world: World) -> None
     over_http, over_mcp = _tools(world, "bob")
     assert over_http == FILE_TOOLS
     assert over_mcp >= FILE_TOOLS | {"session_search"}
+
+
+def test_the_chain_holds_after_turns_over_a_gateway(world: World) -> None:
+    good = upstream.at({"/memories/search": upstream.says(200, {"results": [HIT]})})
+    with upstream.standing(good) as server:
+        choose(world, section(server.url))
+        recall(world)
+        persist(world)
+    recall(world)  # nobody answers any more
+    assert any(kind.endswith("_failed") for kind, _ in events(world))
+    found = world.api("operator").get("/journal/verify").data
+    assert (found["ok"], found["breaks"]) == (True, [])
+
+
+def test_words_put_back_into_the_index_are_found_out(world: World) -> None:
+    choose(world, section("http://127.0.0.1:9/"))
+    recall(world)
+    rows = JournalEntry.objects.filter(entry_type="memory_gateway.recall_failed")
+    rows.update(body="recall failed")
+    [broken] = world.api("operator").get("/journal/verify").data["breaks"]
+    assert broken["reason"] == "Its words in the index were changed."

@@ -97,7 +97,22 @@ def test_thirty_two_levels_fit_and_thirty_three_do_not() -> None:
 
 def test_searchable_words_are_values_never_keys() -> None:
     payload = {"question": "why", "n": [1, 2.5, True, None, {"deep": "leaf"}]}
-    assert entries.body_of(payload) == "1\n2.5\nleaf\nwhy"
+    assert entries.body_of("peer.note", payload) == "1\n2.5\nleaf\nwhy"
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [{"steps": ("one", "two")}, {"n": {10: "ten", 9: "nine"}}, {"a": [("b", ["c"])]}],
+)
+def test_the_words_are_those_of_the_stored_text(payload: dict[str, Any]) -> None:
+    stored = json.loads(entries.canonical(payload))
+    words = entries.body_of("peer.note", payload)
+    assert words == entries.body_of("peer.note", stored) != ""
+
+
+def test_an_audit_of_a_turn_gives_no_words() -> None:
+    kind = f"{entries.UNSEARCHED}recall_failed"
+    assert entries.body_of(kind, {"event": "x"}) == ""
 
 
 @pytest.mark.parametrize(

@@ -3,26 +3,29 @@
 Without a model both are extractive: statements that share their telling words stand
 together, the one nearest to the others speaks for them, and more witnesses make it
 surer. The same memories give the same answer. With a model, the upper floor's mind says
-it better; it may rest only on memories it was shown.
+it better; it may rest only on memories it was shown, and where anything is wrong with
+its answer the extractive one stands in and says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from types import MappingProxyType
+from typing import Final, Literal
 
 from memory.models import Record
 from memory.providers.contract import types
 from memory.providers.ours import upstairs
 from memory.providers.ours.packaging import plain
-from memory.providers.ours.upstairs import Statement
+from memory.providers.ours.upstairs import Question, Statement
 from memory.rules import words
 
 ALIKE: Final = 0.3
 FACTS: Final = 40
 LINES: Final = 5
 INSIGHTS: Final = 10
+_NO_SCOPE: Final[Mapping[str, str]] = MappingProxyType({})
 # What one witness is worth; every further one halves the doubt that is left.
 ALONE: Final = 0.5
 
@@ -80,28 +83,64 @@ def groups(rows: Sequence[Record]) -> list[_Group]:
     return found
 
 
-def _thoughts(rows: Sequence[Record]) -> list[types.Insight] | None:
-    """Return a model's conclusions that rest on memories it was shown, if any."""
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """Who made an answer: a model by its name, or extraction and why not the model."""
+
+    how: Literal["model", "extractive"]
+    model: str | None = None
+    fault: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reflection:
+    """Conclusions, and who drew them."""
+
+    insights: list[types.Insight]
+    maker: Maker
+
+
+@dataclass(frozen=True, slots=True)
+class Portrait:
+    """A profile, and who wrote its summary; the facts are extracted in any case."""
+
+    profile: types.Profile
+    maker: Maker
+
+
+def _of_model(
+    asked: Question, rows: Sequence[Record]
+) -> tuple[list[types.Insight], Maker]:
+    """Return what a model says, each statement resting on memories it was shown."""
+    if not rows:
+        return [], Maker("extractive")
     known = {row.id for row in rows}
     shown = [Statement(row.id, plain(row.content), row.updated_at) for row in rows]
-    found = upstairs.mind().think(shown) if shown else None
+    found = upstairs.mind().answer(asked, shown)
+    fault = found.fault
+    if any(not one.evidence or set(one.evidence) - known for one in found.thoughts):
+        fault = "unknown_ids"
+    name = None if found.model == upstairs.NOBODY else found.model
+    if fault or not found.thoughts:
+        return [], Maker("extractive", name, fault or None)
     made = [
         types.Insight(
             content=plain(one.content),
             confidence=min(1.0, max(0.0, one.confidence)),
-            supporting_memory_ids=[i for i in one.evidence if i in known],
+            supporting_memory_ids=list(one.evidence),
         )
-        for one in found or ()
+        for one in found.thoughts
     ]
-    kept = [one for one in made if one.supporting_memory_ids and one.content]
-    return kept or None
+    return made, Maker("model", name)
 
 
-def reflect(rows: Sequence[Record]) -> list[types.Insight]:
+def reflect(
+    rows: Sequence[Record], query: str = "", scope: Mapping[str, str] = _NO_SCOPE
+) -> Reflection:
     """Return conclusions from memories that answer a question, best first."""
-    thought = _thoughts(rows)
+    thought, maker = _of_model(Question("reflect", query, scope), rows)
     if thought:
-        return thought[:INSIGHTS]
+        return Reflection(thought[:INSIGHTS], maker)
     made = [
         types.Insight(
             content=plain(one.members[0].content),
@@ -110,14 +149,18 @@ def reflect(rows: Sequence[Record]) -> list[types.Insight]:
         )
         for one in groups(rows)
     ]
-    return made[:INSIGHTS]
+    return Reflection(made[:INSIGHTS], maker)
 
 
 def _cited(content: str, ids: Sequence[str]) -> str:
     return f"{content} [{', '.join(ids)}]"
 
 
-def profile(rows: Sequence[Record], instructions: str | None = None) -> types.Profile:
+def profile(
+    rows: Sequence[Record],
+    instructions: str | None = None,
+    scope: Mapping[str, str] = _NO_SCOPE,
+) -> Portrait:
     """Return what memories tell of whom they are about, newest word first.
 
     ``instructions`` steer what comes first: facts that share its words.
@@ -127,10 +170,11 @@ def profile(rows: Sequence[Record], instructions: str | None = None) -> types.Pr
     made = groups(fresh)
     made.sort(key=lambda one: (-overlap(asked, telling(one.members[0])), -len(one.ids)))
     facts = [_cited(plain(one.members[0].content), one.ids) for one in made]
-    thought = _thoughts(fresh) if fresh else None
-    told = [_cited(one.content, one.supporting_memory_ids) for one in thought or ()]
-    return types.Profile(
+    thought, maker = _of_model(Question("profile", instructions or "", scope), fresh)
+    told = [_cited(one.content, one.supporting_memory_ids) for one in thought]
+    found = types.Profile(
         summary=" ".join((told or facts)[:LINES]),
         facts=facts[:FACTS],
         updated_at=fresh[0].updated_at if fresh else None,
     )
+    return Portrait(found, maker)

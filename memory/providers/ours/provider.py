@@ -38,6 +38,11 @@ FILTER_OPS: Final = ("eq", "neq", "gt", "gte", "lt", "lte", "in", "contains", "e
 _ALL: Final = Extensions(**dict.fromkeys(Extensions.model_fields, True))
 
 
+def _named_in(scope: types.Scope) -> dict[str, str]:
+    """Return the fields of a scope that say something."""
+    return {name: value for name, value in scope.model_dump().items() if value}
+
+
 class Remembering(MemoryProvider):
     """Memory in records, for one actor; the owner is the actor's own by default."""
 
@@ -235,21 +240,32 @@ class Remembering(MemoryProvider):
         self, scope: types.Scope, instructions: str | None = None
     ) -> types.Profile:
         """Return what the newest memories of a scope tell; see insights."""
+        return self.portray(scope, instructions).profile
 
-        def hook() -> types.Profile:
+    def portray(
+        self, scope: types.Scope, instructions: str | None = None
+    ) -> insights.Portrait:
+        """Return a profile, and who wrote its summary."""
+
+        def hook() -> insights.Portrait:
             wanted = self._mine(Wanted(scope=mapping.scope_in(scope)))
             rows = records.page(wanted, limit=PROFILED, by=self._by).rows
-            return insights.profile(rows, instructions)
+            return insights.profile(rows, instructions, _named_in(scope))
 
         return self.run("profile", scope, hook)
 
     def reflect(self, query: str, scope: types.Scope) -> list[types.Insight]:
         """Return conclusions from what a question finds; see insights."""
+        return self.ponder(query, scope).insights
 
-        def hook() -> list[types.Insight]:
-            asked = types.SearchRequest(query=query, scope=scope)
+    def ponder(self, query: str, scope: types.Scope) -> insights.Reflection:
+        """Return conclusions, and who drew them."""
+
+        def hook() -> insights.Reflection:
+            asked = reading.read(types.SearchRequest, {"query": query, "scope": scope})
             found = self._look(asked, REFLECTED)
-            return insights.reflect([hit.record for hit in found.hits])
+            rows = [hit.record for hit in found.hits]
+            return insights.reflect(rows, query, _named_in(scope))
 
         return self.run("reflect", scope, hook)
 

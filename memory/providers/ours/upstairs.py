@@ -1,14 +1,14 @@
-"""The port for what only an upper floor knows: the embedder, and a model that thinks.
+"""The port for what only an upper floor knows: the embedder, and a model that answers.
 
-Without either, ranking is by words and conclusions are extractive, and both say so.
+Without either, ranking is by words and answers are extractive, and both say so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, Protocol
+from typing import Final, Literal, Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,30 @@ class Thought:
     evidence: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked of the statements of a scope: a reflection, or a profile."""
+
+    kind: Literal["reflect", "profile"]
+    text: str = ""
+    scope: Mapping[str, str] = field(default_factory=dict)
+
+
 WORDS: Final = Engine("transformers", "words-only", 1)
 NOBODY: Final = "none: rules and extraction"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a model said, resting on statements it was given and on nothing else.
+
+    ``fault`` says in a word why there is nothing: timeout, unreachable, bad_answer,
+    unknown_ids, empty_answer, unsafe_answer, busy; it is empty without a model.
+    """
+
+    thoughts: tuple[Thought, ...] = ()
+    model: str = NOBODY
+    fault: str = ""
 
 
 class Mind(Protocol):
@@ -57,8 +79,8 @@ class Mind(Protocol):
         """Return the name of the model that thinks, ``NOBODY`` without one."""
         ...
 
-    def think(self, statements: Sequence[Statement]) -> list[Thought] | None:
-        """Return conclusions, None without a model or when it does not answer."""
+    def answer(self, asked: Question, statements: Sequence[Statement]) -> Answer:
+        """Return what a model says of the statements; a fault is told, never raised."""
         ...
 
 
@@ -73,12 +95,13 @@ class NoMind:
         """Nobody."""
         return NOBODY
 
-    def think(
+    def answer(
         self,
-        statements: Sequence[Statement],  # noqa: ARG002  (the protocol names it)
-    ) -> list[Thought] | None:
+        asked: Question,  # noqa: ARG002  (the protocol names it)
+        statements: Sequence[Statement],  # noqa: ARG002
+    ) -> Answer:
         """Nobody does."""
-        return None
+        return Answer()
 
 
 class _Port:

@@ -8,6 +8,7 @@ surface sign is not found here: scope, provenance and the untrusted fence defend
 from __future__ import annotations
 
 from memory.rules.scanner.engine import scan
+from memory.rules.scanner.invisible import has_any as has_unseen
 from memory.rules.scanner.model import (
     Family,
     Finding,
@@ -28,9 +29,12 @@ from memory.rules.scanner.render import (
     spans,
 )
 from memory.rules.scanner.similarity import fingerprint, signature, similarity
+from memory.rules.scanner.units import REVIEWED, Cut, Unit, take_out, units
 
 __all__ = [
+    "REVIEWED",
     "VERSION",
+    "Cut",
     "Family",
     "Finding",
     "Level",
@@ -39,8 +43,10 @@ __all__ = [
     "Segment",
     "Severity",
     "Span",
+    "Unit",
     "Verdict",
     "fingerprint",
+    "has_unseen",
     "redact",
     "redact_findings",
     "redact_for_prompt",
@@ -51,4 +57,6 @@ __all__ = [
     "signature",
     "similarity",
     "spans",
+    "take_out",
+    "units",
 ]

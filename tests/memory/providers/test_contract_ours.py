@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -19,7 +19,7 @@ from memory.providers.ours import (
     upstairs,
 )
 from memory.providers.ours.provider import Remembering
-from memory.providers.ours.upstairs import Engine, Statement, Thought
+from memory.providers.ours.upstairs import Answer, Engine, Question, Statement, Thought
 from tests import world as worlds
 from tests.world import World
 
@@ -389,7 +389,11 @@ def test_a_profile_and_insights_cite_what_they_rest_on(world: World) -> None:
 
 
 class Model:
-    """A mind that also makes an id up."""
+    """A mind that answers as it is told, and remembers what it was asked."""
+
+    def __init__(self, *thoughts: Thought, fault: str = "") -> None:
+        self.thoughts, self.fault = thoughts, fault
+        self.asked: list[tuple[Question, list[Statement]]] = []
 
     def engine(self) -> Engine:
         return Engine("ollama", "some-model", 3)
@@ -397,33 +401,78 @@ class Model:
     def thinker(self) -> str:
         return "some-chat"
 
-    def think(self, shown: list[Statement]) -> list[Thought] | None:
-        return [
-            Thought("Lena travels by rail.", 0.8, (shown[0].id, "rec_invented")),
-            Thought("Made up.", 0.9, ("rec_invented",)),
-        ]
+    def answer(self, asked: Question, shown: Sequence[Statement]) -> Answer:
+        self.asked.append((asked, list(shown)))
+        return Answer(self.thoughts, "some-chat", self.fault)
 
 
 @pytest.fixture
-def model() -> Iterator[None]:
+def think() -> Iterator[Callable[..., Model]]:
     before = upstairs.mind()
-    upstairs.register(Model())  # type: ignore[arg-type]
-    yield
+
+    def made(*thoughts: Thought, fault: str = "") -> Model:
+        found = Model(*thoughts, fault=fault)
+        upstairs.register(found)
+        return found
+
+    yield made
     upstairs.register(before)
 
 
-@pytest.mark.usefixtures("model")
-def test_a_model_may_rest_only_on_what_it_was_shown(world: World) -> None:
+Think = Callable[..., Model]
+FACT = "Lena prefers trains over planes."
+
+
+def test_a_model_says_it_and_is_asked_for_what_was_asked(
+    world: World, think: Think
+) -> None:
     one = at(world)
-    made = keep(one, "Lena prefers trains over planes.")
-    assert one.reflect("trains", LENA) == [
+    made = keep(one, FACT)
+    model = think(Thought("Lena travels by rail.", 0.8, (made,)))
+    found = one.ponder("trains", LENA)
+    assert found.insights == [
         types.Insight(
             content="Lena travels by rail.",
             confidence=0.8,
             supporting_memory_ids=[made],
         )
     ]
-    assert one.profile(LENA).summary == f"Lena travels by rail. [{made}]"
+    assert (found.maker.how, found.maker.model) == ("model", "some-chat")
+    told = one.portray(LENA, "How does she travel?")
+    assert told.profile.summary == f"Lena travels by rail. [{made}]"
+    assert told.profile.facts == [f"{FACT} [{made}]"]
+    scope = {"user": LENA.user}
+    assert [asked for asked, _ in model.asked] == [
+        Question("reflect", "trains", scope),
+        Question("profile", "How does she travel?", scope),
+    ]
+    assert all([one.id for one in shown] == [made] for _, shown in model.asked)
+
+
+@pytest.mark.parametrize(
+    ("thoughts", "fault", "why"),
+    [
+        ((), "timeout", "timeout"),
+        ((), "", None),
+        ((Thought("Made up.", 0.9, ("rec_invented",)),), "", "unknown_ids"),
+        ((Thought("Rests on nothing.", 0.9, ()),), "", "unknown_ids"),
+    ],
+)
+def test_where_a_model_fails_the_plain_answer_stands_in_and_says_so(
+    world: World,
+    think: Think,
+    thoughts: tuple[Thought, ...],
+    fault: str,
+    why: str | None,
+) -> None:
+    one = at(world)
+    made = keep(one, FACT)
+    think(*thoughts, fault=fault)
+    found, told = one.ponder("trains", LENA), one.portray(LENA)
+    assert [insight.content for insight in found.insights] == [FACT]
+    assert told.profile.summary == f"{FACT} [{made}]"
+    for maker in (found.maker, told.maker):
+        assert (maker.how, maker.fault) == ("extractive", why)
 
 
 def test_health_is_told_and_never_raised(world: World) -> None:

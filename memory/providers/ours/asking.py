@@ -1,0 +1,84 @@
+"""The extensions as a door calls them: plain values in, JSON out.
+
+Whose memory it is was settled by the binding. A scope names the user at least, as the
+contract has it; everything else about the request is the provider's to judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Final
+
+from memory.providers import whose
+from memory.providers.base import Bound
+from memory.providers.contract import reading, types
+from memory.providers.ours.insights import Maker
+from memory.providers.ours.provider import Remembering
+from memory.rules import errors
+
+MOST: Final = 100
+Given = Mapping[str, Any]
+
+
+def _ready(bound: Bound) -> Remembering:
+    provider = Remembering(bound.by, whose.owner(bound))
+    provider.initialize()
+    return provider
+
+
+def _scope(given: Given) -> types.Scope:
+    return reading.read(types.Scope, given)
+
+
+def _plain(shape: types.Shape) -> dict[str, Any]:
+    return shape.model_dump(mode="json", exclude_none=True)
+
+
+def _maker(maker: Maker) -> dict[str, Any]:
+    return asdict(maker)
+
+
+def reflect(bound: Bound, query: str, scope: Given) -> dict[str, Any]:
+    """Return conclusions that answer a question, and who drew them."""
+    found = _ready(bound).ponder(query, _scope(scope))
+    told = [_plain(one) for one in found.insights]
+    return {"insights": told, "maker": _maker(found.maker)}
+
+
+def profile(bound: Bound, scope: Given, instructions: str = "") -> dict[str, Any]:
+    """Return what the memories of a scope tell of whom they are about."""
+    found = _ready(bound).portray(_scope(scope), instructions or None)
+    empty = {"facts": [], "updated_at": None}
+    return {**empty, **_plain(found.profile), "maker": _maker(found.maker)}
+
+
+def graph(bound: Bound, asked: Given) -> dict[str, Any]:
+    """Return the graph around what a question finds."""
+    request = reading.read(types.GraphSearchRequest, asked)
+    found = _ready(bound).search_graph(request)
+    edges = [_plain(one) for one in found.edges]
+    return {
+        "nodes": [_plain(one) for one in found.nodes],
+        "edges": [{**one, "from": one.pop("from_")} for one in edges],
+    }
+
+
+def batch(
+    bound: Bound, inputs: Sequence[Given] = (), refs: Sequence[Given] = ()
+) -> dict[str, Any]:
+    """Keep all inputs or none, or delete memories; one of the two, 100 at most."""
+    if bool(inputs) == bool(refs):
+        detail = "Name inputs to keep, or refs to delete: one of the two."
+        raise errors.Invalid(detail, code="exactly_one")
+    if len(inputs) > MOST or len(refs) > MOST:
+        detail = f"A batch holds {MOST} at most."
+        raise errors.Invalid(detail, code="too_many")
+    provider = _ready(bound)
+    if refs:
+        named = [reading.read(types.MemoryRef, one) for one in refs]
+        provider.batch_delete(named)
+        return {"results": [], "deleted": [one.id for one in named]}
+    given = [reading.read_ingest(one) for one in inputs]
+    done = provider.batch_ingest(given)
+    return {"results": [_plain(one) for one in done], "deleted": []}
