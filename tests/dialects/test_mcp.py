@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from crewship_memory import mcp
+from crewship_memory.throttle import KeyThrottle
 from memory import toolbox
 from memory.models import JournalEntry
 from tests.dialects.conftest import RunClient
@@ -233,3 +235,14 @@ def test_every_tool_is_registered_once_with_a_whole_description() -> None:
     names = [tool.name for tool in toolbox.registered()]
     assert set(names) >= ALL
     assert len(names) == len(set(names))
+
+
+def test_a_key_that_asks_too_often_is_told_to_wait(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mcp, "_throttle", KeyThrottle("2/h"))
+    raw = '{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}'
+    replies = [_post(raw, world.tokens["ada"]) for _ in range(3)]
+    assert [reply.status_code for reply in replies] == [200, 200, 429]
+    assert int(replies[2]["Retry-After"]) >= 1
+    assert _post(raw, world.tokens["bob"]).status_code == 200
