@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from crewship_memory import mcp
+from crewship_memory.throttle import KeyThrottle
 from memory import toolbox
 from memory.models import JournalEntry
 from memory.rules import fence
@@ -307,3 +309,14 @@ def test_earlier_sessions_are_searched_in_the_own_entries_only(world: World) -> 
     assert (hit["session_id"], hit["content"]) == ("run-7", "The kiln cracked")
     assert "evil.example" not in json.dumps(told)
     assert _call(world, "session_search", query=" ")["result"]["isError"] is True
+
+
+def test_a_key_that_asks_too_often_is_told_to_wait(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mcp, "_throttle", KeyThrottle("2/h"))
+    raw = '{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}'
+    replies = [_post(raw, world.tokens["ada"]) for _ in range(3)]
+    assert [reply.status_code for reply in replies] == [200, 200, 429]
+    assert int(replies[2]["Retry-After"]) >= 1
+    assert _post(raw, world.tokens["bob"]).status_code == 200

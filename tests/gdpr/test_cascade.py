@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
-from gdpr import cascade, cases, envelope, holds, planning
+from gdpr import cascade, cases, envelope, erasures, holds, planning
+from gdpr.cascade import destroying, moments
+from gdpr.holders import registry
 from gdpr.models import (
     ActionStatus,
     Alias,
@@ -23,6 +27,7 @@ from tests.gdpr.erasing import MAIL, NAME, OTHER, WORD
 from tests.world import World
 
 pytestmark = pytest.mark.slow
+journal_holder = registry.named("journal")
 
 
 def test_a_run_leaves_nothing_and_says_so(shared_world: World) -> None:
@@ -121,10 +126,6 @@ def test_what_comes_between_the_start_and_the_run_goes_too(
 
 
 def test_a_hold_on_one_place_keeps_it_and_the_rest_goes(shared_world: World) -> None:
-    from datetime import timedelta
-
-    from django.utils import timezone
-
     world = shared_world
     rows = erasing.lived_in(world)
     who = erasing.maria(world)
@@ -193,3 +194,97 @@ def test_of_two_runners_one_wins(shared_world: World) -> None:
 
     assert runs.claim(case.workspace_id, case.pk, "somebody") is not None
     assert not cascade.run(case.workspace_id, case.pk)
+
+
+@pytest.fixture
+def one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every batch be one row."""
+    for name in ("BATCH", "LEAST", "MOST"):
+        monkeypatch.setattr(destroying, name, 1)
+
+
+def _hold_after(
+    world: World, who: Subject, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Let somebody place a hold on the journal right behind a step of the run."""
+    new = holds.NewHold(
+        reason="A court asked",
+        review_at=timezone.now() + timedelta(days=30),
+        scope="journal",
+    )
+    by, waiting = world.actor("compliance"), iter([new])
+
+    def step(passed: str) -> None:
+        if passed == name:
+            for hold in waiting:
+                holds.place(who, hold, by=by, places=frozenset({"journal"}))
+
+    monkeypatch.setattr(moments, "step", step)
+
+
+def _left(rows: list[JournalEntry]) -> int:
+    named = JournalEntry.objects.filter(pk__in=[row.pk for row in rows])
+    return named.filter(erased_at=None).count()
+
+
+@pytest.mark.usefixtures("one_by_one")
+def test_a_hold_placed_while_a_place_is_erased_stops_before_the_next_batch(
+    shared_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, who = shared_world, erasing.maria(shared_world)
+    rows = [world.entry(f"Letter {n} of {NAME}") for n in range(4)]
+    case = erasing.started(world, erasing.opened(world, who))
+    _hold_after(world, who, "batch_counted", monkeypatch)
+    cascade.run(case.workspace_id, case.pk)
+    case.refresh_from_db()
+    assert case.state == CaseState.ON_HOLD, erasing.told(case)
+    assert _left(rows) == 3
+
+
+@pytest.mark.usefixtures("one_by_one")
+def test_a_hold_placed_while_late_rows_are_erased_stops_before_the_next_batch(
+    shared_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, who = shared_world, erasing.maria(shared_world)
+    world.entry(f"A letter of {NAME}")
+    case = erasing.started(world, erasing.opened(world, who))
+    rows = [world.entry(f"Late letter {n} of {NAME}") for n in range(4)]
+    erase, counted = journal_holder.erase, iter(range(4))
+    by = world.actor("compliance")
+    new = holds.NewHold(
+        reason="A court asked",
+        review_at=timezone.now() + timedelta(days=30),
+        scope="journal",
+    )
+
+    def held_after_two(person: Any, row_ids: Any) -> None:
+        erase(person, row_ids)
+        if next(counted) == 1:
+            holds.place(who, new, by=by, places=frozenset({"journal"}))
+
+    monkeypatch.setattr(journal_holder, "erase", held_after_two)
+    cascade.run(case.workspace_id, case.pk)
+    case.refresh_from_db()
+    assert case.state == CaseState.ON_HOLD, erasing.told(case)
+    assert _left(rows) == 3
+
+
+def test_rows_that_came_late_are_announced_before_they_go(
+    shared_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = shared_world
+    erasing.lived_in(world)
+    case = erasing.started(world, erasing.opened(world, erasing.maria(world)))
+    late = world.entry(f"A late word about {NAME}")
+    erase, announced = journal_holder.erase, list[bool]()
+
+    def watched(person: Any, row_ids: Any) -> None:
+        if late.pk in row_ids:
+            lines = erasures.read(world.acme.id)
+            rows = [row for line in lines for row in line.rows.get("journal", ())]
+            announced.append([late.pk, "delete"] in [list(row) for row in rows])
+        erase(person, row_ids)
+
+    monkeypatch.setattr(journal_holder, "erase", watched)
+    cascade.run(case.workspace_id, case.pk)
+    assert announced == [True]

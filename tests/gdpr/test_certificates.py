@@ -378,3 +378,14 @@ def test_with_a_public_key_no_database_is_asked(
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(CommandError):
         call_command("gdpr_verify", str(tmp_path / "none.json"))
+
+
+def test_one_person_who_does_everything_is_not_two(world: World) -> None:
+    by = world.actor("owner")
+    case = make.planned(make.opened(world, "owner"), by)
+    case = cases.execute(case, make.HASH, cases.phrase(case, make.HASH), by=by)
+    Case.objects.filter(pk=case.pk).update(
+        opened_by_id=by.id, executed_by_id=by.id, approved_by_id=by.id
+    )
+    told = content_of(certificates.issue(make.fresh(case), make.facts()))
+    assert told["approvals"] == {"count": 1, "two_persons": False, "break_glass": False}

@@ -358,3 +358,19 @@ def test_what_only_the_house_writes_no_agent_can_append(
     assert refused.value.problem_code == "reserved_type"
     told = journal.append_batch([new], by=ada)
     assert (told.accepted, told.rejected[0].code) == ([], "reserved_type")
+
+
+def test_a_priority_starts_where_the_ledger_ended_not_where_it_was_read(
+    world: World,
+) -> None:
+    operator, entry = world.actor("operator"), world.entry()
+    stale = JournalEntry.objects.get(pk=entry.pk)
+    journal.prioritise(entry, Priority.PIN, "", by=operator)
+    step = journal.prioritise(stale, Priority.HIGH, "", by=operator)
+    assert (step.number, step.previous) == (2, "pin")
+    again = JournalEntry.objects.get(pk=entry.pk)
+    again.priority = Priority.NORMAL.value
+    back = journal.prioritise(again, Priority.NORMAL, "", by=operator)
+    assert (back.number, back.previous) == (3, "high")
+    entry.refresh_from_db()
+    assert entry.priority == "normal"

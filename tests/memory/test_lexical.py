@@ -266,3 +266,11 @@ def test_the_limit_holds(world: World) -> None:
     query = lexical.ask(world.acme.id, "zeppelin")
     assert len(lexical.rank(query, WordScope(world.acme.id), 3)) == 3
     assert journal.key()
+
+
+def test_an_agent_alone_finds_none_of_its_crew(world: World) -> None:
+    ada = world.entry("zeppelin", by="ada")
+    world.entry("zeppelin", by="lena")
+    agent = world.agents["ada"].id
+    assert ids(world, "zeppelin", agent_id=agent) == [ada.id]
+    assert ids(world, "zeppelin", agent_id="nobody") == []

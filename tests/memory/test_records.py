@@ -9,7 +9,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from episodic import index
-from memory import chain, queries, records
+from memory import chain, queries, records, shelf
 from memory.files import review
 from memory.files.quarantine import Held, Refused
 from memory.files.review import Decision
@@ -334,3 +334,45 @@ def test_a_successor_may_take_the_external_id_along(ada: Actor) -> None:
     found = records.by_external("limit", owner=owner, scope=Scope(), by=ada)
     assert found is not None
     assert found.id == done.record.id
+
+
+def test_of_two_changes_at_once_none_is_lost(
+    world: World, ada: Actor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another writer comes between the reading of a record and its lock."""
+    row, gate, operator = save(ada, "One."), shelf.gate, world.actor("operator")
+    others = iter(["Two."])
+
+    def overtaken(*args: Any, **kwargs: Any) -> Draft:
+        judged = gate(*args, **kwargs)
+        for text in others:
+            change = Amendment(content=f"One. {text}")
+            records.amend(row, change, provenance=SAID, by=operator)
+        return judged
+
+    monkeypatch.setattr(shelf, "gate", overtaken)
+    done = records.revise(row, lambda now: f"{now} Three.", provenance=SAID, by=ada)
+    assert done.content == "One. Two. Three."
+    assert done.version == 3
+
+
+def test_a_version_that_was_overtaken_before_the_lock_is_stale(
+    world: World, ada: Actor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row, gate, operator = save(ada, "One."), shelf.gate, world.actor("operator")
+    others = iter(["Theirs."])
+
+    def overtaken(*args: Any, **kwargs: Any) -> Draft:
+        judged = gate(*args, **kwargs)
+        for text in others:
+            change = Amendment(content=text)
+            records.amend(row, change, provenance=SAID, by=operator)
+        return judged
+
+    monkeypatch.setattr(shelf, "gate", overtaken)
+    mine = Amendment(content="Mine.")
+    with pytest.raises(errors.Conflict) as caught:
+        records.amend(row, mine, provenance=SAID, expected=1, by=ada)
+    assert caught.value.problem_code == "stale_version"
+    row.refresh_from_db()
+    assert (row.content, row.version) == ("Theirs.", 2)
