@@ -10,7 +10,7 @@ import sys
 def main() -> None:
     """Hand the arguments to Django."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "crewship_memory.settings")
-    if sys.argv[1:2] == ["up"]:
+    if sys.argv[1:2] == ["up"] and not {"-h", "--help"} & set(sys.argv):
         # The imports below take their time on a slow machine.
         sys.stdout.write("  Reading the program\n")
         sys.stdout.flush()

@@ -36,11 +36,11 @@ def lines(stream: Stream) -> Progress:
     return step
 
 
-def answers(host: str, port: int) -> bool:
-    """Whether a web server answers at an address, whatever it answers."""
+def answers(host: str, port: int, name: str = "localhost") -> bool:
+    """Whether a web server answers at an address, when it is called by ``name``."""
     connection = http.client.HTTPConnection(host, port, timeout=10)
     try:
-        connection.request("GET", "/livez")
+        connection.request("GET", "/livez", headers={"Host": name})
         connection.getresponse().read()
     except (OSError, http.client.HTTPException):
         return False
@@ -49,12 +49,14 @@ def answers(host: str, port: int) -> bool:
     return True
 
 
-def when_it_answers(host: str, port: int, act: Callable[[], None]) -> threading.Thread:
+def when_it_answers(
+    act: Callable[[], None], host: str, port: int, name: str = "localhost"
+) -> threading.Thread:
     """Call a function once the server at an address answers; return the thread."""
 
     def wait() -> None:
         pause = threading.Event()
-        while not answers(host, port):
+        while not answers(host, port, name):
             pause.wait(AGAIN_SECONDS)
         act()
 

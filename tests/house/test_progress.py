@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import subprocess
+import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from io import StringIO
 from pathlib import Path
@@ -100,8 +101,11 @@ def test_a_step_is_sent_at_once() -> None:
 
 
 def test_ready_is_said_when_a_server_answers_and_no_sooner() -> None:
+    names: list[str] = []
+
     class Refuses(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            names.append(self.headers["Host"])
             self.send_error(400)
 
         def log_message(self, format: str, *args: object) -> None:
@@ -109,7 +113,9 @@ def test_ready_is_said_when_a_server_answers_and_no_sooner() -> None:
 
     said: list[str] = []
     port = processes.free_port()
-    thread = progress.when_it_answers("127.0.0.1", port, lambda: said.append("ready"))
+    thread = progress.when_it_answers(
+        lambda: said.append("ready"), "127.0.0.1", port, "memory.example"
+    )
     assert not progress.answers("127.0.0.1", port)
     assert said == []
     with HTTPServer(("127.0.0.1", port), Refuses) as server:
@@ -117,10 +123,16 @@ def test_ready_is_said_when_a_server_answers_and_no_sooner() -> None:
             server.timeout = 0.1
             server.handle_request()
     assert said == ["ready"]
+    assert set(names) == {"memory.example"}
 
 
 def test_what_does_not_speak_http_is_no_answer() -> None:
+    def hang_up(listener: socket.socket) -> None:
+        peer, _ = listener.accept()
+        peer.close()
+
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-        listener.close()
-        assert not progress.answers("127.0.0.1", port)
+        thread = threading.Thread(target=hang_up, args=(listener,))
+        thread.start()
+        assert not progress.answers("127.0.0.1", listener.getsockname()[1])
+        thread.join()

@@ -79,6 +79,12 @@ def migrate(step: Progress) -> None:
         call_command("migrate", interactive=False, verbosity=0)
 
 
+def served_name() -> str:
+    """Return a host name that requests may come under."""
+    names = [name.lstrip(".") for name in settings.ALLOWED_HOSTS if name != "*"]
+    return next(iter(names), "localhost")
+
+
 def leave() -> None:
     """End the process at once, after writing down what is still in memory.
 
@@ -170,7 +176,7 @@ class Command(BaseCommand):
         threads.start()
         self._step("Web server: starting")
         host, port = listener.getsockname()[:2]
-        progress.when_it_answers(host, port, self._ready)
+        progress.when_it_answers(self._ready, host, port, served_name())
         server.serve(address, listener, get_wsgi_application())
         threads.stop()
         leave()
