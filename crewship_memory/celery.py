@@ -48,6 +48,6 @@ app.conf.beat_schedule = {
 }
 
 
-@setup_logging.connect  # type: ignore[untyped-decorator]
+@setup_logging.connect
 def _keep_logging(**_: object) -> None:
     """Leave logging as the settings made it; otherwise Celery adds lines of its own."""

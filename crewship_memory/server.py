@@ -111,6 +111,9 @@ def bind(address: Address) -> socket.socket:
             address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         listener = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise PortTaken(_why(address, error)) from error
+    try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if address.is_shared:
@@ -121,6 +124,7 @@ def bind(address: Address) -> socket.socket:
             listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, unread)
         listener.bind(where)
     except OSError as error:
+        listener.close()
         raise PortTaken(_why(address, error)) from error
     return listener
 
