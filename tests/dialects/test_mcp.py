@@ -88,7 +88,7 @@ def test_hints_tell_what_a_call_does(world: World) -> None:
     writes.add("provider.batch")
     assert changing == writes | {"memory__remember", "memory__forget"}
     destroying = {name for name, told in hints.items() if told["destructiveHint"]}
-    assert destroying == {"memory.write", "memory__forget"}
+    assert destroying == {"memory.write", "memory__forget", "provider.batch"}
     for name, tool in found.items():
         assert tool["title"] and tool["description"], name
         assert tool["outputSchema"]["type"] == "object", name
