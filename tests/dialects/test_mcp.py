@@ -95,7 +95,7 @@ def test_hints_tell_what_a_call_does(world: World) -> None:
     kept = {"memory__remember", "memory__forget", "memory__revise"}
     assert changing == writes | kept
     destroying = {name for name, told in hints.items() if told["destructiveHint"]}
-    assert destroying == {"memory.write", "memory__forget"}
+    assert destroying == {"memory.write", "memory__forget", "provider.batch"}
     for name, tool in found.items():
         assert tool["title"] and tool["description"], name
         assert tool["outputSchema"]["type"] == "object", name
