@@ -119,8 +119,8 @@ def issue(wanted: Wanted) -> Issued:
             workspace = _workspace(wanted)
             by = system(workspace.id, "issue_key")
             agent = _agent(wanted, workspace, role)
-            user = wanted.end_user or ""
-            return keys.issue_agent_key(agent, by=by, end_user=user)
+            end_user = wanted.end_user or ""
+            return keys.issue_agent_key(agent, by=by, end_user=end_user)
     person_role = _role(wanted, Role) or Role.OPERATOR
     with transaction.atomic():
         workspace = _workspace(wanted)

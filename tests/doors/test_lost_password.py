@@ -9,7 +9,7 @@ import pytest
 from django.core import mail
 from django.test import Client
 
-from crewship_memory import logs, reset
+from crewship_memory import redaction, reset
 from crewship_memory import settings as house_settings
 from memory import accounts
 from memory import mail as house_mail
@@ -88,7 +88,7 @@ def test_a_mail_server_is_read_from_the_environment(
     "purpose", ["sign-in", "password", "member", "mailbox", "invitation"]
 )
 def test_the_token_of_a_link_is_cut_out_of_a_log_line(purpose: str) -> None:
-    line = logs.clean(f"GET /login/{purpose}/Abc-de:f_g:hi/ 500")
+    line = redaction.clean(f"GET /login/{purpose}/Abc-de:f_g:hi/ 500")
     assert "Abc-de" not in line
     assert "hi" not in line.replace("…", "")
 

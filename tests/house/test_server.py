@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 
 from crewship_memory import server
 from crewship_memory.server import Address
-from tests.house.test_up import free_port
+from tests.processes import free_port
 
 # The request stops the server that answers it, and ends after the server began to stop.
 STOPPED_BY_ITS_REQUEST = """
