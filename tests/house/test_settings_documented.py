@@ -17,6 +17,7 @@ ENVIRONMENT = re.compile(r"\bos\.environ\b|\bos\.getenv\b|\benviron\.Env\b")
 MAY_LOOK = {
     "crewship_memory/settings.py",
     "crewship_memory/__init__.py",  # tells numpy something before it is imported
+    "episodic/embedders/__init__.py",  # tells onnxruntime something before it loads
     "crewship_memory/celery.py",  # starts before the settings
     "crewship_memory/wsgi.py",  # names the settings
     "crewship_memory/embedded.py",  # tells Celery something before it starts
