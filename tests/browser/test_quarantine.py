@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -19,12 +18,11 @@ def test_a_key_chooses_and_enter_carries_out(
     case = shared_world.held(
         f"Refunds end at $200.\n\n{ATTACK}\n\nWe ship on Tuesdays."
     )
-    at = f"{live_server}/quarantine/{case.id}/"
     inside = sign_in(page, "operator")
-    inside.goto(at)
+    inside.goto(f"{live_server}/quarantine/{case.id}/")
     chosen = inside.locator("[aria-pressed=true]")
     assert chosen.count() == 0
-    # Enter in the empty field, and in the filled one, decides nothing by itself.
+    # Enter in the field decides nothing by itself.
     reason = inside.locator("#reason")
     reason.fill("An order that nobody gave")
     reason.press("Enter")
@@ -39,9 +37,6 @@ def test_a_key_chooses_and_enter_carries_out(
     shown = inside.locator("[aria-label='What an agent would read']").inner_text()
     assert "We ship on Tuesdays." in shown
     assert "evil.example" not in shown
-    if shots := os.environ.get("SHOTS"):
-        inside.locator("#h-redact").scroll_into_view_if_needed()
-        inside.screenshot(path=f"{shots}/quarantine.png")
     inside.locator("#h-item").focus()
     inside.keyboard.press("r")
     reason.press("Enter")
