@@ -187,7 +187,7 @@ def preview(
     """Show what an agent would read after a decision; the view is noted."""
     held = inbox.held_file(request.auth, held_id)
     review.view(held, by=request.auth)
-    if data.decision == Decision.REDACT:
+    if Decision(data.decision) is Decision.REDACT:
         return _preview(data.decision, outcome.of_redaction(held, data.spans))
     return _preview(data.decision, outcome.of_release(held))
 

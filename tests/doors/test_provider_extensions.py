@@ -17,7 +17,7 @@ from memory.models import HeldFile, Record
 from memory.records import Provenance
 from memory.rules.scopes import Scope
 from memory.shelf import Draft
-from tests.dialects.test_mcp import speak
+from tests.memory.promptkit import speak
 from tests.world import ATTACK, World
 
 FACT = "Mia prefers trains over planes."

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from pathlib import Path
 
 import pytest
 from django.db import connection
@@ -65,7 +66,7 @@ def reached(monkeypatch: pytest.MonkeyPatch) -> set[Site]:
         frame = sys._getframe(1)
         while frame.f_back and frame.f_code.co_filename == journal.__file__:
             frame = frame.f_back
-        path = source.Path(frame.f_code.co_filename)
+        path = Path(frame.f_code.co_filename)
         if path.is_relative_to(source.ROOT):
             found.add((source.name(path), frame.f_code.co_name))
         store(*given)  # type: ignore[arg-type]

@@ -49,7 +49,7 @@ def reflect(bound: Bound, query: str, scope: Given) -> dict[str, Any]:
 def profile(bound: Bound, scope: Given, instructions: str = "") -> dict[str, Any]:
     """Return what the memories of a scope tell of whom they are about."""
     found = _ready(bound).portray(_scope(scope), instructions or None)
-    empty = {"facts": [], "updated_at": None}
+    empty: dict[str, Any] = {"facts": [], "updated_at": None}
     return {**empty, **_plain(found.profile), "maker": _maker(found.maker)}
 
 

@@ -441,7 +441,7 @@ def test_a_model_says_it_and_is_asked_for_what_was_asked(
     told = one.portray(LENA, "How does she travel?")
     assert told.profile.summary == f"Lena travels by rail. [{made}]"
     assert told.profile.facts == [f"{FACT} [{made}]"]
-    scope = {"user": LENA.user}
+    scope = {"user": "lena"}
     assert [asked for asked, _ in model.asked] == [
         Question("reflect", "trains", scope),
         Question("profile", "How does she travel?", scope),
