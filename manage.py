@@ -16,7 +16,13 @@ def main() -> None:
         sys.stdout.flush()
     from django.core.management import execute_from_command_line  # noqa: PLC0415
 
-    execute_from_command_line(sys.argv)
+    from memory.rules import errors  # noqa: PLC0415
+
+    try:
+        execute_from_command_line(sys.argv)
+    except errors.Unavailable as error:
+        # A folder that is gone, a key that is missing: the sentence is all there is.
+        sys.exit(f"{sys.argv[1]}: {error.detail}")
 
 
 if __name__ == "__main__":

@@ -107,7 +107,7 @@ def current() -> tuple[SigningKey, Ed25519PrivateKey]:
     """
     reason = problem()
     if reason is not None:
-        raise errors.Unavailable(reason=reason)
+        raise errors.Unavailable(reason=reason.rstrip("."))
     row = SigningKey.objects.filter(retired_at=None).order_by("-made_at").first()
     row = row or _make()
     return row, _load(_path(row.key_id))

@@ -207,8 +207,7 @@ def cut_payload(text: str) -> str:
 
 def size(row: JournalEntry) -> int:
     """Return the bytes of an entry's texts."""
-    texts = (row.summary, row.payload_text, row.refs_text)
-    return sum(len(text.encode()) for text in texts)
+    return sum(len(t.encode()) for t in (row.summary, row.payload_text, row.refs_text))
 
 
 def _people(rows: Sequence[JournalEntry]) -> dict[str, str]:

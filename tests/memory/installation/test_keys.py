@@ -95,6 +95,22 @@ def test_what_fits_together_is_recorded(world: World, data_dir: Path) -> None:
     assert KeyFingerprint.objects.count() == 4
 
 
+def test_a_folder_from_before_the_marks_is_marked(world: World, data_dir: Path) -> None:
+    world.file()
+    for name in ("keys", "files", "blobs"):
+        (data_dir / name / "installation.id").unlink()
+    installation.forget()
+    assert installation.problem() is not None
+    _without_rows()
+    assert installation.problem() is None
+    known = Installation.objects.get().installation_id
+    for name in ("keys", "files", "blobs"):
+        assert (data_dir / name / "installation.id").read_text() == known
+    assert (
+        world.api("ada").post("/memory/tools/memory.read", {"tier": "AGENT"}).data["ok"]
+    )
+
+
 @pytest.mark.parametrize("value", ["", "another-key"])
 def test_a_journal_key_that_signed_nothing_here_is_not_recorded(
     world: World, data_dir: Path, settings: Settings, value: str
