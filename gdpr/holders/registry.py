@@ -94,6 +94,7 @@ HARMLESS_FILES: Final[dict[str, str]] = {
     "static": "Files of the program itself.",
     "erasures": "What was erased, by ids and keyed digests: it has to outlive it.",
     "up.lock": "An empty file that keeps a second server away.",
+    "unknown-proxy.seen": "An empty file: a request came through an unnamed proxy.",
 }
 
 # What an erasure cannot reach, for the certificate and the plan.
