@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
 from django_mcpz.server import MCPServer, ToolError
 
@@ -59,7 +58,7 @@ def _add(server: MCPServer, tool: Tool) -> None:
             raise
         except errors.HouseError as error:
             raise ToolError(_sentence(tool, error)) from None
-        except (DatabaseError, OSError) as error:
+        except outages.KINDS as error:
             request.outage = outages.meaning(error)  # type: ignore[attr-defined]
             raise
 
