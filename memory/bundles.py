@@ -22,12 +22,15 @@ from typing import IO, Any, Final
 
 from memory.files.vault import digest
 from memory.rules import errors, tiers
+from memory.rules.json_structure import is_within
 
 FORMAT: Final = "crewship-memory-bundle"
 MANIFEST: Final = "manifest.json"
 DOCUMENT_BYTES: Final = 1024 * 1024
 BUNDLE_BYTES: Final = 32 * 1024 * 1024
 MEMBERS: Final = 2_000
+# Ten fields a document are more than an export has.
+_VALUES: Final = 10 * MEMBERS + 1_000
 # A header comes on top of a document's bytes.
 _MEMBER_BYTES: Final = DOCUMENT_BYTES + 4_096
 _RATIO, _RATIO_FROM = 200, 256 * 1024
@@ -238,6 +241,8 @@ def _plain(path: str, text: str | None) -> Document:
 
 
 def _json(data: bytes) -> Any:
+    if not is_within(data, values=_VALUES):
+        raise BadBundle("The JSON of the bundle nests too deep or holds too much.")
     try:
         return json.loads(data)
     except (ValueError, RecursionError):

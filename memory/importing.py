@@ -20,8 +20,11 @@ from memory.models import Agent, Crew
 from memory.rules import checks, entries, errors
 from memory.rules.actors import Actor
 from memory.rules.entries import NewEntry, Severity
+from memory.rules.json_structure import is_within
 
 LINE_BYTES: Final = 4 * 1024 * 1024
+# As many as one entry over the API.
+LINE_VALUES: Final = 50_000
 BATCH: Final = 500
 BATCH_BYTES: Final = 8 * 1024 * 1024
 BOM: Final = b"\xef\xbb\xbf"
@@ -89,6 +92,8 @@ def _object(line: Line) -> dict[str, Any]:
     """Return the JSON object of a line, or raise what is wrong with it."""
     if line.raw is None:
         _refuse(f"the line is longer than {LINE_BYTES} bytes")
+    if not is_within(line.raw, values=LINE_VALUES):
+        _refuse(f"the JSON nests too deep or holds more than {LINE_VALUES} values")
     try:
         text = line.raw.decode()
         value = json.loads(text, object_pairs_hook=_pairs, parse_constant=_constant)

@@ -24,7 +24,7 @@ from celery import current_app
 from django.db import DatabaseError, IntegrityError, connections, transaction
 from django.utils import timezone
 
-from memory import dispatch, installation
+from memory import dispatch, installation, schema
 from memory.models import JobRun, RunState, Workspace
 from memory.rules import errors
 from memory.rules.actors import Actor
@@ -217,6 +217,7 @@ def last_night(now: datetime) -> datetime:
 
 def tick(now: datetime | None = None) -> list[JobRun]:
     """Run what is due by its interval, and what was asked for and got lost."""
+    schema.guard()
     moment, done = now or timezone.now(), []
     for job in registered():
         if job.every is not None:
@@ -250,6 +251,7 @@ def note(name: str, do: Callable[[], Outcome]) -> Outcome:
     What happens within a minute is one row: its counts and seconds add up. A failure
     is noted and raised again, unless it only says that the work cannot be done now.
     """
+    schema.guard()
     began = timezone.now()
     try:
         installation.require()
@@ -323,6 +325,7 @@ def ask(name: str, *, by: Actor) -> JobRun:
 
 def run_asked(run_id: int) -> list[JobRun]:
     """Do a run that was asked for, unless somebody else has taken it."""
+    schema.guard()
     me, now = _me(), timezone.now()
     waiting = JobRun.objects.filter(pk=run_id, state=RunState.WAITING)
     taken = waiting.update(

@@ -28,6 +28,8 @@ _DAMAGED_CODES: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB
 _FULL_WORDS: Final = ("database or disk is full", "no space left on device")
 _DAMAGED_WORDS: Final = ("disk image is malformed", "file is not a database")
 
+# What a caller catches to ask for the meaning.
+KINDS: Final = (DatabaseError, InterfaceError, OSError)
 DAMAGED: Final = (
     "The database is damaged: a page cannot be read. Stop the server, keep a copy of"
     " the file, restore the last backup and run manage.py gdpr_replay."
@@ -118,7 +120,7 @@ def meaning(error: BaseException) -> errors.Outage | None:
     """Return what an exception means, None when it is no outage."""
     if isinstance(error, errors.HouseError | IntegrityError | DataError):
         return None
-    if not isinstance(error, DatabaseError | InterfaceError | OSError):
+    if not isinstance(error, KINDS):
         return None
     if any(_is_full(part) for part in _chain(error)):
         return errors.StorageFull()

@@ -22,10 +22,14 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import (
     Ed25519PublicKey,
 )
 
+from memory.rules.json_structure import is_within
+
 VERSION: Final = 1
 ALGORITHM: Final = "Ed25519"
 CANONICAL: Final = "RFC 8785"
 MOST_BYTES: Final = 256 * 1024
+# One that names every place it could hold has some hundred.
+MOST_VALUES: Final = 10_000
 PUBLIC_BYTES: Final = 32
 SIGNATURE_BYTES: Final = 64
 CONTENT_NEEDS: Final = {
@@ -167,7 +171,7 @@ def parse(document: str | bytes) -> dict[str, Any]:
     """Return a certificate's JSON; raise Malformed for anything else."""
     try:
         raw = document if isinstance(document, bytes) else document.encode()
-        if len(raw) > MOST_BYTES:
+        if len(raw) > MOST_BYTES or not is_within(raw, values=MOST_VALUES):
             raise Malformed
         found = json.loads(
             raw.decode("utf-8-sig"),

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from django.contrib.auth.decorators import login_not_required
-from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 from django_mcpz.server import MCPServer, ToolError
@@ -62,7 +61,7 @@ def _add(server: MCPServer, tool: Tool) -> None:
             raise
         except errors.HouseError as error:
             raise ToolError(_sentence(tool, error)) from None
-        except (DatabaseError, OSError) as error:
+        except outages.KINDS as error:
             request.outage = outages.meaning(error)  # type: ignore[attr-defined]
             raise
         if tool.answers_stored_text:

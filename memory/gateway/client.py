@@ -21,8 +21,10 @@ from django.conf import settings
 
 from memory import outbound
 from memory.gateway.config import GatewayConfig
+from memory.rules.json_structure import is_within
 
 ANSWER_BYTES: Final = 4 * 1024 * 1024
+ANSWER_VALUES: Final = 100_000
 JSON_TYPE: Final = "application/json"
 
 
@@ -231,6 +233,8 @@ async def _read(response: httpx.Response) -> dict[str, Any]:
         raw += piece
         if len(raw) > ANSWER_BYTES:
             raise _stop(Category.SIZE, status)
+    if not is_within(bytes(raw), values=ANSWER_VALUES):
+        raise _stop(Category.SIZE, status)
     try:
         answer = json.loads(bytes(raw))
     except (ValueError, RecursionError):

@@ -20,6 +20,7 @@ from typing import Any, Final, NoReturn
 import httpx
 
 from memory.rules import entries, errors
+from memory.rules.json_structure import is_within
 
 # A shorter key may stand in a longer word by chance.
 TELLING: Final = 8
@@ -30,6 +31,7 @@ DEFAULT_NAME: Final = "default"
 NAME_CHARS: Final = 128
 URL_CHARS: Final = 500
 FILE_BYTES: Final = 1024 * 1024
+VALUES: Final = 20_000
 SECTION: Final = "memory"
 GATEWAY: Final = "memory.gateway"
 KEYS: Final = (
@@ -254,6 +256,8 @@ def load(path: Path) -> MemoryConfig:
         raise _bad("The configuration", "cannot be read") from None
     if len(raw) > FILE_BYTES:
         raise _bad("The configuration", "is too large")
+    if not is_within(raw, values=VALUES):
+        raise _bad("The configuration", "nests too deep or holds too much")
     try:
         document = json.loads(raw)
     except (ValueError, RecursionError):

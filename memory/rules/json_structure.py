@@ -45,6 +45,12 @@ def _depth(outside: bytes) -> int:
     return max(accumulate(map(_STEPS.__getitem__, brackets)), default=0)
 
 
+def is_within(raw: bytes, *, values: int, depth: int = DEPTH) -> bool:
+    """Whether JSON may be read: neither too deep nor with too many values."""
+    found = measure(raw, depth=depth, values=values)
+    return found.depth <= depth and found.values <= values
+
+
 def _too_many(raw: bytes, values: int) -> Structure:
     return Structure(_depth(_outside_strings(raw[:_START])), values + 1)
 

@@ -10,10 +10,11 @@ import pytest
 from django.test import Client
 from django.urls import get_resolver
 
-from crewship_memory import dialects, limits, throttle
+from crewship_memory import body, limits, throttle
 from memory.doors import dialects as wires
 from memory.gateway import users
 from memory.models import JournalEntry
+from memory.rules import errors
 from tests.world import World
 
 KIB = 1024
@@ -84,7 +85,7 @@ def test_a_dialect_says_it_in_its_own_shape(db: None, dialect: Any) -> None:
     route = next(one for one in dialect.routes if "POST" in one.methods)
     path = f"{dialect.prefix}/{route.path}"
     reply = announce(path, (route.body_bytes or dialect.body_bytes) + 1)
-    shape = dialect.refuse(limits.errors.TooLarge("x"))
+    shape = dialect.refuse(errors.TooLarge("x"))
     assert reply.status_code == shape.status
     assert set(reply.json()) == set(shape.data)
 
@@ -116,8 +117,14 @@ def test_too_many_values_are_counted_and_never_built(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     raw = json.dumps({**GOOD, "payload": {"a": [0] * 60_000}})
+    loads = json.loads
+
+    def watched(text: Any, **options: Any) -> Any:
+        assert "peer.escalation" not in str(text), "it was built"
+        return loads(text, **options)
+
     with monkeypatch.context() as patch:
-        patch.setattr(json, "loads", lambda *_, **__: pytest.fail("it was built"))
+        patch.setattr(json, "loads", watched)
         client = Client(headers={"Authorization": f"Bearer {world.tokens['ada']}"})
         answer = client.post("/api/v1/journal", raw, "application/json")
     assert answer.status_code == 413
@@ -126,12 +133,12 @@ def test_too_many_values_are_counted_and_never_built(
 
 
 # ── A body without a length ──────────────────────────────────────────────────
-def chunked(path: str, body: bytes) -> dict[str, Any]:
+def chunked(path: str, raw: bytes) -> dict[str, Any]:
     return {
         "PATH_INFO": path,
         "HTTP_TRANSFER_ENCODING": "chunked",
         "wsgi.input_terminated": True,
-        "wsgi.input": io.BytesIO(body),
+        "wsgi.input": io.BytesIO(raw),
     }
 
 
@@ -165,11 +172,12 @@ def search(token: str, *, size: int, first: bool = True, **headers: str) -> Any:
     credentials = {"user_id": "mia", "user_key": token}
     padding = {"later": "x" * size}
     asked = {"query": "q", "scope": ["all_user_memory"]}
+    parts: list[dict[str, Any]]
     parts = [credentials, asked, padding] if first else [padding, asked, credentials]
-    body = {name: value for part in parts for name, value in part.items()}
+    fields = {name: value for part in parts for name, value in part.items()}
     return Client().post(
         "/gateway/memories/search",
-        json.dumps(body),
+        json.dumps(fields),
         "application/json",
         headers=headers,
     )
@@ -180,7 +188,7 @@ def test_without_a_key_that_works_a_body_holds_64_kib(
 ) -> None:
     made_up = "uk_" + "x" * 43
     assert search(made_up, size=100).status_code == 401
-    monkeypatch.setattr(dialects.body, "read", lambda *_: pytest.fail("it was read"))
+    monkeypatch.setattr(body, "read", lambda *_: pytest.fail("it was read"))
     for token in (made_up, "", issued.token[:-1] + "~"):
         reply = search(token, size=70_000)
         assert reply.status_code == 413
@@ -205,8 +213,8 @@ def test_a_revoked_key_opens_nothing(issued: users.IssuedUser, world: World) -> 
 
 def test_a_key_inside_of_a_text_is_no_key(issued: users.IssuedUser) -> None:
     quoted = json.dumps({"user_key": issued.token})
-    body = json.dumps({"query": quoted, "later": "x" * 200_000})
-    reply = Client().post("/gateway/memories/search", body, "application/json")
+    raw = json.dumps({"query": quoted, "later": "x" * 200_000})
+    reply = Client().post("/gateway/memories/search", raw, "application/json")
     assert reply.status_code == 413
 
 

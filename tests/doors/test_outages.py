@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -127,7 +128,7 @@ def test_an_input_output_error_is_a_full_disk_where_no_room_is_left(
         def __init__(self) -> None:
             self.free = free
 
-    monkeypatch.setattr(outages.shutil, "disk_usage", lambda _: Usage())
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage())
     found = outages.meaning(native(sqlite3.OperationalError, 778, "disk I/O error"))
     assert found is not None and found.status == status
 
@@ -275,7 +276,12 @@ def test_a_known_schema_is_looked_at_once_in_a_while(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked: list[int] = []
-    monkeypatch.setattr(schema, "unknown", lambda: looked.append(1) or [])
+
+    def look() -> list[str]:
+        looked.append(1)
+        return []
+
+    monkeypatch.setattr(schema, "unknown", look)
     schema.guard.look_again_at(0.0)
     for _ in range(3):
         world.api("ada").post("/journal", GOOD)

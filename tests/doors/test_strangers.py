@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from django.conf import settings
 from django.test import Client
@@ -128,7 +130,7 @@ def test_the_counter_keeps_no_address_and_not_more_than_it_may(
 
 def test_the_window_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1_000_000.0]
-    monkeypatch.setattr(throttle.time, "time", lambda: now[0])
+    monkeypatch.setattr(time, "time", lambda: now[0])
     counter = AddressThrottle("1/m")
     assert [counter.charge("192.0.2.1") for _ in range(2)] == [0, 20]
     now[0] += 20

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.db.migrations.recorder import MigrationRecorder
 
 from crewship_memory import celery, integrity
 from crewship_memory.management.commands import up
-from memory import outages
+from memory import jobs, outages, schema, tenancy
+from memory.models import Workspace
 
 PAGE = 4_096
 
@@ -53,8 +54,6 @@ def test_a_request_that_meets_it_says_so(file: Path) -> None:
     overwrite(file, 0)
     with sqlite3.connect(file) as link, pytest.raises(sqlite3.DatabaseError) as caught:
         link.execute("SELECT count(*) FROM a")
-    from django.db import DatabaseError
-
     error = DatabaseError(str(caught.value))
     error.__cause__ = caught.value
     found = outages.meaning(error)
@@ -96,10 +95,18 @@ def test_doctor_names_it(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.usefixtures("newer")
 def test_a_command_writes_nothing() -> None:
-    from memory import schema, tenancy
-    from memory.models import Workspace
-
     schema.guard.look_again_at(0.0)
     with pytest.raises(schema.Newer):
         tenancy.ensure_workspace("later-shop", "Later")
     assert not Workspace.objects.filter(slug="later-shop").exists()
+
+
+@pytest.mark.usefixtures("newer")
+def test_no_job_runs() -> None:
+    schema.guard.look_again_at(0.0)
+    with pytest.raises(schema.Newer):
+        jobs.note("index_sweep", lambda: pytest.fail("it ran"))
+    with pytest.raises(schema.Newer):
+        jobs.tick()
+    with pytest.raises(schema.Newer):
+        jobs.run_asked(1)

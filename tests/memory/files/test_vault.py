@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import threading
@@ -384,3 +385,20 @@ def test_the_name_of_a_lock_does_not_tell_whose_it_is(vault: Vault) -> None:
         names = os.listdir(vault.root.parent / "locks")  # noqa: PTH208
     assert len(names) == 1
     assert "jane" not in names[0]
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
+def test_a_full_disk_is_no_odd_file_and_leaves_the_old_bytes(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    vault.write(("a", "b.md"), b"old")
+
+    def full(_handle: int) -> None:
+        raise OSError(code, "full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(errors.StorageFull):
+            vault.write(("a", "b.md"), b"new")
+    found = vault.read(("a", "b.md"))
+    assert found is not None and found.data == b"old"
