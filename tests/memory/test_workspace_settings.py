@@ -26,6 +26,8 @@ GOOD: dict[str, Any] = {
     "versions_retention_days": 7,
     "cost_limit_usd_per_day": 2.5,
     "provider": "native",
+    "tools_require_user": True,
+    "turns_use_memories": True,
     "remote_provider_url": URL,
     "remote_provider_key": KEY,
     "scanner_rules": {"override.instructions": "observe"},
