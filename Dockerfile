@@ -17,8 +17,12 @@ RUN python -m compileall -q . \
 USER crewship
 VOLUME /data
 EXPOSE 8000
+# Asked under a host name that is served.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD ["python", "-c", \
-    "import urllib.request as u; u.urlopen('http://127.0.0.1:8000/readyz', timeout=4)"]
+    "import os, urllib.request as u; \
+    name = os.environ.get('CREWSHIP_ALLOWED_HOSTS', '').split(',')[0].strip().lstrip('.*'); \
+    head = {'Host': name or 'localhost'}; \
+    u.urlopen(u.Request('http://127.0.0.1:8000/readyz', headers=head), timeout=4)"]
 
 ENTRYPOINT ["python", "manage.py"]
 CMD ["up", "--host", "0.0.0.0"]

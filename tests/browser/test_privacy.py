@@ -30,7 +30,7 @@ def _confirm(page: Page, heading: Locator) -> None:
     button.click()
 
 
-def test_an_erasure_in_five_clicks(
+def test_an_erasure_in_six_clicks(
     page: Page,
     live_server: LiveServer,
     shared_world: World,

@@ -7,7 +7,7 @@ import hashlib
 import hmac
 import struct
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -56,6 +56,20 @@ def test_a_wrong_password_is_an_alert_and_keeps_the_address(person: User) -> Non
     assert 'role="alert"' in page
     assert f'value="{person.email}"' in page
     assert "wrong" not in page.split("<form")[1].split('name="password"')[1][:80]
+
+
+def test_five_wrong_passwords_lock_an_account_for_five_minutes(world: World) -> None:
+    locked, other = world.people["viewer"], world.people["operator"]
+    with time_machine.travel(datetime(2026, 3, 2, 9, 0, tzinfo=UTC), tick=False) as at:
+        for user in (locked, other):
+            user.set_password(PASSWORD)
+            user.save()
+        for _ in range(5):
+            assert "Too many failed" not in _text(_sign_in(Client(), locked, "wrong"))
+        assert "Too many failed" in _text(_sign_in(Client(), locked))
+        assert _sign_in(Client(), other).status_code == 302
+        at.shift(timedelta(minutes=5, seconds=1))
+        assert _sign_in(Client(), locked).status_code == 302
 
 
 def test_nobody_signs_up(db: None) -> None:

@@ -1,4 +1,4 @@
-"""What PromptKit's four tools promise over plain HTTP."""
+"""What PromptKit's four tools, and our two beside them, promise over plain HTTP."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ WIRE: Final = Wire(
     title="PromptKit tools",
     prefix=TOOLS,
     client="contract vectors",
-    about="memory__recall, memory__remember, memory__list and memory__forget by name.",
+    about="memory__recall, memory__remember, memory__list and memory__forget by name, "
+    "and memory__history and memory__revise, which are ours.",
     snippets={
         "curl": """curl -sS {url}/api/v1/tools/memory__remember \\
   -H "Authorization: Bearer $CREWSHIP_KEY" \\
@@ -35,13 +36,29 @@ def _call(stand: Stand, tool: str, **arguments: Any) -> dict[str, Any]:
     return dict(stand.ask("POST", f"{TOOLS}/{tool}", arguments))
 
 
-@WIRE.promise("Exactly four tools, with the schemas of what they take and answer")
-def four(stand: Stand) -> None:
-    """List the tools."""
-    found = stand.ask("GET", TOOLS)["tools"]
-    names = [f"memory__{verb}" for verb in ("recall", "remember", "list", "forget")]
-    demand([tool["name"] for tool in found] == names, "they are not the four")
-    demand(all(tool["mode"] == "memory" for tool in found), "the mode is not memory")
+@WIRE.promise(
+    "The contract's four tools and our two, with the schemas of what they take and answer"
+)
+def tools(stand: Stand) -> None:
+    """List the tools: the contract's in its order, then ours."""
+    listed = stand.ask("GET", TOOLS)["tools"]
+    verbs = ("recall", "remember", "list", "forget", "history", "revise")
+    names = [tool["name"] for tool in listed]
+    demand(names == [f"memory__{verb}" for verb in verbs], "they are not these six")
+    demand(all(tool["mode"] == "memory" for tool in listed), "the mode is not memory")
+    whole = ("input_schema", "output_schema")
+    demand(all(tool[part] for tool in listed for part in whole), "a schema is missing")
+
+
+@WIRE.promise("A corrected memory says what it said before")
+def corrected(stand: Stand) -> None:
+    """Revise a memory and ask for its history."""
+    first, second = "Harriet prefers tea", "Harriet prefers coffee"
+    kept = _call(stand, "memory__remember", content=first)
+    _call(stand, "memory__revise", memory_id=kept["id"], content=second)
+    history = _call(stand, "memory__history", memory_id=kept["id"])
+    texts = [version["content"] for version in history["versions"]]
+    demand(sorted(texts) == sorted([first, second]), "a version is missing")
 
 
 @WIRE.promise("Remembering fills in general, 0.8 and user_requested")
