@@ -54,7 +54,7 @@ def test_the_tools_at_mcp_are_those_that_are_listed() -> None:
         }
         assert len(names) == numbers[number]
         listed |= names
-    assert listed == {tool.name for tool in toolbox.registered()}
+    assert listed == tools
 
 
 def test_the_tools_over_memories_are_those_that_are_listed() -> None:

@@ -37,7 +37,7 @@ def _call(stand: Stand, tool: str, **arguments: Any) -> dict[str, Any]:
 
 
 @WIRE.promise(
-    "The contract's four tools and our two, with the schemas of what they take and answer"
+    "The contract's four tools and our two, with schemas of what they take and answer"
 )
 def tools(stand: Stand) -> None:
     """List the tools: the contract's in its order, then ours."""
