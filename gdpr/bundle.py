@@ -23,6 +23,7 @@ _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 NOT_INCLUDED: Final = (
     "Vectors, word indexes and caches are made from these rows and hold nothing else.",
     "Texts about several people are included with the other people's names replaced.",
+    "Rows that may be about somebody else are left out unless a person decided on them.",
     "Keyed digests and hashes that only this installation can recompute are left out.",
 )
 
@@ -35,6 +36,8 @@ class Place:
     title: str
     rows: list[dict[str, Any]] = field(default_factory=list)
     shared: int = 0
+    # Rows that may be about somebody else, and those that a person said are.
+    left_out: int = 0
 
     @property
     def count(self) -> int:
@@ -71,6 +74,7 @@ class Collection:
                 "title": place.title,
                 "rows": place.count,
                 "shared_with_others": place.shared,
+                "left_out_as_perhaps_somebody_elses": place.left_out,
             }
             for place in self.places
         }

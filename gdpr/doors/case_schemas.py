@@ -8,7 +8,14 @@ from ninja import Schema
 from pydantic import ConfigDict, Field
 
 from gdpr.casebook import TEXT_CHARS
-from gdpr.models import ActionKind, ActionStatus, CaseKind, CaseState
+from gdpr.models import (
+    ActionKind,
+    ActionStatus,
+    CaseKind,
+    CaseState,
+    Ground,
+    Verdict,
+)
 from memory.doors.schemas import Id, Moment, Strict
 
 Text = Annotated[str, Field(strict=True, max_length=TEXT_CHARS)]
@@ -89,6 +96,50 @@ class ApproveCaseIn(Strict):
 
     plan_hash: Hash
     version: Version = None
+
+
+class RowIn(Strict):
+    """A row of the plan."""
+
+    place: str = Field(min_length=1, max_length=32)
+    id: str = Field(min_length=1, max_length=128)
+
+
+class DecideIn(Strict):
+    """Whose rows of the plan are: this person's, or kept with a ground and a reason."""
+
+    plan_hash: Hash
+    verdict: Verdict
+    rows: list[RowIn] = Field(default_factory=list, max_length=10_000)
+    all_doubtful: bool = Field(
+        False, description="Decides on every doubtful row that waits."
+    )
+    ground: Ground | None = Field(
+        None, description="Why rows stay; the certificate counts rows by it."
+    )
+    reason: Text = Field(
+        "", description="In words; kept in the case until it is closed."
+    )
+    version: Version = None
+
+
+class DoubtfulRowOut(Schema):
+    """A row that may be about somebody else, or of which a person said that it stays.
+
+    `verdict` is null while nobody decided.
+    """
+
+    place: str
+    title: str
+    id: str
+    fate: str
+    why: str
+    text: str
+    at: str | None
+    verdict: Verdict | None
+    ground: Ground | None
+    reason: str | None
+    decided_by: str | None
 
 
 class ExecuteIn(Strict):
@@ -216,6 +267,8 @@ class CasePlanOut(Schema):
     """A dry run: what would become of what, and why.
 
     ``undecided`` addresses stand beside the person and are registered as nobody's.
+    ``doubtful`` are rows that may be about somebody else, those that wait for a
+    decision first, and at most 200; a plan runs when ``doubtful_undecided`` is 0.
     """
 
     plan_hash: str
@@ -226,6 +279,9 @@ class CasePlanOut(Schema):
     holders: list[dict[str, Any]]
     total: dict[str, int]
     undecided: int
+    doubtful: list[DoubtfulRowOut]
+    doubtful_total: int
+    doubtful_undecided: int
 
 
 class CaseStepOut(Schema):

@@ -18,6 +18,7 @@ from gdpr import (
     cases,
     casework,
     digest,
+    judging,
     overview,
     planning,
     privacy,
@@ -35,7 +36,8 @@ from gdpr.doors.forms import (
     NewCaseForm,
     ReasonForm,
 )
-from gdpr.models import Case, CaseKind, Subject
+from gdpr.judging import Decision
+from gdpr.models import Case, CaseKind, Subject, Verdict
 from gdpr.queries import CaseQuery
 from memory.doors import pages
 from memory.doors.fragments import part
@@ -237,6 +239,28 @@ def plan(request: HttpRequest, case_id: str) -> HttpResponse:
     """Make a dry run; nothing is touched."""
     told = "The dry run is done. Nothing was touched."
     return _act(request, case_id, lambda case, by: planning.make(case, by=by), told)
+
+
+@require_POST
+def decide(request: HttpRequest, case_id: str) -> HttpResponse:
+    """Decide on the rows that were chosen; a new dry run follows."""
+    pressed = _typed(request, "decide")
+    spares = pressed.startswith("spare")
+    rows = [tuple(one.split(" ", 1)) for one in request.POST.getlist("row")]
+    told = Decision(
+        verdict=Verdict.SPARED if spares else Verdict.THEIRS,
+        rows=[(row[0], row[-1]) for row in rows],
+        all_doubtful=pressed.endswith("all"),
+        ground=_typed(request, "ground") if spares else "",
+        reason=_typed(request, "reason") if spares else "",
+    )
+    digest_of = _typed(request, "plan_hash")
+    return _act(
+        request,
+        case_id,
+        lambda case, by: judging.decide(case, digest_of, told, by=by),
+        "Decided. The dry run was made again; nothing was touched.",
+    )
 
 
 @require_POST

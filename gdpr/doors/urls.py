@@ -16,6 +16,7 @@ urlpatterns = [
     path("cases/<str:case_id>/identity/", case_views.identity, name="identity"),
     path("cases/<str:case_id>/plan/", case_views.plan, name="plan"),
     path("cases/<str:case_id>/samples/", case_views.samples, name="samples"),
+    path("cases/<str:case_id>/decide/", case_views.decide, name="decide"),
     path("cases/<str:case_id>/approve/", case_views.approve, name="approve"),
     path("cases/<str:case_id>/execute/", case_views.execute, name="execute"),
     path("cases/<str:case_id>/extend/", case_views.extend, name="extend"),

@@ -20,6 +20,8 @@ class Quarantine(Family):
     def __init__(self) -> None:
         held = Table(
             model=HeldFile,
+            spoken=True,
+            cards=True,
             words=("body", "findings", "label", "key", "reason", "outcome"),
             labels=("written_by", "claimed_by", "decided_by"),
             at="received_at",
@@ -42,7 +44,7 @@ class Quarantine(Family):
 
 def _beside() -> tuple[Table, ...]:
     return (
-        Table(model=HeldRecord, words=("draft",)),
+        Table(model=HeldRecord, words=("draft",), spoken=True),
         Table(model=Clearance, labels=("cleared_by",), at="cleared_at"),
         Table(model=KnownAttack, labels=("confirmed_by",), at="confirmed_at"),
         Table(model=BlockedSource, labels=("blocked_by",), at="blocked_at"),

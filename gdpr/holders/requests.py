@@ -30,6 +30,7 @@ from gdpr.models import (
     Hold,
     Lifting,
     PrivacySettings,
+    RowVerdict,
     Subject,
     Suppression,
 )
@@ -41,8 +42,9 @@ CASES: Final = Family(
         model=Case,
         words=(
             "reason", "requester", "ticket", "extension_reason", "identity_how",
-            "break_glass_reason", "refusal_reason", "correction", "result",
+            "break_glass_reason", "refusal_reason", "correction",
         ),
+        facts=("result",),
         labels=(
             "opened_by", "assignee", "identity_by", "approved_by", "executed_by",
             "closed_by",
@@ -53,7 +55,7 @@ CASES: Final = Family(
     ),
     Table(
         model=CasePlan,
-        words=("body",),
+        facts=("body",),
         labels=("made_by",),
         rule=Rule.MASKED,
         at="made_at",
@@ -61,13 +63,22 @@ CASES: Final = Family(
     ),
     Table(
         model=CaseEvent,
-        words=("text", "data"),
+        words=("text",),
+        facts=("data",),
         labels=("by",),
         rule=Rule.MASKED,
         at="at",
         why="The case's timeline names the person.",
     ),
-    Table(model=CaseStep, words=("fault", "counts"), rule=Rule.MASKED, at="started_at"),
+    Table(
+        model=RowVerdict,
+        words=("reason",),
+        labels=("decided_by",),
+        rule=Rule.MASKED,
+        at="decided_at",
+        why="Why a row stays names the person.",
+    ),
+    Table(model=CaseStep, facts=("fault", "counts"), rule=Rule.MASKED, at="started_at"),
     Table(
         model=Hold,
         words=("ground", "reason", "release_reason"),
@@ -77,7 +88,8 @@ CASES: Final = Family(
     ),
     Table(
         model=GdprAction,
-        words=("reason", "error", "scope"),
+        words=("reason",),
+        facts=("error", "scope"),
         labels=("actor_label",),
         rule=Rule.MASKED,
         at="initiated_at",

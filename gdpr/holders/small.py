@@ -78,6 +78,7 @@ RECORDS: Final = Family(
     "Records",
     Table(
         model=Record,
+        spoken=True,
         words=(
             "content", "metadata", "scope_user", "scope_agent", "scope_namespace",
             "scope_thread", "scope_extra", "session_id", "external_id",
@@ -118,6 +119,7 @@ PROPOSALS: Final = Family(
     "Proposed rules",
     Table(
         model=ConsolidationProposal,
+        spoken=True,
         words=("pattern", "action", "text", "signals", "reason", "learned_label"),
         labels=("decided_by",),
         at="created_at",
@@ -130,6 +132,7 @@ RECALL_CHECKS: Final = Family(
     "Recall checks and their runs",
     Table(
         model=RecallCheck,
+        spoken=True,
         words=("name", "question"),
         labels=("created_by",),
         unique=("name",),
@@ -139,6 +142,7 @@ RECALL_CHECKS: Final = Family(
     Table(
         model=RecallCheckRun,
         words=("missing", "note"),
+        spoken=True,
         rule=Rule.MASKED,
         within=_checked,
         at="ran_at",
@@ -149,7 +153,7 @@ HEALTH: Final = Family(
     "Health measurements",
     Table(
         model=HealthSnapshot,
-        words=("details",),
+        facts=("details",),
         rule=Rule.MASKED,
         at="computed_at",
         why="The details of a measurement name the person; the numbers stay.",
@@ -160,7 +164,7 @@ JOBS: Final = Family(
     "Runs of jobs",
     Table(
         model=JobRun,
-        words=("error", "counts"),
+        facts=("error", "counts"),
         labels=("asked_by",),
         rule=Rule.MASKED,
         at="started_at",
@@ -171,18 +175,19 @@ PROVIDERS: Final = Family(
     "Runs and pulses of providers",
     Table(
         model=ProviderRun,
-        words=("details",),
+        facts=("details",),
         labels=("started_by",),
         rule=Rule.MASKED,
         at="started_at",
     ),
-    Table(model=ProviderPulse, words=("message",), rule=Rule.MASKED, at="checked_at"),
+    Table(model=ProviderPulse, facts=("message",), rule=Rule.MASKED, at="checked_at"),
 )
 FILTERS: Final = Family(
     "filters",
     "Saved filters",
     Table(
         model=SavedFilter,
+        spoken=True,
         words=("name", "query"),
         unique=("name",),
         at="made_at",

@@ -37,6 +37,7 @@ from gdpr.models.subjects import (
     UnknownName,
     Via,
 )
+from gdpr.models.verdicts import Ground, RowVerdict, Verdict
 
 __all__ = [
     "OPEN",
@@ -57,16 +58,19 @@ __all__ = [
     "ExportState",
     "ForgetOrder",
     "GdprAction",
+    "Ground",
     "Hold",
     "Lifting",
     "LiveProcess",
     "PeopleStamp",
     "PrivacySettings",
+    "RowVerdict",
     "SigningKey",
     "StepState",
     "Subject",
     "SubjectLink",
     "Suppression",
     "UnknownName",
+    "Verdict",
     "Via",
 ]

@@ -3,16 +3,24 @@
 Most texts name nobody. A text is folded (for ASCII that is ``lower``), and only when a
 word of some alias is in it, the alias's own expression runs over it; only when that
 finds something are places in the original worked out.
+
+Not every alias is looked for in texts (``gdpr.rules.common``): an ordinary word, a
+short one and a number mean somebody only as the whole value of a field that says who.
+A single word in a text is a sign that a person judges; everything else is sure.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any, Final
 
-from gdpr.rules import fields, folding, phones, shapes, sifting
+from gdpr.rules import closeness, fields, folding, phones, shapes, sifting
+from gdpr.rules.common import Reach, reach
+from gdpr.rules.fields import Key
 from gdpr.rules.folding import View
 
 # Up to so many anchors each is searched; beyond, the words of the text are looked up.
@@ -33,12 +41,24 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where a text names somebody: character offsets of the original, end exclusive."""
+    """Where a text names somebody: character offsets of the original, end exclusive.
+
+    ``sure`` is False for what may mean somebody else as well.
+    """
 
     start: int
     end: int
     subject_id: str
     kind: str
+    sure: bool = True
+
+
+class Sign(IntEnum):
+    """How surely a text is about somebody."""
+
+    NONE = 0
+    DOUBTFUL = 1
+    SURE = 2
 
 
 # A name with its number among the names, so that each is tried once.
@@ -46,15 +66,28 @@ _Entry = tuple[int, Name]
 
 
 class Matcher:
-    """Finds a set of names in texts. Building one costs, asking is cheap."""
+    """Finds a set of names in texts. Building one costs, asking is cheap.
 
-    def __init__(self, names: Sequence[Name]) -> None:
+    ``doubted`` are names, in their comparable form, that somebody else has as well.
+    """
+
+    def __init__(
+        self, names: Sequence[Name], doubted: frozenset[str] = frozenset()
+    ) -> None:
         self.names_known = tuple(names)
+        self._doubted = doubted
         self._words: dict[str, list[_Entry]] = {}
         self._pieces: dict[str, list[_Entry]] = {}
         self._numbers: dict[str, list[tuple[phones.Number, Name]]] = {}
         self._shapes: dict[int, shapes.Shape] = {}
         self._trails: list[re.Pattern[str]] = []
+        # What a field that says who has to say: kind → comparable form → names.
+        self._whole: dict[str, dict[str, list[Name]]] = {}
+        self._unsure: set[int] = set()
+        self._sure_part: Matcher | None = None
+        self._closer: Matcher | None = None
+        self._only: list[str] = []
+        self._close: list[tuple[re.Pattern[str], Name]] = []
         for number, name in enumerate(self.names_known):
             if name.kind == "phone":
                 line = phones.alias(name.value)
@@ -64,11 +97,39 @@ class Matcher:
                 self._index(number, name)
 
     def _index(self, number: int, name: Name) -> None:
-        shape = shapes.shape(name.kind, name.value)
+        form = shapes.folded(name.kind, name.value)
+        self._whole.setdefault(name.kind, {}).setdefault(form, []).append(name)
+        how = reach(name.kind, name.value)
+        if how is Reach.FIELDS:
+            self._only.append(form)
+        if how is not Reach.TEXT or self._is_doubted(name.kind, form):
+            self._unsure.add(number)
+        shape = shapes.shape(name.kind, name.value, addressed=how is Reach.FIELDS)
         if shape is not None:
             self._shapes[number] = shape
             index = self._words if shape.whole else self._pieces
             index.setdefault(shape.anchor, []).append((number, name))
+
+    def _is_doubted(self, kind: str, form: str) -> bool:
+        return kind == "name" and form in self._doubted
+
+    def for_redaction(self) -> Matcher:
+        """Return what masks rows that are known to be about these people.
+
+        There an ordinary word written like a name is the name, and a number behind
+        "user" is the user's.
+        """
+        if not self._only:
+            return self
+        if self._closer is None:
+            self._closer = Matcher(self.names_known, self._doubted)
+            self._closer._close = [  # noqa: SLF001  (its own kind)
+                (look, name)
+                for name in self.names_known
+                if reach(name.kind, name.value) is Reach.FIELDS
+                for look in closeness.looks(name.kind, name.value)
+            ]
+        return self._closer
 
     def _number(self, line: phones.Number, name: Name) -> None:
         if line.tail not in self._numbers:
@@ -87,31 +148,68 @@ class Matcher:
             if piece in folded:
                 yield from entries
 
-    def _hits(self, folded: str) -> Iterator[tuple[int, int, Name]]:
+    def _hits(self, folded: str) -> Iterator[tuple[int, int, Name, bool]]:
         """Return where a folded text names somebody, in its own offsets."""
         for number, name in self._possible(folded):
             shape = self._shapes[number]
             if not all(word in folded for word in shape.others):
                 continue
             for hit in shape.pattern.finditer(folded):
-                yield hit.start(), hit.end(), name
+                sure = number not in self._unsure or self._is_addressed(name, hit[0])
+                yield hit.start(), hit.end(), name, sure
         if self._numbers:
             for start, end, line in phones.candidates(folded):
                 for known, name in self._numbers.get(line.tail, ()):
                     if known.same(line):
-                        yield start, end, name
+                        yield start, end, name, True
+        if fields.BEGIN in folded:
+            yield from self._in_lines(folded)
+
+    def _is_addressed(self, name: Name, hit: str) -> bool:
+        """Whether a handle stands behind its @; one that is a word means many."""
+        is_word = reach(name.kind, name.value) is Reach.FIELDS
+        return name.kind == "handle" and hit.startswith("@") and not is_word
+
+    def _in_lines(self, folded: str) -> Iterator[tuple[int, int, Name, bool]]:
+        """Return the lines of fields that say who, as far as they say these."""
+        for said in fields.SAID.finditer(folded):
+            for name, sure in self._meant(Key(said[1]), said[2]):
+                yield said.start(2), said.end(2), name, sure
+
+    def _meant(self, key: Key, value: str) -> Iterator[tuple[Name, bool]]:
+        """Return whom the whole value of a field means, and how surely."""
+        if key is not Key.UNSURE and self._numbers:
+            line = phones.alias(value)
+            for known, name in self._numbers.get(line.tail, ()):
+                if known.same(line):
+                    yield name, True
+        if key is Key.PHONE or (key is Key.UNSURE and value.isdigit()):
+            return
+        for kind, forms in self._whole.items():
+            form = shapes.folded(kind, value)
+            bare = form.lstrip("@")
+            for name in forms.get(form) or forms.get(bare, ()):
+                is_sure = key is Key.ANYBODY and not self._is_doubted(kind, form)
+                yield name, is_sure
+
+    def who(self, value: object) -> Sign:
+        """Return how surely a value that says who, as a whole or in part, means them."""
+        return self.sign(f"{value}\n{fields.line(Key.ANYBODY, value)}")
 
     def _in_view(self, view: View) -> Iterator[Span]:
-        for start, end, name in self._hits(view.text):
-            place = view.original(start, end)
+        for start, end, name, sure in self._hits(view.text):
+            place = view.original(start, end) if end > start else None
             if place is not None:
-                yield Span(place[0], place[1], name.subject_id, name.kind)
+                yield Span(place[0], place[1], name.subject_id, name.kind, sure)
 
     def _all(self, text: str) -> Iterator[Span]:
         if self._hit(folding.fold(text)):
             yield from self._in_view(folding.plain_view(text))
         for view in folding.escaped_views(text):
             yield from self._in_view(view)
+        for look, name in self._close:
+            for hit in look.finditer(text):
+                yield Span(hit.start(1), hit.end(1), name.subject_id, name.kind)
 
     def may(self, text: str) -> bool:
         """Whether it is worth asking whom a text names; False is certain.
@@ -120,6 +218,8 @@ class Matcher:
         fraction of the time. What is not plain is worth asking.
         """
         if not text.isascii() or "\\" in text or "%" in text or "&" in text:
+            return True
+        if (self._whole or self._numbers) and fields.says_who(text):
             return True
         folded = text.lower()
         if self._numbers and phones.may(folded):
@@ -143,6 +243,12 @@ class Matcher:
                 at = folded.find(anchor, at + 1)
         for trail in self._trails:
             yield from (found.start() for found in trail.finditer(folded))
+        for form in self._only:
+            for anchor in fields.written(form):
+                at = folded.find(anchor)
+                while at >= 0:
+                    yield at
+                    at = folded.find(anchor, at + 1)
 
     def _hit(self, folded: str) -> bool:
         return any(True for _ in self._hits(folded))
@@ -163,7 +269,8 @@ class Matcher:
         if not text or not self.names_known:
             return []
         found = sorted(
-            set(self._all(text)), key=lambda s: (s.start, -s.end, s.subject_id, s.kind)
+            set(self._all(text)),
+            key=lambda s: (s.start, -s.end, s.subject_id, not s.sure, s.kind),
         )
         kept: list[Span] = []
         reach: dict[str, int] = {}
@@ -176,6 +283,47 @@ class Matcher:
     def names(self, text: str) -> frozenset[str]:
         """Return the ids of the subjects that a text names."""
         return frozenset(span.subject_id for span in self.spans(text))
+
+    def sure(self, text: str) -> frozenset[str]:
+        """Return the ids of the subjects that a text surely names."""
+        if not text or not self.names_known:
+            return frozenset()
+        return frozenset(span.subject_id for span in self._all(text) if span.sure)
+
+    def sign(self, text: str) -> Sign:
+        """Return how surely a text is about one of them."""
+        best = Sign.NONE
+        for span in self._all(text) if text and self.names_known else ():
+            if span.sure:
+                return Sign.SURE
+            best = Sign.DOUBTFUL
+        return best
+
+    def judge(self, text: str, *, linked: bool) -> Sign:
+        """Return how surely a row is about them; its writer may have said so."""
+        return Sign.SURE if linked else self.sign(text)
+
+    @property
+    def searched(self) -> tuple[Name, ...]:
+        """The names that are looked for in texts; the others mean somebody in fields.
+
+        A handle that is a word is looked for behind its @ only, and not by itself.
+        """
+        known = self.names_known
+        return tuple(n for n in known if reach(n.kind, n.value) is not Reach.FIELDS)
+
+    @property
+    def forgotten(self) -> Sign:
+        """How surely a row is about them that an earlier name of theirs once matched."""
+        return Sign.DOUBTFUL
+
+    def only_sure(self) -> Matcher:
+        """Return what finds the names that are sure in any text, and no others."""
+        if self._sure_part is None:
+            known = enumerate(self.names_known)
+            names = [name for number, name in known if number not in self._unsure]
+            self._sure_part = Matcher(names)
+        return self._sure_part
 
     def mask(self, text: str, mark: str = "[erased]") -> str:
         """Return a text with every name replaced; nothing is found in it afterwards."""
@@ -192,20 +340,29 @@ class Matcher:
                 return text
         return mark
 
-    def mask_json(self, value: Any, mark: str = "[erased]") -> Any:
+    def mask_json(self, value: Any, mark: str = "[erased]", key: str = "") -> Any:
         """Return a JSON value with every name in any string or key replaced.
 
-        A number that is somebody's id or telephone number becomes the mark.
+        A number is replaced only where ``key`` says that it means somebody.
         """
-        if isinstance(value, str):
-            return self.mask(value, mark)
         if isinstance(value, dict):
             return self._mask_object(value, mark)
         if isinstance(value, (list, tuple)):
-            return [self.mask_json(item, mark) for item in value]
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            return mark if self.spans(str(value)) else value
+            return [self.mask_json(item, mark, key) for item in value]
+        said = fields.key_of(key) if key and fields.is_value(value) else None
+        if said is not None and any(self._meant(said, folding.fold(str(value)))):
+            return mark
+        if isinstance(value, str):
+            return self._mask_inside(value, mark)
         return value
+
+    def _mask_inside(self, text: str, mark: str) -> str:
+        """Return a text masked; JSON that it holds is masked field by field."""
+        inner = fields.inside(text)
+        if inner is not None:
+            left = self.mask_json(inner, mark)
+            text = text if left == inner else json.dumps(left, ensure_ascii=False)
+        return self.mask(text, mark)
 
     def _mask_object(self, value: dict[Any, Any], mark: str) -> dict[str, Any]:
         masked: dict[str, Any] = {}
@@ -215,7 +372,8 @@ class Matcher:
             again = 2
             while name in masked or (name != key and name in value):
                 name, again = f"{base} {again}", again + 1
-            masked[name] = self.mask_json(mark if key in halves else item, mark)
+            left = mark if key in halves else item
+            masked[name] = self.mask_json(left, mark, str(key))
         return masked
 
     def _halves(self, value: dict[Any, Any]) -> set[Any]:
