@@ -74,7 +74,6 @@ class Collection:
                 "title": place.title,
                 "rows": place.count,
                 "shared_with_others": place.shared,
-                "left_out_as_perhaps_somebody_elses": place.left_out,
             }
             for place in self.places
         }
@@ -93,6 +92,7 @@ class Collection:
             "places": {place.name: place.rows for place in self.places},
             "actions": list(self.actions),
             "not_included": list(NOT_INCLUDED),
+            "left_out": {one.name: one.left_out for one in self.places if one.left_out},
         }
 
 

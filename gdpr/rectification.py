@@ -122,7 +122,9 @@ class Corrector(Matcher):
     def _put(self, line: str) -> str:
         return self._wrong.sub(lambda _: self._right, line)
 
-    def mask_json(self, value: Any, mark: str = "", key: str = "") -> Any:  # noqa: ARG002
+    def mask_json(
+        self, value: Any, mark: str = "", key: str = "", above: str = ""
+    ) -> Any:  # noqa: ARG002
         """Return a JSON value that says the right thing; keys are no statements."""
         if isinstance(value, str):
             return self.mask(value)

@@ -20,7 +20,6 @@ class Quarantine(Family):
     def __init__(self) -> None:
         held = Table(
             model=HeldFile,
-            spoken=True,
             cards=True,
             words=("body", "findings", "label", "key", "reason", "outcome"),
             labels=("written_by", "claimed_by", "decided_by"),
@@ -44,7 +43,7 @@ class Quarantine(Family):
 
 def _beside() -> tuple[Table, ...]:
     return (
-        Table(model=HeldRecord, words=("draft",), spoken=True),
+        Table(model=HeldRecord, words=("draft",)),
         Table(model=Clearance, labels=("cleared_by",), at="cleared_at"),
         Table(model=KnownAttack, labels=("confirmed_by",), at="confirmed_at"),
         Table(model=BlockedSource, labels=("blocked_by",), at="blocked_at"),

@@ -7,6 +7,7 @@ found by them; the run wipes them last.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -35,7 +36,35 @@ from gdpr.models import (
     Suppression,
 )
 
-CASES: Final = Family(
+
+class _Cases(Family):
+    """What is written about cases. A person's own are about them, whatever they say."""
+
+    def find(self, person: Person) -> Iterator[Found]:
+        """Return what names the person; a doubt in a case of theirs is none."""
+        own = self._own(person)
+        for row in super().find(person):
+            yield replace(row, doubtful=False) if row.row_id in own else row
+
+    def _own(self, person: Person) -> set[str]:
+        found: set[str] = set()
+        for table in self._tables:
+            fields = {field.name for field in table.model._meta.get_fields()}
+            whose = {"case__subject_ref": person.subject_id} if "case" in fields else {}
+            for name in ("subject_ref", "subject"):
+                if not whose and name in fields:
+                    whose = {name: person.subject_id}
+            rows = table.rows(person.workspace_id)
+            found |= {
+                self._row_id(table, pk)
+                for pk in (rows.filter(**whose) if whose else rows.none()).values_list(
+                    "pk", flat=True
+                )
+            }
+        return found
+
+
+CASES: Final = _Cases(
     "cases",
     "Cases, holds and the ledger",
     Table(

@@ -78,7 +78,6 @@ RECORDS: Final = Family(
     "Records",
     Table(
         model=Record,
-        spoken=True,
         words=(
             "content", "metadata", "scope_user", "scope_agent", "scope_namespace",
             "scope_thread", "scope_extra", "session_id", "external_id",
@@ -107,6 +106,7 @@ IDEMPOTENCY: Final = Family(
     "Answers kept for repeated requests",
     Table(
         model=IdempotencyRecord,
+        system=True,
         words=("answer", "actor_id"),
         rule=Rule.GONE,
         entry="answer",
@@ -119,7 +119,6 @@ PROPOSALS: Final = Family(
     "Proposed rules",
     Table(
         model=ConsolidationProposal,
-        spoken=True,
         words=("pattern", "action", "text", "signals", "reason", "learned_label"),
         labels=("decided_by",),
         at="created_at",
@@ -132,7 +131,6 @@ RECALL_CHECKS: Final = Family(
     "Recall checks and their runs",
     Table(
         model=RecallCheck,
-        spoken=True,
         words=("name", "question"),
         labels=("created_by",),
         unique=("name",),
@@ -142,7 +140,6 @@ RECALL_CHECKS: Final = Family(
     Table(
         model=RecallCheckRun,
         words=("missing", "note"),
-        spoken=True,
         rule=Rule.MASKED,
         within=_checked,
         at="ran_at",
@@ -187,7 +184,6 @@ FILTERS: Final = Family(
     "Saved filters",
     Table(
         model=SavedFilter,
-        spoken=True,
         words=("name", "query"),
         unique=("name",),
         at="made_at",
@@ -199,6 +195,7 @@ DELIVERIES: Final = Family(
     "Messages to webhooks",
     Table(
         model=WebhookDelivery,
+        system=True,
         words=("body", "last_error"),
         jsons=("body",),
         entry="entry_id",

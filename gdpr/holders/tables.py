@@ -48,8 +48,8 @@ class Table:
     ``jsons`` names the columns that hold JSON as text. ``entry`` names the column that
     may hold ids of journal entries, so that a row made from an entry goes with it.
     ``facts`` are columns that the program fills: their keys and numbers stay as they
-    are. ``spoken`` says that people write sentences here: a doubtful name counts, and
-    a person decides; anywhere else only what is sure counts. ``cards`` says that a row
+    are. ``system`` says that nobody writes sentences here: only what is sure counts,
+    and a doubtful word does not. ``cards`` says that a row
     of that tier is about whom its key names.
     ``mend`` brings what was computed from the words in line after masking.
     """
@@ -59,7 +59,7 @@ class Table:
     labels: tuple[str, ...] = ()
     keeps: tuple[str, ...] = ()
     facts: tuple[str, ...] = ()
-    spoken: bool = False
+    system: bool = False
     cards: bool = False
     jsons: tuple[str, ...] = ()
     rule: Rule = Rule.ABOUT
@@ -102,7 +102,7 @@ class Table:
     def sign(self, person: Person, row_id: str, text: str, place: str) -> Sign:
         """Return how surely a text of a row is about the person."""
         sign = person.sign(place, row_id, text) if text else Sign.NONE
-        return sign if self.spoken or sign is Sign.SURE else Sign.NONE
+        return Sign.NONE if self.system and sign is not Sign.SURE else sign
 
     def states(self, person: Person, row: Mapping[str, Any]) -> bool:
         """Whether what the program wrote names the person."""
@@ -177,13 +177,15 @@ class Family:
             sample = words.sample(person, said)
             return Found(row_id, fate, table.why, sample, at, doubt)
         who = table.text(row, table.labels)
-        if table.sign(person, "", who, self.name) is Sign.SURE:
+        sign = table.sign(person, "", who, self.name)
+        if sign is not Sign.NONE:
             why = "It says that the person did this; the name is masked."
-            return Found(row_id, Fate.REDACT, why, words.sample(person, who), at)
+            sample, doubt = words.sample(person, who), sign is not Sign.SURE
+            return Found(row_id, Fate.REDACT, why, sample, at, doubt)
         if table.facts and table.states(person, row):
             return Found(row_id, Fate.REDACT, table.why, "", at)
         kept = table.text(row, table.keeps)
-        if table.sign(person, "", kept, self.name) is Sign.SURE:
+        if table.sign(person, "", kept, self.name) is not Sign.NONE:
             return Found(row_id, Fate.KEEP, table.why_kept, "", at)
         return None
 
@@ -288,7 +290,7 @@ class Family:
                 who = table.text(row, table.labels)
                 if (
                     table.sign(person, "", said, self.name)
-                    or table.sign(person, "", who, self.name) is Sign.SURE
+                    or table.sign(person, "", who, self.name)
                     or (table.facts and table.states(person, row))
                 ):
                     yield Trace(self.name, self._row_id(table, row["pk"]), "row")
@@ -298,7 +300,7 @@ class Family:
         for table in self._tables:
             for row in table.read(person.workspace_id) if table.keeps else ():
                 text = table.text(row, table.keeps)
-                if table.sign(person, "", text, self.name) is Sign.SURE:
+                if table.sign(person, "", text, self.name) is not Sign.NONE:
                     yield text
 
 
@@ -329,7 +331,7 @@ def _mask_row(table: Table, row: models.Model, person: Person) -> None:
 def _left(table: Table, name: str, value: Any, person: Person) -> Any:
     if value is None:
         return None
-    finder = person.matcher.for_redaction() if table.spoken else person.matcher
+    finder = person.matcher if table.system else person.matcher.for_redaction()
     if name in table.jsons:
         return entries.canonical(words.masked(finder, words.parsed(value)))
     if isinstance(value, (bytes, bytearray, memoryview)):

@@ -79,6 +79,11 @@ def reach(kind: str, value: str) -> Reach:
     text = shapes.folded(kind, value).replace("*", "")
     if any(map(folding.unspaced, text)):
         return Reach.TEXT
+    if kind == "pattern":
+        # A pattern is its maker's, unless it is nothing but such a word or number.
+        letters = [character for character in text if character.isalpha()]
+        is_word = text in WORDS or len(letters) < LEAST
+        return Reach.DOUBTFUL if is_word else Reach.TEXT
     if kind == "name" and len(text.split()) > 1:
         is_phrase = all(word in WORDS for word in text.split())
         return Reach.DOUBTFUL if is_phrase else Reach.TEXT

@@ -75,6 +75,8 @@ def key_of(name: str, parent: str = "", beside: Iterable[str] = ()) -> Key | Non
         return Key.ANYBODY
     if _PHONE_KEY.fullmatch(name):
         return Key.PHONE
+    if name.lower() in ("id", "key") and _WHO_KEY.fullmatch(parent):
+        return Key.ANYBODY
     if name.lower() == "name":
         alone = not any(map(_WHO_KEY.fullmatch, beside))
         return Key.ANYBODY if alone and _WHO_KEY.fullmatch(parent) else Key.UNSURE

@@ -340,16 +340,20 @@ class Matcher:
                 return text
         return mark
 
-    def mask_json(self, value: Any, mark: str = "[erased]", key: str = "") -> Any:
+    def mask_json(
+        self, value: Any, mark: str = "[erased]", key: str = "", above: str = ""
+    ) -> Any:
         """Return a JSON value with every name in any string or key replaced.
 
-        A number is replaced only where ``key`` says that it means somebody.
+        A number is replaced only where ``key``, with the key ``above`` it, says that it
+        means somebody.
         """
         if isinstance(value, dict):
-            return self._mask_object(value, mark)
+            return self._mask_object(value, mark, key)
         if isinstance(value, (list, tuple)):
-            return [self.mask_json(item, mark, key) for item in value]
-        said = fields.key_of(key) if key and fields.is_value(value) else None
+            return [self.mask_json(item, mark, key, above) for item in value]
+        is_value = bool(key) and fields.is_value(value)
+        said = fields.key_of(key, above) if is_value else None
         if said is not None and any(self._meant(said, folding.fold(str(value)))):
             return mark
         if isinstance(value, str):
@@ -364,7 +368,9 @@ class Matcher:
             text = text if left == inner else json.dumps(left, ensure_ascii=False)
         return self.mask(text, mark)
 
-    def _mask_object(self, value: dict[Any, Any], mark: str) -> dict[str, Any]:
+    def _mask_object(
+        self, value: dict[Any, Any], mark: str, above: str
+    ) -> dict[str, Any]:
         masked: dict[str, Any] = {}
         halves = self._halves(value)
         for key, item in value.items():
@@ -373,7 +379,7 @@ class Matcher:
             while name in masked or (name != key and name in value):
                 name, again = f"{base} {again}", again + 1
             left = mark if key in halves else item
-            masked[name] = self.mask_json(left, mark, str(key))
+            masked[name] = self.mask_json(left, mark, str(key), above)
         return masked
 
     def _halves(self, value: dict[Any, Any]) -> set[Any]:

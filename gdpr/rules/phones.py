@@ -29,6 +29,9 @@ _ORDER: Final = re.compile(r"[^\W\d_][\-_#]$")
 _CALLED: Final = re.compile(r"(?:phone|tel|fax|mobile|mob|cell|call|number)[\-_#]$")
 _TIGHT: Final = frozenset("-./_")
 _EXTENSION: Final = 2
+# An amount goes on behind a comma or a dot.
+_AMOUNT_BEFORE: Final = re.compile(r"\d,$")
+_AMOUNT_AFTER: Final = re.compile(r",\d|\.\d{1,2}(?!\d)(?!\.\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +101,9 @@ def _stands_alone(
     if _ORDER.search(before) and not _CALLED.search(before):
         return False
     gap = folded[groups[first - 1].end() : start] if first else " "
-    if gap and set(gap) <= _TIGHT:
+    if (gap and set(gap) <= _TIGHT) or _AMOUNT_BEFORE.search(before):
+        return False
+    if _AMOUNT_AFTER.match(folded, last.end()):
         return False
     after = next((one for one in groups[first:] if one.start() >= last.end()), None)
     if after is None:

@@ -19,7 +19,14 @@ _ID_BEFORE: Final = rf"{LETTER_BEFORE}(?<!_)"
 _ID_AFTER: Final = rf"(?!{LETTER}|_)"
 # ``john.anna@…`` and ``anna@example.com.br`` are somebody else's addresses.
 _MAIL_BEFORE: Final = rf"{_ID_BEFORE}(?<![^\W_][._+\-'!#$%&*^])(?<!_[._+\-])"
-_MAIL_AFTER: Final = rf"{_ID_AFTER}(?!-{LETTER})(?!\.[a-z]{{2}}{LETTER_AFTER})"
+_ENDINGS: Final = (
+    "[a-z]{2}|com|org|net|info|biz|edu|gov|mil|int|app|dev|xyz|shop|site|online|cloud"
+    "|local|internal|example|test|invalid"
+)
+_MAIL_AFTER: Final = (
+    rf"{_ID_AFTER}(?!-{LETTER})(?!\.(?:{_ENDINGS}){LETTER_AFTER})"
+    r"(?!\.[a-z0-9\-]{1,40}\.[a-z]{2})"
+)
 
 
 @dataclass(frozen=True, slots=True)
