@@ -23,7 +23,7 @@ _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 NOT_INCLUDED: Final = (
     "Vectors, word indexes and caches are made from these rows and hold nothing else.",
     "Texts about several people are included with the other people's names replaced.",
-    "Rows that may be about somebody else are left out unless a person decided on them.",
+    "Rows that may be about somebody else are left out unless a person decided so.",
     "Keyed digests and hashes that only this installation can recompute are left out.",
 )
 

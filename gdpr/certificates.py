@@ -55,7 +55,8 @@ RAN: Final = (CaseKind.ERASURE, CaseKind.RECTIFICATION)
 class Facts:
     """What a run counted. Ids, numbers and digests only: never a word of a person.
 
-    ``spared`` is ground → rows that a person said stay. ``rows_digest`` is the SHA-256, in hex, of the ids of the rows that were acted on.
+    ``spared`` is ground → rows that a person said stay. ``rows_digest`` is the SHA-256,
+    in hex, of the ids of the rows that were acted on.
     """
 
     result: str

@@ -95,8 +95,8 @@ def erase(alias: str, reason: str, *, by: Actor) -> Begun:
     """Open a case for a person, plan it and set it running.
 
     A plan with rows that may be about somebody else is not run: the case waits with it
-    for a person. Conflict ``approval_required`` or ``identity_required`` where the workspace wants
-    more than one call; then the case is there and waits.
+    for a person. Conflict ``case_required`` where the workspace wants more than one
+    call.
     """
     by.require("gdpr.manage")
     rules = privacy.of(by.workspace_id)

@@ -123,8 +123,12 @@ class Corrector(Matcher):
         return self._wrong.sub(lambda _: self._right, line)
 
     def mask_json(
-        self, value: Any, mark: str = "", key: str = "", above: str = ""
-    ) -> Any:  # noqa: ARG002
+        self,
+        value: Any,
+        mark: str = "",
+        key: str = "",  # noqa: ARG002
+        above: str = "",  # noqa: ARG002
+    ) -> Any:
         """Return a JSON value that says the right thing; keys are no statements."""
         if isinstance(value, str):
             return self.mask(value)

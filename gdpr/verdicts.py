@@ -1,4 +1,4 @@
-"""What was decided on the rows of a case's plan, for whoever plans and carries it out."""
+"""What was decided on the rows of a case's plan, for whoever plans and runs it."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ class DecideIn(Strict):
     verdict: Verdict
     rows: list[RowIn] = Field(default_factory=list, max_length=10_000)
     all_doubtful: bool = Field(
-        False, description="Decides on every doubtful row that waits."
+        default=False, description="Decides on every doubtful row that waits."
     )
     ground: Ground | None = Field(
         None, description="Why rows stay; the certificate counts rows by it."

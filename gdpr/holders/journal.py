@@ -135,26 +135,32 @@ class Journal:
             times = _times(person.workspace_id, part)
             for row in entries_of(person.workspace_id, part):
                 text = row.text
-                if row.id in named:
-                    sign = person.matcher.judge(text, linked=True)
-                else:
-                    sign = person.sign(PLACE, row.id, text)
+                sign = self._sign(person, row, text, named=row.id in named)
                 if sign is Sign.NONE:
                     continue
                 seen.add(row.id)
                 doubtful = sign is not Sign.SURE
-                shown = len(seen) <= SAMPLES or doubtful
-                sample = words.sample(person, text) if shown else ""
+                sample = ""
+                if len(seen) <= SAMPLES or doubtful:
+                    sample = words.sample(person, text)
                 fate, why = self._fate(person, row, text, shared=row.id in beside)
                 if person.goes(PLACE, row.id, doubtful=doubtful):
                     follow.add(row.id)
                 yield Found(row.id, fate, why, sample, times.get(row.id), doubtful)
-        linked = {one for one in person.linked(PLACE) if one not in seen}
-        linked = {one for one in linked if person.goes(PLACE, one, doubtful=False)}
-        person.memo[PLACE] = frozenset(follow | linked)
+        # A link may lead to an entry that compaction moved to the archive.
+        moved = person.linked(PLACE) - seen
+        moved = {one for one in moved if person.goes(PLACE, one, doubtful=False)}
+        person.memo[PLACE] = frozenset(follow | moved)
         if next(self.stays(person), None):
             why = "The audit trail says who acted; it is kept to account for access."
             yield Found(_ACTOR, Fate.KEEP, why)
+
+    def _sign(
+        self, person: Person, row: entries.Row, text: str, *, named: bool
+    ) -> Sign:
+        if named:
+            return person.matcher.judge(text, linked=True)
+        return person.sign(PLACE, row.id, text)
 
     def _fate(
         self, person: Person, row: entries.Row, text: str, *, shared: bool

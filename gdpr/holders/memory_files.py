@@ -33,7 +33,7 @@ DOUBTED_CARD: Final = "!"
 
 
 def editor(
-    person: Person, doomed: frozenset[str], doubtful: bool = True
+    person: Person, doomed: frozenset[str], *, doubtful: bool = True
 ) -> Callable[[str], str]:
     """Return what erasing does to a file's text; ``doomed`` are lines that go too.
 
@@ -74,7 +74,7 @@ def pen(
     def mask(value: Any) -> Any:
         return words.masked(person.matcher.for_redaction(), value)
 
-    return Pen(editor(person, doomed, doubtful), mask)
+    return Pen(editor(person, doomed, doubtful=doubtful), mask)
 
 
 def slug(workspace_id: str) -> str:

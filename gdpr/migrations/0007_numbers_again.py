@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import migrations
 
-from gdpr import repairing
+from gdpr.rules import repairing
 
 if TYPE_CHECKING:
     from django.apps.registry import Apps

@@ -138,8 +138,8 @@ def _told(report: Report) -> list[str]:
     lines = [f"{report.as_words} identifiers sought as words in every text"]
     if report.in_fields:
         lines.append(
-            f"{report.in_fields} identifiers, ordinary words or numbers, sought in links"
-            " and in fields that say who, and not in texts"
+            f"{report.in_fields} identifiers, ordinary words or numbers, sought in"
+            " links and in fields that say who, and not in texts"
         )
     return lines
 

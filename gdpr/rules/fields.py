@@ -116,7 +116,7 @@ def lines(value: Any) -> Iterator[str]:
 
 
 def strings(value: Any) -> Iterator[str]:
-    """Return every key and every text of a JSON value, in order; numbers are no text."""
+    """Return every key and text of a JSON value, in order; numbers are no text."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             yield str(key)

@@ -63,6 +63,8 @@ class Sign(IntEnum):
 
 # A name with its number among the names, so that each is tried once.
 _Entry = tuple[int, Name]
+# Where a folded text names somebody, whom, and whether that is sure.
+_Hit = tuple[int, int, Name, bool]
 
 
 class Matcher:
@@ -123,7 +125,7 @@ class Matcher:
             return self
         if self._closer is None:
             self._closer = Matcher(self.names_known, self._doubted)
-            self._closer._close = [  # noqa: SLF001  (its own kind)
+            self._closer._close = [
                 (look, name)
                 for name in self.names_known
                 if reach(name.kind, name.value) is Reach.FIELDS
@@ -148,7 +150,7 @@ class Matcher:
             if piece in folded:
                 yield from entries
 
-    def _hits(self, folded: str) -> Iterator[tuple[int, int, Name, bool]]:
+    def _hits(self, folded: str) -> Iterator[_Hit]:
         """Return where a folded text names somebody, in its own offsets."""
         for number, name in self._possible(folded):
             shape = self._shapes[number]
@@ -158,19 +160,22 @@ class Matcher:
                 sure = number not in self._unsure or self._is_addressed(name, hit[0])
                 yield hit.start(), hit.end(), name, sure
         if self._numbers:
-            for start, end, line in phones.candidates(folded):
-                for known, name in self._numbers.get(line.tail, ()):
-                    if known.same(line):
-                        yield start, end, name, True
+            yield from self._in_numbers(folded)
         if fields.BEGIN in folded:
             yield from self._in_lines(folded)
+
+    def _in_numbers(self, folded: str) -> Iterator[_Hit]:
+        for start, end, line in phones.candidates(folded):
+            for known, name in self._numbers.get(line.tail, ()):
+                if known.same(line):
+                    yield start, end, name, True
 
     def _is_addressed(self, name: Name, hit: str) -> bool:
         """Whether a handle stands behind its @; one that is a word means many."""
         is_word = reach(name.kind, name.value) is Reach.FIELDS
         return name.kind == "handle" and hit.startswith("@") and not is_word
 
-    def _in_lines(self, folded: str) -> Iterator[tuple[int, int, Name, bool]]:
+    def _in_lines(self, folded: str) -> Iterator[_Hit]:
         """Return the lines of fields that say who, as far as they say these."""
         for said in fields.SAID.finditer(folded):
             for name, sure in self._meant(Key(said[1]), said[2]):
@@ -193,7 +198,7 @@ class Matcher:
                 yield name, is_sure
 
     def who(self, value: object) -> Sign:
-        """Return how surely a value that says who, as a whole or in part, means them."""
+        """Return how surely a value that says who means them, whole or in part."""
         return self.sign(f"{value}\n{fields.line(Key.ANYBODY, value)}")
 
     def _in_view(self, view: View) -> Iterator[Span]:
@@ -314,7 +319,7 @@ class Matcher:
 
     @property
     def forgotten(self) -> Sign:
-        """How surely a row is about them that an earlier name of theirs once matched."""
+        """How surely a row is about them that a name they had once matched."""
         return Sign.DOUBTFUL
 
     def only_sure(self) -> Matcher:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from gdpr import cascade, certificates, cases, express, planning
+from gdpr import cascade, cases, certificates, express, planning
 from gdpr.models import (
     ActionKind,
     Case,
@@ -136,9 +136,7 @@ def test_a_changed_decision_makes_an_approval_stale(world: World, who: Subject) 
     _, maybe, _ = _rows(world)
     case = _planned(world, who)
     kept = erasing.judged(world, case, Verdict.SPARED)
-    cases.approve(
-        Case.objects.get(pk=case.pk), kept.plan_hash, by=world.actor("owner")
-    )
+    cases.approve(Case.objects.get(pk=case.pk), kept.plan_hash, by=world.actor("owner"))
     changed = erasing.judged(world, case, Verdict.THEIRS, ("journal", maybe.id))
     fresh = Case.objects.get(pk=case.pk)
     assert (fresh.state, fresh.approved_plan) == (CaseState.PLANNED, "")
@@ -246,7 +244,7 @@ def test_the_page_decides_without_a_script(world: World, who: Subject) -> None:
     }
     path = reverse("privacy:decide", args=[case.id])
     refused = page.post(path, {**asked, "ground": "somebody_else"})
-    assert refused.status_code == 400
+    assert refused.status_code == 422
     told = {**asked, "ground": "somebody_else", "reason": "Another family"}
     assert page.post(path, told).status_code == 302
     plan = cases.latest_plan(case)

@@ -1,4 +1,4 @@
-"""What an erasure once masked in the house's own rows is put right, and pages answer."""
+"""What an erasure masked in the house's own rows is put right; pages answer."""
 
 from __future__ import annotations
 

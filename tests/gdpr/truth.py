@@ -205,7 +205,7 @@ def _system(world: World, truth: Truth) -> None:
                 status=status,
                 scope=scope,
                 reason=f"We will look, {number}",
-            )  # fmt: skip
+            )
         )
         query = f"q=will&n=42&page={number}"
         user, name = world.people["operator"], f"may {number}"
