@@ -140,17 +140,17 @@ class Journal:
                     continue
                 seen.add(row.id)
                 doubtful = sign is not Sign.SURE
-                sample = ""
-                if len(seen) <= SAMPLES or doubtful:
-                    sample = words.sample(person, text)
+                shown = doubtful or len(seen) <= SAMPLES
+                sample = words.sample(person, text) if shown else ""
                 fate, why = self._fate(person, row, text, shared=row.id in beside)
                 if person.goes(PLACE, row.id, doubtful=doubtful):
                     follow.add(row.id)
                 yield Found(row.id, fate, why, sample, times.get(row.id), doubtful)
         # A link may lead to an entry that compaction moved to the archive.
-        moved = person.linked(PLACE) - seen
-        moved = {one for one in moved if person.goes(PLACE, one, doubtful=False)}
-        person.memo[PLACE] = frozenset(follow | moved)
+        for one in person.linked(PLACE) - seen:
+            if person.goes(PLACE, one, doubtful=False):
+                follow.add(one)
+        person.memo[PLACE] = frozenset(follow)
         if next(self.stays(person), None):
             why = "The audit trail says who acted; it is kept to account for access."
             yield Found(_ACTOR, Fate.KEEP, why)

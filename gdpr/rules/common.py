@@ -81,8 +81,8 @@ def reach(kind: str, value: str) -> Reach:
         return Reach.TEXT
     if kind == "pattern":
         # A pattern is its maker's, unless it is nothing but such a word or number.
-        letters = [character for character in text if character.isalpha()]
-        is_word = text in WORDS or len(letters) < LEAST
+        count = sum(character.isalpha() for character in text)
+        is_word = text in WORDS or count < LEAST
         return Reach.DOUBTFUL if is_word else Reach.TEXT
     if kind == "name" and len(text.split()) > 1:
         is_phrase = all(word in WORDS for word in text.split())

@@ -193,7 +193,7 @@ class Matcher:
         for kind, forms in self._whole.items():
             form = shapes.folded(kind, value)
             bare = form.lstrip("@")
-            for name in forms.get(form) or forms.get(bare, ()):
+            for name in forms.get(form) or forms.get(bare) or ():
                 is_sure = key is Key.ANYBODY and not self._is_doubted(kind, form)
                 yield name, is_sure
 

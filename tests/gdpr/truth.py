@@ -228,7 +228,7 @@ def _system(world: World, truth: Truth) -> None:
 def _case_of_otto(world: World, truth: Truth, otto: Subject) -> None:
     case = erasing.opened(world, otto)
     plan = erasing.planned(world, case)
-    truth.others += [(type(plan), plan.pk)]
+    truth.others += [(type(plan), str(plan.pk))]
     assert Case.objects.filter(pk=case.pk).exists()
 
 
