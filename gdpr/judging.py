@@ -70,6 +70,11 @@ def _rows(plan: CasePlan, told: Decision) -> list[Row]:
     if foreign:
         detail = "The plan has no such row; read the newest one."
         raise errors.Invalid(detail, code="unknown_row", rows=len(foreign))
+    if told.verdict == Verdict.SPARED:
+        wiped = [row for row in chosen if row[0] in planning.UNTOUCHED]
+        if wiped:
+            detail = "What was written about the request itself goes with it."
+            raise errors.Invalid(detail, code="row_goes", rows=len(wiped))
     return list(chosen)
 
 

@@ -25,6 +25,7 @@ from memory.rules.words import fold
 SAMPLES: Final = 3
 # So many doubtful rows are shown with their words; those that wait come first.
 LISTED: Final = 200
+MAYBE: Final = "A word in it may mean somebody else."
 SPARED: Final = "A person looked at it and said that it stays."
 # What changes because somebody plans: the case itself, who is signed in, what we did.
 # Their rows are planned and counted; a change in them makes no plan stale.
@@ -75,10 +76,11 @@ def _doubt(
 ) -> dict[str, Any]:
     """Return a row on which a person decides, and what was said of it."""
     said = known.get((share.name, row.row_id))
+    why = f"{MAYBE} {row.why}" if row.doubtful and said is None else row.why
     return {
         "place": share.name,
         "title": share.title,
-        "why": row.why,
+        "why": why,
         **_sample(row),
         "verdict": said.verdict if said else None,
         "ground": (said.ground or None) if said else None,

@@ -112,7 +112,7 @@ def decide(request: ApiRequest, case_id: str, data: schemas.DecideIn) -> Answer:
 
     A doubtful row is the person's (`theirs`) or stays (`spared`); any row may stay.
     An approval of the earlier plan falls. Codes: `wrong_state`, `stale_plan`,
-    `unknown_row`, `no_rows`, `ground_required`, `reason_required`.
+    `unknown_row`, `row_goes`, `no_rows`, `ground_required`, `reason_required`.
     """
     case = _case(request, case_id, data.version)
     told = Decision(
