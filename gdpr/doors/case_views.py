@@ -254,7 +254,7 @@ def decide(request: HttpRequest, case_id: str) -> HttpResponse:
         ground=_typed(request, "ground") if spares else "",
         reason=_typed(request, "reason") if spares else "",
     )
-    digest_of = _typed(request, "plan_hash")
+    digest_of = _typed(request, "of_plan")
     return _act(
         request,
         case_id,

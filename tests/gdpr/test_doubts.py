@@ -238,7 +238,7 @@ def test_the_page_decides_without_a_script(world: World, who: Subject) -> None:
     plan = cases.latest_plan(case)
     assert plan is not None
     asked = {
-        "plan_hash": plan.plan_hash,
+        "of_plan": plan.plan_hash,
         "row": [f"journal {other.id}"],
         "decide": "spare",
     }
@@ -249,7 +249,7 @@ def test_the_page_decides_without_a_script(world: World, who: Subject) -> None:
     assert page.post(path, told).status_code == 302
     plan = cases.latest_plan(case)
     assert plan is not None
-    everything = {"plan_hash": plan.plan_hash, "decide": "theirs-all"}
+    everything = {"of_plan": plan.plan_hash, "decide": "theirs-all"}
     assert page.post(path, everything).status_code == 302
     verdicts = dict(RowVerdict.objects.values_list("row_id", "verdict"))
     assert verdicts == {other.id: "spared", maybe.id: "theirs"}

@@ -61,7 +61,7 @@ def test_the_upgrade_makes_every_page_answer_again(world: World) -> None:
     before = CasePlan.objects.get(case=case).rows
     migration = importlib.import_module("gdpr.migrations.0007_numbers_again")
     migration.repair(apps, connection.schema_editor())
-    page = world.page("compliance")
+    page = world.page("owner")
     for name in PAGES:
         assert page.get(reverse(name)).status_code == 200, name
     shown = page.get(reverse("privacy:case", args=[case.id]))

@@ -40,7 +40,7 @@ def test_common_aliases_take_nothing_of_others(shared_world: World) -> None:
     document = signing.parse(Certificate.objects.get(case=case).document)
     told = document["content"]["residue"]["identifiers"]
     assert told == {"sought_as_words": 3, "sought_in_links_and_fields": 8}
-    page = world.page("compliance")
+    page = world.page("owner")
     for name in PAGES:
         assert page.get(reverse(name)).status_code == 200, name
 
