@@ -8,6 +8,7 @@ from ninja import Schema
 from pydantic import ConfigDict, Field
 
 from gdpr.casebook import TEXT_CHARS
+from gdpr.doors.row_schemas import DoubtfulRowOut, RowIn
 from gdpr.models import (
     ActionKind,
     ActionStatus,
@@ -98,13 +99,6 @@ class ApproveCaseIn(Strict):
     version: Version = None
 
 
-class RowIn(Strict):
-    """A row of the plan."""
-
-    place: str = Field(min_length=1, max_length=32)
-    id: str = Field(min_length=1, max_length=128)
-
-
 class DecideIn(Strict):
     """Whose rows of the plan are: this person's, or kept with a ground and a reason."""
 
@@ -121,25 +115,6 @@ class DecideIn(Strict):
         "", description="In words; kept in the case until it is closed."
     )
     version: Version = None
-
-
-class DoubtfulRowOut(Schema):
-    """A row that may be about somebody else, or of which a person said that it stays.
-
-    `verdict` is null while nobody decided.
-    """
-
-    place: str
-    title: str
-    id: str
-    fate: str
-    why: str
-    text: str
-    at: str | None
-    verdict: Verdict | None
-    ground: Ground | None
-    reason: str | None
-    decided_by: str | None
 
 
 class ExecuteIn(Strict):

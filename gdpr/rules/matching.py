@@ -11,46 +11,19 @@ A single word in a text is a sign that a person judges; everything else is sure.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, Final
+from typing import Final
 
 from gdpr.rules import closeness, fields, folding, phones, shapes, sifting
 from gdpr.rules.common import Reach, reach
 from gdpr.rules.fields import Key
 from gdpr.rules.folding import View
+from gdpr.rules.masking import BLANK, Masker, Name, Span
 
 # Up to so many anchors each is searched; beyond, the words of the text are looked up.
 _FEW: Final = 24
-_ROUNDS: Final = 8
-# Stands in where the mark itself would name somebody: no letter is in it.
-BLANK: Final = "[…]"
-
-
-@dataclass(frozen=True, slots=True)
-class Name:
-    """One alias as the matcher sees it: whose, of which kind, and its text."""
-
-    subject_id: str
-    kind: str
-    value: str
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """Where a text names somebody: character offsets of the original, end exclusive.
-
-    ``sure`` is False for what may mean somebody else as well.
-    """
-
-    start: int
-    end: int
-    subject_id: str
-    kind: str
-    sure: bool = True
 
 
 class Sign(IntEnum):
@@ -61,13 +34,15 @@ class Sign(IntEnum):
     SURE = 2
 
 
+__all__ = ["BLANK", "Matcher", "Name", "Sign", "Span"]
+
 # A name with its number among the names, so that each is tried once.
 _Entry = tuple[int, Name]
 # Where a folded text names somebody, whom, and whether that is sure.
 _Hit = tuple[int, int, Name, bool]
 
 
-class Matcher:
+class Matcher(Masker):
     """Finds a set of names in texts. Building one costs, asking is cheap.
 
     ``doubted`` are names, in their comparable form, that somebody else has as well.
@@ -178,10 +153,10 @@ class Matcher:
     def _in_lines(self, folded: str) -> Iterator[_Hit]:
         """Return the lines of fields that say who, as far as they say these."""
         for said in fields.SAID.finditer(folded):
-            for name, sure in self._meant(Key(said[1]), said[2]):
+            for name, sure in self.meant(Key(said[1]), said[2]):
                 yield said.start(2), said.end(2), name, sure
 
-    def _meant(self, key: Key, value: str) -> Iterator[tuple[Name, bool]]:
+    def meant(self, key: Key, value: str) -> Iterator[tuple[Name, bool]]:
         """Return whom the whole value of a field means, and how surely."""
         if key is not Key.UNSURE and self._numbers:
             line = phones.alias(value)
@@ -329,95 +304,3 @@ class Matcher:
             names = [name for number, name in known if number not in self._unsure]
             self._sure_part = Matcher(names)
         return self._sure_part
-
-    def mask(self, text: str, mark: str = "[erased]") -> str:
-        """Return a text with every name replaced; nothing is found in it afterwards."""
-        spans = self.spans(text)
-        if not spans:
-            return text
-        if self.spans(mark):
-            mark = BLANK
-        for _ in range(_ROUNDS):
-            text = _replaced(text, spans, mark)
-            # What stood between two letters may stand free beside a mark.
-            spans = self.spans(text)
-            if not spans:
-                return text
-        return mark
-
-    def mask_json(
-        self, value: Any, mark: str = "[erased]", key: str = "", above: str = ""
-    ) -> Any:
-        """Return a JSON value with every name in any string or key replaced.
-
-        A number is replaced only where ``key``, with the key ``above`` it, says that it
-        means somebody.
-        """
-        if isinstance(value, dict):
-            return self._mask_object(value, mark, key)
-        if isinstance(value, (list, tuple)):
-            return [self.mask_json(item, mark, key, above) for item in value]
-        is_value = bool(key) and fields.is_value(value)
-        said = fields.key_of(key, above) if is_value else None
-        if said is not None and any(self._meant(said, folding.fold(str(value)))):
-            return mark
-        if isinstance(value, str):
-            return self._mask_inside(value, mark)
-        return value
-
-    def _mask_inside(self, text: str, mark: str) -> str:
-        """Return a text masked; JSON that it holds is masked field by field."""
-        inner = fields.inside(text)
-        if inner is not None:
-            left = self.mask_json(inner, mark)
-            text = text if left == inner else json.dumps(left, ensure_ascii=False)
-        return self.mask(text, mark)
-
-    def _mask_object(
-        self, value: dict[Any, Any], mark: str, above: str
-    ) -> dict[str, Any]:
-        masked: dict[str, Any] = {}
-        halves = self._halves(value)
-        for key, item in value.items():
-            base = name = self.mask(str(key), mark)
-            again = 2
-            while name in masked or (name != key and name in value):
-                name, again = f"{base} {again}", again + 1
-            left = mark if key in halves else item
-            masked[name] = self.mask_json(left, mark, str(key), above)
-        return masked
-
-    def _halves(self, value: dict[Any, Any]) -> set[Any]:
-        """Return the keys of fields that name somebody only together."""
-        return {
-            key
-            for one, two in fields.pairs(value)
-            if self.is_split(value[one], value[two])
-            or self.is_split(value[two], value[one])
-            for key in (one, two)
-        }
-
-    def is_split(self, first: str, second: str) -> bool:
-        """Whether a name begins in one text and ends in the next."""
-        text = f"{first} {second}"
-        edge = len(first)
-        return self.may(text) and any(
-            span.start < edge < span.end for span in self.spans(text)
-        )
-
-
-def _replaced(text: str, spans: Sequence[Span], mark: str) -> str:
-    """Return a text with spans replaced, those that overlap as one."""
-    pieces: list[str] = []
-    at = 0
-    start, end = spans[0].start, spans[0].end
-    for span in [*spans[1:], None]:
-        if span is not None and span.start < end:
-            end = max(end, span.end)
-            continue
-        pieces += [text[at:start], mark]
-        at = end
-        if span is not None:
-            start, end = span.start, span.end
-    pieces.append(text[at:])
-    return "".join(pieces)
