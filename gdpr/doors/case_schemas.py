@@ -7,25 +7,16 @@ from typing import Annotated, Any, Literal
 from ninja import Schema
 from pydantic import ConfigDict, Field
 
-from gdpr.casebook import TEXT_CHARS
-from gdpr.doors.row_schemas import DoubtfulRowOut, RowIn
+from gdpr.doors.row_schemas import DoubtfulRowOut, Hash, Text, Version
 from gdpr.models import (
     ActionKind,
     ActionStatus,
     CaseKind,
     CaseState,
-    Ground,
-    Verdict,
 )
 from memory.doors.schemas import Id, Moment, Strict
 
-Text = Annotated[str, Field(strict=True, max_length=TEXT_CHARS)]
 Short = Annotated[str, Field(strict=True, max_length=200)]
-Hash = Annotated[str, Field(strict=True, pattern=r"^[0-9a-f]{64}$")]
-Version = Annotated[
-    int | None,
-    Field(description="The version that was read; another one now is 409."),
-]
 
 
 # ── Asking ───────────────────────────────────────────────────────────────────
@@ -96,24 +87,6 @@ class ApproveCaseIn(Strict):
     """The plan that is approved."""
 
     plan_hash: Hash
-    version: Version = None
-
-
-class DecideIn(Strict):
-    """Whose rows of the plan are: this person's, or kept with a ground and a reason."""
-
-    plan_hash: Hash
-    verdict: Verdict
-    rows: list[RowIn] = Field(default_factory=list, max_length=10_000)
-    all_doubtful: bool = Field(
-        default=False, description="Decides on every doubtful row that waits."
-    )
-    ground: Ground | None = Field(
-        None, description="Why rows stay; the certificate counts rows by it."
-    )
-    reason: Text = Field(
-        "", description="In words; kept in the case until it is closed."
-    )
     version: Version = None
 
 

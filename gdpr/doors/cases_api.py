@@ -18,6 +18,7 @@ from gdpr import (
 )
 from gdpr.cases import NewCase
 from gdpr.doors import case_schemas as schemas
+from gdpr.doors.row_schemas import DecideIn
 from gdpr.judging import Decision
 from gdpr.models import Case, CasePlan
 from gdpr.queries import CaseQuery
@@ -107,7 +108,7 @@ def _plan(request: ApiRequest, case: Case, made: CasePlan) -> Answer:
 @router.post(
     "/{case_id}/decisions", response=schemas.CasePlanOut, operation_id="decide_rows"
 )
-def decide(request: ApiRequest, case_id: str, data: schemas.DecideIn) -> Answer:
+def decide(request: ApiRequest, case_id: str, data: DecideIn) -> Answer:
     """Decide on rows of exactly this plan; the answer is the plan that follows.
 
     A doubtful row is the person's (`theirs`) or stays (`spared`); any row may stay.

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from ninja import Schema
 from pydantic import Field
 
+from gdpr.casebook import TEXT_CHARS
 from gdpr.models import Ground, Verdict
 from memory.doors.schemas import Strict
+
+Text = Annotated[str, Field(strict=True, max_length=TEXT_CHARS)]
+Hash = Annotated[str, Field(strict=True, pattern=r"^[0-9a-f]{64}$")]
+Version = Annotated[
+    int | None,
+    Field(description="The version that was read; another one now is 409."),
+]
 
 
 class RowIn(Strict):
@@ -33,3 +43,21 @@ class DoubtfulRowOut(Schema):
     ground: Ground | None
     reason: str | None
     decided_by: str | None
+
+
+class DecideIn(Strict):
+    """Whose rows of the plan are: this person's, or kept with a ground and a reason."""
+
+    plan_hash: Hash
+    verdict: Verdict
+    rows: list[RowIn] = Field(default_factory=list, max_length=10_000)
+    all_doubtful: bool = Field(
+        default=False, description="Decides on every doubtful row that waits."
+    )
+    ground: Ground | None = Field(
+        None, description="Why rows stay; the certificate counts rows by it."
+    )
+    reason: Text = Field(
+        "", description="In words; kept in the case until it is closed."
+    )
+    version: Version = None
