@@ -109,7 +109,8 @@ def of(snapshot: HealthSnapshot, agents: dict[str, str] | None = None) -> list[C
     case = _Case(snapshot, agents, quotes)
     found: list[Cause] = []
     for metric, tell in TELLERS.items():
-        if lost(snapshot, metric):
+        # Details that were damaged were taken out; without them there is no cause.
+        if lost(snapshot, metric) and case.part(metric):
             mine = [one for one in tell(case) if one.points >= LEAST_POINTS]
             found += sorted(mine, key=lambda one: -one.points)[:MOST]
     return sorted(found, key=lambda one: -one.points)

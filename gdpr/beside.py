@@ -20,7 +20,7 @@ from gdpr.holders.base import SAMPLE_CHARS, Fate, Found, Person
 from gdpr.links import JOURNAL
 from gdpr.models import Alias, AliasKind, Dismissal, Subject
 from gdpr.rules import nearby, shapes
-from gdpr.rules.matching import Matcher, Name
+from gdpr.rules.matching import Matcher, Name, Sign
 from gdpr.rules.nearby import Address, Nearness
 from gdpr.subjects import NewAlias
 from memory.models import SubjectMention
@@ -81,6 +81,7 @@ class _Seen:
 
     def __init__(self, person: Person) -> None:
         self._person = person
+        self._closer = person.matcher.for_redaction()
         self._nobody: dict[str, bool] = {}
         self._together: dict[str, list[_Sight]] = {}
         self.sights: dict[tuple[str, str], _Sight] = {}
@@ -89,7 +90,8 @@ class _Seen:
         """Whether an address is nobody's yet, as far as anybody told us."""
         if value not in self._nobody:
             mine, others = self._person.matcher, self._person.others
-            self._nobody[value] = not (mine.names(value) or others.names(value))
+            known = max(mine.who(value), others.who(value))
+            self._nobody[value] = known is Sign.NONE
         return self._nobody[value]
 
     def _sight(self, kind: str, value: str) -> _Sight:
@@ -113,7 +115,7 @@ class _Seen:
         found = nearby.addresses(text) if nearby.may(text) else []
         if not any(self._is_free(one.value) for one in found):
             return
-        spans = self._person.matcher.spans(text)
+        spans = self._closer.spans(text)
         near = nearby.nearness(text, spans, found, words.SEAM)
         best: dict[tuple[str, str], tuple[Nearness, Address]] = {}
         for one, how in near.items():

@@ -23,6 +23,7 @@ _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 NOT_INCLUDED: Final = (
     "Vectors, word indexes and caches are made from these rows and hold nothing else.",
     "Texts about several people are included with the other people's names replaced.",
+    "Rows that may be about somebody else are left out unless a person decided so.",
     "Keyed digests and hashes that only this installation can recompute are left out.",
 )
 
@@ -35,6 +36,8 @@ class Place:
     title: str
     rows: list[dict[str, Any]] = field(default_factory=list)
     shared: int = 0
+    # Rows that may be about somebody else, and those that a person said are.
+    left_out: int = 0
 
     @property
     def count(self) -> int:
@@ -89,6 +92,7 @@ class Collection:
             "places": {place.name: place.rows for place in self.places},
             "actions": list(self.actions),
             "not_included": list(NOT_INCLUDED),
+            "left_out": {one.name: one.left_out for one in self.places if one.left_out},
         }
 
 

@@ -207,10 +207,27 @@ def approve(case: Case, plan_hash: str, *, by: Actor) -> Case:
         if by.id in (live.opened_by_id, plan.made_by_id):
             detail = "Whoever opened or planned a case cannot approve it."
             raise errors.Conflict(detail, code="same_person")
+        _must_be_decided(plan)
         live.approved_by, live.approved_by_id = by.label, by.id
         live.approved_at, live.approved_plan = timezone.now(), plan.plan_hash
         told = f"Plan {plan.number} approved"
         return move(live, Verb.APPROVE, told, by=by, plan_hash=plan.plan_hash)
+
+
+def undecided(plan: CasePlan | None) -> int:
+    """Return how many doubtful rows of a plan nobody decided on."""
+    return int(plan.body.get("doubts", {}).get("undecided", 0)) if plan else 0
+
+
+def _must_be_decided(plan: CasePlan) -> None:
+    """Refuse a plan in which somebody else's rows may stand."""
+    count = undecided(plan)
+    if count:
+        raise errors.Conflict(
+            "Rows of this plan may be about somebody else; decide on each of them.",
+            code="doubtful_rows",
+            undecided=count,
+        )
 
 
 def approval_missing(case: Case, rules: PrivacySettings) -> bool:
@@ -264,6 +281,7 @@ def execute(
         rules = privacy.of(live.workspace_id)
         _must_be_identified(live, rules)
         plan = _must_be_the_plan(live, plan_hash)
+        _must_be_decided(plan)
         _must_be_two(live, rules, reason, by)
         _must_be_free(live)
         if typed.strip() != phrase(live, plan.plan_hash):

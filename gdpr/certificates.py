@@ -55,7 +55,8 @@ RAN: Final = (CaseKind.ERASURE, CaseKind.RECTIFICATION)
 class Facts:
     """What a run counted. Ids, numbers and digests only: never a word of a person.
 
-    ``rows_digest`` is the SHA-256, in hex, of the ids of the rows that were acted on.
+    ``spared`` is ground → rows that a person said stay. ``rows_digest`` is the SHA-256,
+    in hex, of the ids of the rows that were acted on.
     """
 
     result: str
@@ -67,6 +68,7 @@ class Facts:
     residue: Mapping[str, Any]
     journal: Mapping[str, Any]
     ledger_action: str
+    spared: Mapping[str, int] = field(default_factory=dict)
     does_not_prove: Sequence[str] = ()
     software: Mapping[str, str] = field(default_factory=dict)
 
@@ -117,10 +119,13 @@ def statement(case: Case, facts: Facts) -> str:
             "is left is counted under residue; the case stays open."
         )
     if case.kind in RAN:
+        count = sum(facts.spared.values())
+        rows = "a row" if count == 1 else f"{count} rows"
+        kept = f" but in {rows} that a person decided to keep" if count else ""
         return (
-            f"The {kind} of subject {case.subject_ref} was carried out. Afterwards "
-            "every retrieval path and the bytes of every file were searched, and "
-            "nothing was found."
+            f"The {kind} of subject {case.subject_ref} was carried out for the "
+            "registered identifiers. Afterwards every retrieval path and the bytes of "
+            f"every file were searched, and nothing was found{kept}."
         )
     return f"The {kind} of subject {case.subject_ref} was carried out."
 
@@ -158,6 +163,10 @@ def _content(case: Case, facts: Facts, name: str, now: datetime) -> dict[str, An
         "holders": {name: dict(counts) for name, counts in facts.holders.items()},
         "plan_hash": facts.plan_hash,
         "rows_digest": facts.rows_digest,
+        "rows_spared": {
+            "total": sum(facts.spared.values()),
+            "grounds": dict(facts.spared),
+        },
         "residue": dict(facts.residue),
         "journal": dict(facts.journal),
         "ledger_action": facts.ledger_action,

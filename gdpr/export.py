@@ -18,7 +18,7 @@ import structlog
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from gdpr import ledger, paging, privacy, resting
+from gdpr import ledger, paging, privacy, resting, verdicts
 from gdpr.bundle import Collection, Place
 from gdpr.holders import registry
 from gdpr.holders.base import Fate, Holder, Person
@@ -52,8 +52,12 @@ class NotReady(errors.HouseError):
 
 # ── Collecting ───────────────────────────────────────────────────────────────
 def _place(holder: Holder, who: Person) -> Place:
-    found = list(holder.find(who))
+    every = list(holder.find(who))
+    found = [
+        row for row in every if who.goes(holder.name, row.row_id, doubtful=row.doubtful)
+    ]
     place = Place(holder.name, holder.title)
+    place.left_out = len(every) - len(found)
     place.shared = sum(row.fate is Fate.REDACT for row in found)
     place.rows = list(holder.export(who, found))
     return place
@@ -89,9 +93,16 @@ def _portrait(subject: Subject) -> dict[str, Any]:
     }
 
 
-def collect(subject: Subject, action: GdprAction) -> Collection:
-    """Search every place for a person; whatever goes wrong is raised, not left out."""
+def collect(
+    subject: Subject, action: GdprAction, case: Case | None = None
+) -> Collection:
+    """Search every place for a person; whatever goes wrong is raised, not left out.
+
+    A row that may be about somebody else is theirs only when a person said so.
+    """
     who = registry.person(subject)
+    if case is not None:
+        who = verdicts.known_to(who, case)
     return Collection(
         subject=_portrait(subject),
         workspace={"id": subject.workspace_id, "name": subject.workspace.name},
@@ -190,7 +201,7 @@ def make(export: Export) -> Export:
         if subject is None or subject.erased_at is not None:
             raise errors.NotFound
         _must_not_go(subject)
-        collection = collect(subject, action)
+        collection = collect(subject, action, mine.case)
         resting.store(mine, collection)
     except Exception as error:  # noqa: BLE001  (all or nothing: any fault fails it whole)
         return _failed(mine, action, error)

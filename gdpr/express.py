@@ -11,7 +11,15 @@ from typing import Any
 
 from gdpr import cascade, casebook, cases, export, ledger, planning, privacy, subjects
 from gdpr.cases import NewCase
-from gdpr.models import ActionKind, AliasKind, Case, CaseKind, CasePlan, Subject
+from gdpr.models import (
+    ActionKind,
+    AliasKind,
+    Case,
+    CaseKind,
+    CasePlan,
+    GdprAction,
+    Subject,
+)
 from gdpr.subjects import NewAlias
 from memory.models import Workspace
 from memory.rules import errors
@@ -20,7 +28,10 @@ from memory.rules.actors import Actor
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """An erasure that was set running; ``rows`` is place → rows that will go."""
+    """An erasure that was set running; ``rows`` is place → rows that will go.
+
+    One that waits for a person's decision has no rows and a warning that says so.
+    """
 
     case: Case
     action_id: str
@@ -83,8 +94,9 @@ def everything(alias: str, *, by: Actor) -> dict[str, Any]:
 def erase(alias: str, reason: str, *, by: Actor) -> Begun:
     """Open a case for a person, plan it and set it running.
 
-    Conflict ``approval_required`` or ``identity_required`` where the workspace wants
-    more than one call; then the case is there and waits.
+    A plan with rows that may be about somebody else is not run: the case waits with it
+    for a person. Conflict ``case_required`` where the workspace wants more than one
+    call.
     """
     by.require("gdpr.manage")
     rules = privacy.of(by.workspace_id)
@@ -95,18 +107,28 @@ def erase(alias: str, reason: str, *, by: Actor) -> Begun:
     new = NewCase(subject_id=subject.id, kind=CaseKind.ERASURE, reason=reason)
     case = cases.open_case(new, by=by)
     plan = planning.make(case, by=by)
+    if cases.undecided(plan):
+        case = casebook.case(by, case.id)
+        # The row of the run that comes when a person decided.
+        action = _action(case, plan, case.run + 1, by)
+        return Begun(case, action.id, {}, _warn(plan))
     phrase = cases.phrase(case, plan.plan_hash)
     running = cascade.start(casebook.case(by, case.id), plan.plan_hash, phrase, by=by)
     # The runner may have been quicker: it is one row per run.
-    action = ledger.begin(
-        subject.id,
+    action = _action(case, plan, running.run, by)
+    return Begun(running, action.id, _rows(plan.rows), _warn(plan))
+
+
+def _action(case: Case, plan: CasePlan, run: int, by: Actor) -> GdprAction:
+    """Return the row of a run in the ledger; its end tells of the plan it followed."""
+    return ledger.begin(
+        case.subject_ref,
         ActionKind.DELETE,
         by=by,
         case_ref=case.id,
         reason=f"Case {case.id}",
-        scope={"run": running.run, "plan_hash": plan.plan_hash},
+        scope={"run": run, "plan_hash": plan.plan_hash},
     )
-    return Begun(running, action.id, _rows(plan.rows), _warn(plan))
 
 
 def _rows(rows: dict[str, list[list[str]]]) -> dict[str, int]:
@@ -119,6 +141,12 @@ def _rows(rows: dict[str, list[list[str]]]) -> dict[str, int]:
 
 def _warn(plan: CasePlan) -> list[str]:
     told, rows = [], plan.rows
+    doubtful = cases.undecided(plan)
+    if doubtful:
+        told.append(
+            f"{doubtful} rows may be about somebody else. Nothing was erased: the case"
+            " waits with its plan until a person decides on them."
+        )
     waiting = len(plan.body.get("beside", ()))
     if waiting:
         told.append(

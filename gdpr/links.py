@@ -148,7 +148,8 @@ def _about(
     unknown: list[str] = []
     for text in filter(everybody.everybody.may, row.texts):
         spoken = fields.spoken(text)
-        found |= dict.fromkeys(everybody.everybody.names(spoken), Via.MATCHED)
+        # A doubtful word makes no link: a plan finds it, and a person decides.
+        found |= dict.fromkeys(everybody.everybody.sure(spoken), Via.MATCHED)
     for subject in row.subjects:
         named = everybody.named(subject)
         found |= dict.fromkeys(named, Via.NAMED)

@@ -8,21 +8,25 @@ that nobody approves one thing and gets another.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from gdpr import beside, cases, rectification
+from gdpr import beside, cases, rectification, verdicts
 from gdpr.cases import PlanMade
 from gdpr.holders import registry
 from gdpr.holders.base import Fate, Found, Holder, Person
-from gdpr.models import Case, CaseKind, CasePlan
+from gdpr.models import Case, CaseKind, CasePlan, RowVerdict
 from memory import journal
 from memory.rules import chain, entries, errors
 from memory.rules.actors import Actor
 from memory.rules.words import fold
 
 SAMPLES: Final = 3
+# So many doubtful rows are shown with their words; those that wait come first.
+LISTED: Final = 200
+MAYBE: Final = "A word in it may mean somebody else."
+SPARED: Final = "A person looked at it and said that it stays."
 # What changes because somebody plans: the case itself, who is signed in, what we did.
 # Their rows are planned and counted; a change in them makes no plan stale.
 RESTLESS: Final = frozenset(
@@ -61,9 +65,43 @@ class Share:
             "delete": self.count(Fate.DELETE),
             "redact": self.count(Fate.REDACT),
             "keep": self.count(Fate.KEEP),
+            "doubtful": sum(row.doubtful for row in self.rows),
             "why": " ".join(list(whys)[:4]),
             "samples": [_sample(row) for row in self._shown()],
         }
+
+
+def _doubt(
+    share: Share, row: Found, known: Mapping[tuple[str, str], RowVerdict]
+) -> dict[str, Any]:
+    """Return a row on which a person decides, and what was said of it."""
+    said = known.get((share.name, row.row_id))
+    why = f"{MAYBE} {row.why}" if row.doubtful and said is None else row.why
+    return {
+        "place": share.name,
+        "title": share.title,
+        "why": why,
+        **_sample(row),
+        "verdict": said.verdict if said else None,
+        "ground": (said.ground or None) if said else None,
+        "reason": (said.reason or None) if said else None,
+        "decided_by": said.decided_by if said else None,
+    }
+
+
+def _waiting(told: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Return place → the rows that nobody decided on."""
+    found: dict[str, list[str]] = {}
+    for one in told:
+        if one["verdict"] is None:
+            found.setdefault(one["place"], []).append(one["id"])
+    return found
+
+
+def doubts(plan: CasePlan | None) -> dict[str, Any]:
+    """Return what a plan says of the rows that a person decides on."""
+    none = {"total": 0, "undecided": 0, "ids": {}, "rows": []}
+    return {**none, **(plan.body.get("doubts", {}) if plan else {})}
 
 
 def _sample(row: Found) -> dict[str, Any]:
@@ -81,6 +119,7 @@ class DryRun:
 
     shares: list[Share]
     plan_hash: str
+    verdicts: Mapping[tuple[str, str], RowVerdict] = field(default_factory=dict)
 
     @property
     def rows(self) -> dict[str, list[list[str]]]:
@@ -91,12 +130,27 @@ class DryRun:
             if share.rows and not share.derived
         }
 
+    def _judged(self) -> Iterator[tuple[Share, Found]]:
+        """Return the rows that a person decides on, or decided."""
+        for share in self.shares:
+            for row in share.rows if not share.derived else ():
+                if row.doubtful or (share.name, row.row_id) in self.verdicts:
+                    yield share, row
+
     def body(self, phrase: str) -> dict[str, Any]:
         """Return the plan as people read it."""
         holders = [share.told() for share in self.shares if share.rows]
         own = [one for one in holders if not one["derived"]]
         total = {fate.value: sum(one[fate.value] for one in own) for fate in Fate}
+        told = [_doubt(s, row, self.verdicts) for s, row in self._judged()]
+        told.sort(key=lambda one: one["verdict"] is not None)
         return {
+            "doubts": {
+                "total": len(told),
+                "undecided": sum(one["verdict"] is None for one in told),
+                "ids": _waiting(told),
+                "rows": told[:LISTED],
+            },
             "plan_hash": self.plan_hash,
             "phrase": phrase,
             "holders": holders,
@@ -110,7 +164,7 @@ def whom(case: Case) -> Person:
     if case.subject is None or case.subject.erased_at is not None:
         detail = "Nothing is kept under this person's names any more."
         raise errors.Conflict(detail, code="subject_gone")
-    who = registry.person(case.subject)
+    who = verdicts.known_to(registry.person(case.subject), case)
     if case.kind == CaseKind.RECTIFICATION:
         return rectification.person(who, *rectification.told(case))
     return who
@@ -132,7 +186,7 @@ _ACTS: Final = (CaseKind.ERASURE, CaseKind.RECTIFICATION)
 
 def _kept(row: Found) -> Found:
     """Return a row as access and restriction see it: nothing becomes of it."""
-    return Found(row.row_id, Fate.KEEP, "It names the person.", row.sample, row.at)
+    return replace(row, fate=Fate.KEEP, why="It names the person.")
 
 
 def look(case: Case, person: Person | None = None) -> DryRun:
@@ -141,9 +195,27 @@ def look(case: Case, person: Person | None = None) -> DryRun:
     shares = []
     for holder, found in asked(case, who):
         share = Share(holder.name, holder.title, holder.derived)
-        share.rows = sorted(set(found), key=lambda row: row.row_id)
+        rows = (_judged(who, holder, row) for row in found)
+        share.rows = sorted(set(rows), key=lambda row: row.row_id)
         shares.append(share)
-    return DryRun(shares, _hash(case, who, shares))
+    known = {(one.place, one.row_id): one for one in verdicts.of(case)}
+    return DryRun(shares, _hash(case, who, shares), known)
+
+
+def _judged(person: Person, holder: Holder, row: Found) -> Found:
+    """Return a row as a person decided: one that stays is kept."""
+    if holder.derived or not person.has_spared(holder.name, row.row_id):
+        return row
+    return replace(row, fate=Fate.KEEP, why=SPARED)
+
+
+def _verdict(person: Person, place: str, row: Found) -> str:
+    """Return what was decided on a row; a mark for a doubtful one that waits."""
+    if person.has_spared(place, row.row_id):
+        return "spared"
+    if not row.doubtful:
+        return ""
+    return "theirs" if person.has_confirmed(place, row.row_id) else "?"
 
 
 def _hash(case: Case, person: Person, shares: Iterable[Share]) -> str:
@@ -163,6 +235,13 @@ def _hash(case: Case, person: Person, shares: Iterable[Share]) -> str:
             for share in shares
             if share.rows and not share.derived and share.name not in RESTLESS
         },
+        "decided": sorted(
+            [share.name, row.row_id, verdict]
+            for share in shares
+            if not share.derived and share.name not in RESTLESS
+            for row in share.rows
+            if (verdict := _verdict(person, share.name, row))
+        ),
     }
     return hashlib.sha256(entries.canonical(covered).encode()).hexdigest()
 
@@ -176,7 +255,14 @@ def make(case: Case, *, by: Actor, person: Person | None = None) -> CasePlan:
     body = found.body(cases.phrase(case, found.plan_hash))
     if case.kind == CaseKind.ERASURE:
         # Who decides should know what would be left, because nobody registered it.
-        ids = {share.name: [row.row_id for row in share.rows] for share in found.shares}
+        ids = {
+            share.name: [
+                row.row_id
+                for row in share.rows
+                if who.goes(share.name, row.row_id, doubtful=row.doubtful)
+            ]
+            for share in found.shares
+        }
         body["beside"] = beside.told(beside.found(who, ids))
     return cases.keep_plan(case, PlanMade(found.plan_hash, body, found.rows), by=by)
 

@@ -33,6 +33,7 @@ class Place:
     rows: int = 0
     shared: int = 0
     kept: int = 0
+    doubtful: int = 0
     newest: datetime | None = None
     oldest: datetime | None = None
     samples: list[str] = field(default_factory=list)
@@ -41,7 +42,9 @@ class Place:
     def add(self, found: Found) -> None:
         """Count a row in."""
         self.rows += 1
-        self.ids.append(found.row_id)
+        self.doubtful += found.doubtful
+        if not found.doubtful:
+            self.ids.append(found.row_id)
         self.shared += found.fate == Fate.REDACT
         self.kept += found.fate == Fate.KEEP
         if found.sample and len(self.samples) < SAMPLES:
@@ -215,6 +218,7 @@ def whole(seen: Portrait) -> dict[str, Any]:
                 "count": place.rows,
                 "shared": place.shared,
                 "kept": place.kept,
+                "doubtful": place.doubtful,
                 "newest": _at(place.newest),
                 "oldest": _at(place.oldest),
                 "samples": place.samples,

@@ -262,7 +262,18 @@ def event_line(event: CaseEvent) -> dict[str, Any]:
 def has_samples(plan: CasePlan | None) -> bool:
     """Whether a plan still holds words of the person."""
     holders = plan.body.get("holders", ()) if plan else ()
-    return any(one.get("samples") for one in holders)
+    listed = plan.body.get("doubts", {}).get("rows") if plan else ()
+    return bool(listed) or any(one.get("samples") for one in holders)
+
+
+def _doubts(plan: CasePlan) -> dict[str, Any]:
+    """Return the rows that a person decides on, those that wait first."""
+    told = plan.body.get("doubts", {})
+    return {
+        "doubtful": told.get("rows", []),
+        "doubtful_total": told.get("total", 0),
+        "doubtful_undecided": told.get("undecided", 0),
+    }
 
 
 def plan_line(plan: CasePlan, phrase: str) -> dict[str, Any]:
@@ -270,6 +281,7 @@ def plan_line(plan: CasePlan, phrase: str) -> dict[str, Any]:
     return {
         "holders": plan.body.get("holders", []),
         "total": plan.body.get("total", {}),
+        **_doubts(plan),
         "undecided": beside.undecided(plan.case.subject, plan.body),
         "number": plan.number,
         "plan_hash": plan.plan_hash,

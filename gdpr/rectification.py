@@ -14,7 +14,7 @@ from typing import Any, Final
 from gdpr.holders.base import Person
 from gdpr.models import Case
 from gdpr.rules import fields
-from gdpr.rules.matching import Matcher, Name, Span
+from gdpr.rules.matching import Matcher, Name, Sign, Span
 from gdpr.rules.sifting import Told
 from memory.rules import errors
 
@@ -48,6 +48,38 @@ class Corrector(Matcher):
 
     def _is_theirs(self, text: str) -> bool:
         return bool(self._base.matcher.names(text))
+
+    @property
+    def forgotten(self) -> Sign:
+        """A row in which the wrong words are not needs no correction."""
+        return Sign.NONE
+
+    def judge(self, text: str, *, linked: bool) -> Sign:
+        """Return how surely a row that says the wrong thing is about the person."""
+        if self._wrong.search(text) is None:
+            return Sign.NONE
+        return self._base.matcher.judge(text, linked=linked)
+
+    def sign(self, text: str) -> Sign:
+        """Return how surely a text that says the wrong thing is about the person."""
+        return self.judge(text, linked=False)
+
+    def sure(self, text: str) -> frozenset[str]:
+        """Return the person's id when a text about them says the wrong thing."""
+        is_sure = self.sign(text) is Sign.SURE
+        return frozenset({self._base.subject_id}) if is_sure else frozenset()
+
+    def who(self, value: object) -> Sign:
+        """Return how surely a name that is wrong means the person."""
+        return self.sign(str(value))
+
+    def for_redaction(self) -> Matcher:
+        """Return itself: it puts the right words there."""
+        return self
+
+    def only_sure(self) -> Matcher:
+        """Return itself."""
+        return self
 
     def may(self, text: str) -> bool:  # noqa: ARG002
         """Every text is worth asking: none of the base's short cuts hold here."""
@@ -90,7 +122,13 @@ class Corrector(Matcher):
     def _put(self, line: str) -> str:
         return self._wrong.sub(lambda _: self._right, line)
 
-    def mask_json(self, value: Any, mark: str = "") -> Any:
+    def mask_json(
+        self,
+        value: Any,
+        mark: str = "",
+        key: str = "",  # noqa: ARG002
+        above: str = "",  # noqa: ARG002
+    ) -> Any:
         """Return a JSON value that says the right thing; keys are no statements."""
         if isinstance(value, str):
             return self.mask(value)
@@ -141,5 +179,8 @@ def person(base: Person, wrong: str, right: str) -> Person:
         subject_id=base.subject_id,
         matcher=Corrector(base, wrong, right),
         others=Everybody(),
-        links={},
+        links=base.links,
+        shared=base.shared,
+        spared=base.spared,
+        confirmed=base.confirmed,
     )

@@ -30,7 +30,7 @@ from gdpr.models import (
 from gdpr.residue import postgres, search, sqlite, stored
 from gdpr.residue.report import Report
 from gdpr.residue.search import Tokens
-from gdpr.rules.matching import Matcher, Name
+from gdpr.rules.matching import Name
 from memory import journal
 from memory.rules import actors
 from memory.rules.entries import NewEntry, Severity
@@ -111,7 +111,22 @@ def _person(records: list[Record]) -> Person:
     names += _recognised(_unnamed(first, names))
     if subject is None:
         subject = Subject(id=first.subject_id, workspace_id=first.workspace_id)
-    return replace(registry.person(subject), matcher=Matcher(names))
+    who = registry.person(subject)
+    matcher = registry.matcher_of(names, who.others.names_known)
+    kept = {
+        place: frozenset(row_id for row_id, fate in rows if fate == Fate.KEEP)
+        for place, rows in _told(records).items()
+    }
+    return replace(who, matcher=matcher, spared=kept)
+
+
+def _told(records: list[Record]) -> dict[str, list[tuple[str, str]]]:
+    """Return place → the rows that a run told of, with what became of each."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for record in records:
+        for place, rows in record.rows.items():
+            found.setdefault(place, []).extend((row[0], row[1]) for row in rows)
+    return found
 
 
 # ── Doing it again ───────────────────────────────────────────────────────────
@@ -135,7 +150,9 @@ def _place(
     """Erase in one place what was announced, and what is found under the names."""
     fates = _announced(records, holder.name)
     for row in holder.find(person):
-        if row.fate is not Fate.KEEP:
+        # On what is doubtful the run decided: what it did not tell of stays.
+        known = person.goes(holder.name, row.row_id, doubtful=row.doubtful)
+        if row.fate is not Fate.KEEP and known:
             fates[row.row_id] = row.fate
     done = {Fate.DELETE: 0, Fate.REDACT: 0}
     for fate, act in ((Fate.DELETE, holder.erase), (Fate.REDACT, holder.redact)):

@@ -6,20 +6,29 @@ read. What is written about the person afterwards is marked as it comes in.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from django.db import transaction
 from django.utils import timezone
 
 from gdpr import sweeping
-from gdpr.models import Lifting, Subject, SubjectLink
+from gdpr.models import Lifting, Subject, SubjectLink, Via
 from memory import archive, erasing, journal, withholding
 from memory.rules import entries, errors
 from memory.rules.actors import Actor
 from memory.rules.entries import NewEntry, Severity
 
 REASON_CHARS: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Place → entries that a person said are about the subject, or stay in use."""
+
+    confirmed: Mapping[str, frozenset[str]]
+    spared: Mapping[str, frozenset[str]]
 
 
 def _record(verb: str, subject: Subject, moved: int, by: Actor) -> None:
@@ -47,11 +56,12 @@ def _batches(ids: list[str]) -> Iterator[list[str]]:
     yield from (list(batch) for batch in erasing.batches(ids))
 
 
-def restrict(subject: Subject, *, by: Actor) -> int:
+def restrict(subject: Subject, *, by: Actor, judged: Judged | None = None) -> int:
     """Keep everything about a person out of use; return how many entries it is now.
 
-    The flag comes first: what is written meanwhile is marked by its writer. Safe to
-    repeat, also after a crash half-way.
+    The flag comes first: what is written meanwhile is marked by its writer. ``judged``
+    is what a person decided on single entries. Safe to repeat, also after a crash
+    half-way.
     """
     by.require("gdpr.manage", subject.workspace_id)
     with transaction.atomic():
@@ -60,10 +70,49 @@ def restrict(subject: Subject, *, by: Actor) -> int:
         live.save(update_fields=["restricted_at"])
     for alias in live.aliases.select_related("subject").order_by("pk"):
         sweeping.sweep_alias(alias)
+    if judged is not None:
+        _link_confirmed(live, judged)
     moved = keep_out(live)
+    if judged is not None:
+        moved -= _free_spared(live, judged)
     subject.restricted_at = live.restricted_at
     _record("restricted", live, moved, by)
     return moved
+
+
+def _link_confirmed(subject: Subject, judged: Judged) -> None:
+    """Link the entries of which a person said that they are about this one."""
+    for place in _PLACES:
+        SubjectLink.objects.bulk_create(
+            [
+                SubjectLink(
+                    workspace_id=subject.workspace_id,
+                    subject=subject,
+                    place=place,
+                    row_id=row_id,
+                    via=Via.NAMED,
+                )
+                for row_id in sorted(judged.confirmed.get(place, ()))
+            ],
+            ignore_conflicts=True,
+            batch_size=500,
+        )
+
+
+def _free_spared(subject: Subject, judged: Judged) -> int:
+    """Give back the entries of which a person said that they stay; return how many."""
+    linked = set(_linked(subject))
+    ids = {one for place in _PLACES for one in judged.spared.get(place, ())} & linked
+    freed = 0
+    for batch in _batches(sorted(ids)):
+        rows = SubjectLink.objects.filter(
+            workspace_id=subject.workspace_id, subject_id=subject.pk
+        )
+        rows.filter(place__in=_PLACES, row_id__in=batch).delete()
+        free = sorted(set(batch) - _also_barred(subject, batch))
+        freed += withholding.lift(subject.workspace_id, free)
+        freed += archive.lift(subject.workspace_id, free)
+    return freed
 
 
 def keep_out(subject: Subject) -> int:

@@ -25,6 +25,7 @@ from gdpr.models import (
     CaseState,
     CaseStep,
     Hold,
+    RowVerdict,
     StepState,
 )
 from gdpr.rules.flow import Verb
@@ -248,7 +249,8 @@ def trouble(case: Case, fault: str, *, by: Actor) -> None:
 def _without_samples(body: Mapping[str, Any]) -> dict[str, Any]:
     holders = [{**one, "samples": []} for one in body.get("holders", ())]
     # What was seen beside the person is told by digests, and would outlast them.
-    return {**body, "holders": holders, "beside": []}
+    doubts = {**body.get("doubts", {}), "rows": []} if "doubts" in body else {}
+    return {**body, "holders": holders, "beside": [], "doubts": doubts}
 
 
 def _wipe_events(case: Case) -> None:
@@ -269,6 +271,8 @@ def wipe(case: Case) -> None:
             plan.body = _without_samples(plan.body)
             plan.save(update_fields=["body"])
         _wipe_events(live)
+        verdicts = RowVerdict.objects.filter(workspace_id=live.workspace_id, case=live)
+        verdicts.exclude(reason="").update(reason=WIPED)
         live.reason = WIPED
         for name in (
             "requester", "ticket", "identity_how", "extension_reason",

@@ -173,8 +173,10 @@ def spotted(workspace_id: str, text: str, digests: Collection[Digest]) -> list[s
     if marked:
         handles = (f"@{one}" for one in _addressed(text))
         hits += [one for one in handles if _hash(key, "handle", one[1:]) in marked]
-        whose = fields.people(text)
-        hits += [one for one in whose if is_named(workspace_id, one, marked)]
+    # A field that says who says it as a whole, an ordinary word too.
+    every = {digest for digest, _, _ in digests}
+    whose = fields.people(text) if every else ()
+    hits += [one for one in whose if is_named(workspace_id, one, every)]
     return list(dict.fromkeys(hits))
 
 

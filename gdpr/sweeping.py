@@ -58,7 +58,7 @@ def sweep_alias(alias: Alias) -> int:
     for place in PLACES:
         batch: list[str] = []
         for row in registry.named(place).find(person):
-            if row.fate == Fate.KEEP:
+            if row.fate == Fate.KEEP or row.doubtful:
                 continue
             batch.append(row.row_id)
             found += 1

@@ -14,12 +14,12 @@ from typing import Final
 import structlog
 from django.db import DatabaseError, connections
 
-from gdpr import cases, envelope, rectification, runs, stamps
+from gdpr import cases, envelope, rectification, runs, stamps, verdicts
 from gdpr.holders import registry
 from gdpr.holders.base import Person
 from gdpr.models import Case, CaseKind, CasePlan, CaseStep, SubjectLink
 from gdpr.residue.search import Tokens
-from gdpr.rules.matching import Matcher, Name
+from gdpr.rules.matching import Name
 from gdpr.runs import LeaseLost
 from memory import installation
 from memory.rules import actors
@@ -79,14 +79,15 @@ class Run:
         """Return whom to look for: by the names in the tables, or in the envelope."""
         subject = self.case.subject
         assert subject is not None  # noqa: S101  (subjects are kept, without names)
-        found = registry.person(subject)
+        found = verdicts.known_to(registry.person(subject), self.case)
         kept = envelope.get(self.case)
         if self.rectifies:
             return rectification.person(found, *self.correction(kept))
         if kept is None:
             return found
         names = [one for one in kept if one.kind != SHOWN]
-        return replace(found, matcher=Matcher(names))
+        matcher = registry.matcher_of(names, found.others.names_known)
+        return replace(found, matcher=matcher)
 
     def person_now(self) -> Person:
         """Return the person; read again only when names or links came.

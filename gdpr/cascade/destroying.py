@@ -266,7 +266,10 @@ def _late(run: Run, holder: Holder, known: set[str]) -> Rows:
         fresh = [
             (row.row_id, row.fate)
             for row in holder.find(person)
-            if row.fate is not Fate.KEEP and row.row_id not in known
+            if row.fate is not Fate.KEEP
+            and row.row_id not in known
+            # Nobody decided on a doubtful row that came late: the search tells of it.
+            and person.goes(holder.name, row.row_id, doubtful=row.doubtful)
         ]
         if not fresh:
             break

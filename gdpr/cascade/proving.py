@@ -10,7 +10,7 @@ from django.apps import apps
 from django.db import connection, transaction
 from django.utils import timezone
 
-from gdpr import certificates, envelope, ledger, planning, runs, stamps
+from gdpr import certificates, envelope, ledger, planning, runs, stamps, verdicts
 from gdpr.cascade import destroying, moments, names, processes
 from gdpr.cascade.context import Run
 from gdpr.certificates import Facts
@@ -104,7 +104,8 @@ def close(run: Run, report: Report) -> None:
     _tell(run, result, facts, certificate.id)
     moments.step("told")
     status = ActionStatus.COMPLETED if result == "complete" else ActionStatus.PARTIAL
-    ledger.finish(action, status, scope={"certificate": certificate.id})
+    proof = {"certificate": certificate.id, "plan_hash": run.plan.plan_hash}
+    ledger.finish(action, status, scope=proof)
     if run.case.kind == CaseKind.RECTIFICATION:
         # Entries say something new: what was read of them counts no longer.
         stamps.changed(run.case.workspace_id)
@@ -138,6 +139,7 @@ def _facts(
         },
         plan_hash=run.plan.plan_hash,
         rows_digest=planning.digest(run.plan.rows),
+        spared=verdicts.grounds(run.case, run.plan.rows),
         residue=report.told(),
         journal=_journal(run),
         ledger_action=action_id,

@@ -143,7 +143,9 @@ def _restrict(run: Run) -> None:
     step = runs.begin(run.steps()["restriction"])
     subject = run.case.subject
     assert subject is not None  # noqa: S101
-    restriction.restrict(subject, by=run.by)
+    who = run.person()
+    judged = restriction.Judged(who.confirmed, who.spared)
+    restriction.restrict(subject, by=run.by, judged=judged)
     run.hold_on()
     runs.finish(step)
     _end(run, "complete", {})

@@ -7,7 +7,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from gdpr import beside, certificates, digest, export, holds, privacy, queries
+from gdpr import (
+    beside,
+    certificates,
+    digest,
+    export,
+    holds,
+    planning,
+    privacy,
+    queries,
+)
 from gdpr.doors import progress_line
 from gdpr.models import (
     Case,
@@ -16,6 +25,7 @@ from gdpr.models import (
     CaseStep,
     Certificate,
     Export,
+    Ground,
     Hold,
     StepState,
 )
@@ -46,6 +56,9 @@ ADVICE: Final = {
     "approval_required": "Ask a colleague with the compliance role to approve it.",
     "on_hold": "Release the hold first, or wait for its review.",
     "already_extended": "A deadline is extended once.",
+    "doubtful_rows": "Decide on the doubtful rows first; they stand above the plan.",
+    "reason_required": "Write it into the field, and choose why it stays.",
+    "no_rows": "Tick the rows that you mean, or use a button for all of them.",
     "identity_required": "Write down how it was verified, then plan.",
 }
 
@@ -84,6 +97,17 @@ class CasePage:
     is_mine: bool = False
     undecided: int = 0
     common: int = 0
+    doubts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def can_judge(self) -> bool:
+        """Whether rows of the plan may be decided on now."""
+        return bool(self.told.plan) and "plan" in self.told.verbs
+
+    @property
+    def grounds(self) -> list[tuple[str, str]]:
+        """Why a row stays, to choose from."""
+        return [(str(value), str(label)) for value, label in Ground.choices]
 
     @property
     def case(self) -> Case:
@@ -262,4 +286,5 @@ def of(actor: Actor, case: Case) -> CasePage:
         is_mine=actor.id in mine,
         undecided=0 if case.closed_at else _undecided(told),
         common=0 if case.closed_at else _common(case),
+        doubts=planning.doubts(told.plan),
     )

@@ -7,17 +7,16 @@ from typing import Annotated, Any, Literal
 from ninja import Schema
 from pydantic import ConfigDict, Field
 
-from gdpr.casebook import TEXT_CHARS
-from gdpr.models import ActionKind, ActionStatus, CaseKind, CaseState
+from gdpr.doors.row_schemas import DoubtfulRowOut, Hash, Text, Version
+from gdpr.models import (
+    ActionKind,
+    ActionStatus,
+    CaseKind,
+    CaseState,
+)
 from memory.doors.schemas import Id, Moment, Strict
 
-Text = Annotated[str, Field(strict=True, max_length=TEXT_CHARS)]
 Short = Annotated[str, Field(strict=True, max_length=200)]
-Hash = Annotated[str, Field(strict=True, pattern=r"^[0-9a-f]{64}$")]
-Version = Annotated[
-    int | None,
-    Field(description="The version that was read; another one now is 409."),
-]
 
 
 # ── Asking ───────────────────────────────────────────────────────────────────
@@ -216,6 +215,8 @@ class CasePlanOut(Schema):
     """A dry run: what would become of what, and why.
 
     ``undecided`` addresses stand beside the person and are registered as nobody's.
+    ``doubtful`` are rows that may be about somebody else, those that wait for a
+    decision first, and at most 200; a plan runs when ``doubtful_undecided`` is 0.
     """
 
     plan_hash: str
@@ -226,6 +227,9 @@ class CasePlanOut(Schema):
     holders: list[dict[str, Any]]
     total: dict[str, int]
     undecided: int
+    doubtful: list[DoubtfulRowOut]
+    doubtful_total: int
+    doubtful_undecided: int
 
 
 class CaseStepOut(Schema):

@@ -200,7 +200,7 @@ def _must_be_current(request: HttpRequest, case: Case) -> None:
         raise Moved(version=case.version)
 
 
-def _act(request: HttpRequest, case_id: str, act: Act, done: str) -> HttpResponse:
+def act_on(request: HttpRequest, case_id: str, act: Act, done: str) -> HttpResponse:
     """Do one thing to a case and show it; a refusal is shown on the case's page."""
     actor = pages.actor(request)
     case = casebook.case(actor, case_id)
@@ -224,7 +224,7 @@ def _typed(request: HttpRequest, name: str) -> str:
 def identity(request: HttpRequest, case_id: str) -> HttpResponse:
     """Write down how the person's identity was verified."""
     how = _typed(request, "how")
-    return _act(
+    return act_on(
         request,
         case_id,
         lambda case, by: cases.verify_identity(case, how, by=by),
@@ -236,14 +236,14 @@ def identity(request: HttpRequest, case_id: str) -> HttpResponse:
 def plan(request: HttpRequest, case_id: str) -> HttpResponse:
     """Make a dry run; nothing is touched."""
     told = "The dry run is done. Nothing was touched."
-    return _act(request, case_id, lambda case, by: planning.make(case, by=by), told)
+    return act_on(request, case_id, lambda case, by: planning.make(case, by=by), told)
 
 
 @require_POST
 def approve(request: HttpRequest, case_id: str) -> HttpResponse:
     """Approve the plan that was read, as the second person."""
     digest_of = _typed(request, "plan_hash")
-    return _act(
+    return act_on(
         request,
         case_id,
         lambda case, by: cases.approve(case, digest_of, by=by),
@@ -256,7 +256,7 @@ def execute(request: HttpRequest, case_id: str) -> HttpResponse:
     """Carry out the plan that was read; the phrase was typed."""
     digest_of, phrase = _typed(request, "plan_hash"), _typed(request, "phrase")
     alone = _typed(request, "break_glass")
-    return _act(
+    return act_on(
         request,
         case_id,
         lambda case, by: cascade.start(
@@ -274,7 +274,7 @@ def extend(request: HttpRequest, case_id: str) -> HttpResponse:
     if not form.is_valid():
         return _at_fault(request, case_id, form)
     months, reason = form.cleaned_data["months"], form.cleaned_data["reason"]
-    return _act(
+    return act_on(
         request,
         case_id,
         lambda case, by: casework.extend(case, months, reason, by=by),
@@ -289,7 +289,7 @@ def refuse(request: HttpRequest, case_id: str) -> HttpResponse:
     if not form.is_valid():
         return _at_fault(request, case_id, form)
     reason = form.cleaned_data["reason"]
-    return _act(
+    return act_on(
         request,
         case_id,
         lambda case, by: casework.refuse(case, reason, by=by),
@@ -301,7 +301,7 @@ def refuse(request: HttpRequest, case_id: str) -> HttpResponse:
 def assign(request: HttpRequest, case_id: str) -> HttpResponse:
     """Say who works on it."""
     who = _typed(request, "assignee")
-    return _act(
+    return act_on(
         request,
         case_id,
         lambda case, by: casework.assign(case, who, by=by),
@@ -313,7 +313,7 @@ def assign(request: HttpRequest, case_id: str) -> HttpResponse:
 def comment(request: HttpRequest, case_id: str) -> HttpResponse:
     """Add a remark to the timeline."""
     text = _typed(request, "text")
-    return _act(
+    return act_on(
         request,
         case_id,
         lambda case, by: casework.comment(case, text, by=by),
@@ -328,7 +328,7 @@ def attach(request: HttpRequest, case_id: str) -> HttpResponse:
     if not form.is_valid():
         return _at_fault(request, case_id, form)
     name, sha256, size = form.digest()
-    return _act(
+    return act_on(
         request,
         case_id,
         lambda case, by: casework.attach(case, name, sha256, size, by=by),

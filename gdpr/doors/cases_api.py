@@ -6,10 +6,21 @@ from typing import Any
 
 from ninja import Query, Router, Status
 
-from gdpr import cascade, casebook, cases, casework, planning, queries, viewing
+from gdpr import (
+    cascade,
+    casebook,
+    cases,
+    casework,
+    judging,
+    planning,
+    queries,
+    viewing,
+)
 from gdpr.cases import NewCase
 from gdpr.doors import case_schemas as schemas
-from gdpr.models import Case
+from gdpr.doors.row_schemas import DecideIn
+from gdpr.judging import Decision
+from gdpr.models import Case, CasePlan
 from gdpr.queries import CaseQuery
 from memory.doors.api import ApiRequest
 from memory.rules import errors
@@ -85,10 +96,35 @@ def plan(request: ApiRequest, case_id: str) -> Answer:
     Codes: `wrong_state`, `identity_required`, `subject_gone`.
     """
     case = _case(request, case_id)
-    made = planning.make(case, by=request.auth)
+    return _plan(request, case, planning.make(case, by=request.auth))
+
+
+def _plan(request: ApiRequest, case: Case, made: CasePlan) -> Answer:
     if queries.has_samples(made):
         viewing.read_samples(case, by=request.auth)
     return queries.plan_line(made, cases.phrase(case, made.plan_hash))
+
+
+@router.post(
+    "/{case_id}/decisions", response=schemas.CasePlanOut, operation_id="decide_rows"
+)
+def decide(request: ApiRequest, case_id: str, data: DecideIn) -> Answer:
+    """Decide on rows of exactly this plan; the answer is the plan that follows.
+
+    A doubtful row is the person's (`theirs`) or stays (`spared`); any row may stay.
+    An approval of the earlier plan falls. Codes: `wrong_state`, `stale_plan`,
+    `unknown_row`, `row_goes`, `no_rows`, `ground_required`, `reason_required`.
+    """
+    case = _case(request, case_id, data.version)
+    told = Decision(
+        verdict=data.verdict,
+        rows=[(row.place, row.id) for row in data.rows],
+        all_doubtful=data.all_doubtful,
+        ground=data.ground or "",
+        reason=data.reason,
+    )
+    made = judging.decide(case, data.plan_hash, told, by=request.auth)
+    return _plan(request, case, made)
 
 
 @router.post(
@@ -97,7 +133,7 @@ def plan(request: ApiRequest, case_id: str) -> Answer:
 def approve(request: ApiRequest, case_id: str, data: schemas.ApproveCaseIn) -> Answer:
     """Approve exactly this plan, as the second person.
 
-    Codes: `wrong_state`, `stale_plan`, `same_person`.
+    Codes: `wrong_state`, `stale_plan`, `same_person`, `doubtful_rows`.
     """
     case = _case(request, case_id, data.version)
     return _whole(request, cases.approve(case, data.plan_hash, by=request.auth))
@@ -113,7 +149,7 @@ def execute(
 
     Codes: `wrong_state`, `wrong_phrase`, `stale_plan` (with what changed),
     `identity_required`, `approval_required`, `same_person`, `break_glass_not_allowed`,
-    `on_hold`.
+    `on_hold`, `doubtful_rows` (somebody has to decide on them first).
     """
     case = _case(request, case_id, data.version)
     started = cascade.start(

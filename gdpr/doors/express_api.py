@@ -46,6 +46,9 @@ def read(request: ApiRequest, subject: str) -> dict[str, Any]:
 def erase(request: ApiRequest, subject: str, data: ErasureIn) -> Status[dict[str, Any]]:
     """Open a case, plan it and set it running; poll the case for its end.
 
+    With rows that may be about somebody else nothing runs: `status` is then `planned`,
+    `rows_deleted` is empty, and a person decides on the rows of the case.
+
     Codes: `case_required` where a second person or an identity check is asked for,
     `on_hold`.
     """

@@ -63,7 +63,7 @@ class _Sure(forms.Form):
     sure = forms.BooleanField(
         label="Add it all the same",
         required=False,
-        help_text="Every row with the word counts as theirs, and is erased as that.",
+        help_text="It is looked for in links and fields that say who, and in no text.",
     )
     asks = False
 

@@ -74,8 +74,9 @@ class ReasonIn(Strict):
 class AliasOut(Schema):
     """One name; ``searched`` tells whether what is stored was searched for it.
 
-    ``common`` names are ordinary words or very short: much that they are found in means
-    somebody or something else, and only ``@handle`` of such a handle is kept out.
+    ``common`` names are ordinary words, very short or small numbers: they are looked
+    for in links and in fields that say who, in no text. Of such a handle its
+    ``@handle`` makes a row doubtful, so that a person decides.
     """
 
     id: int

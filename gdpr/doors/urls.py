@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from gdpr.doors import case_views, subject_views, views
+from gdpr.doors import case_views, row_views, subject_views, views
 
 app_name = "privacy"
 urlpatterns = [
@@ -16,6 +16,7 @@ urlpatterns = [
     path("cases/<str:case_id>/identity/", case_views.identity, name="identity"),
     path("cases/<str:case_id>/plan/", case_views.plan, name="plan"),
     path("cases/<str:case_id>/samples/", case_views.samples, name="samples"),
+    path("cases/<str:case_id>/decide/", row_views.decide, name="decide"),
     path("cases/<str:case_id>/approve/", case_views.approve, name="approve"),
     path("cases/<str:case_id>/execute/", case_views.execute, name="execute"),
     path("cases/<str:case_id>/extend/", case_views.extend, name="extend"),

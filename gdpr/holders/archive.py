@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from gdpr.holders import words
 from gdpr.holders.base import Fate, Found, Person, Trace
+from gdpr.rules.matching import Sign
 from memory import forgetting, journal
 from memory.models import ArchivedEntry
 
 PLACE: Final = "archive"
 
 
+def _named(row: ArchivedEntry) -> list[str]:
+    return [alias for alias in row.subjects.split("\n") if alias]
+
+
+def _is_named(person: Person) -> Callable[[str], bool]:
+    return lambda alias: person.matcher.who(alias) is Sign.SURE
+
+
 def _text(row: ArchivedEntry) -> str:
-    named = [alias for alias in row.subjects.split("\n") if alias]
+    named = _named(row)
     beside = [row.mission_id or "", row.trace_id or "", row.span_id or ""]
     payload = words.from_json(row.payload_text)
     return words.joined([row.summary, payload, *named, *beside])
@@ -41,19 +50,25 @@ class Archive:
 
     def find(self, person: Person) -> Iterator[Found]:
         """Return every archived entry that is linked or names the person."""
-        known = person.linked("journal") | person.linked(PLACE)
         for row in _rows(person.workspace_id):
             text = _text(row)
-            if row.id not in known and not person.matcher.names(text):
+            sign = self._sign(person, row, text)
+            if sign is Sign.NONE:
                 continue
             fate, why = Fate.DELETE, "It names nobody else: its words go."
             if self._is_shared(person, row, text):
                 fate, why = Fate.REDACT, "It names somebody else too."
-            yield Found(row.id, fate, why, words.sample(person, text), row.ts)
+            sample, doubtful = words.sample(person, text), sign is not Sign.SURE
+            yield Found(row.id, fate, why, sample, row.ts, doubtful)
+
+    def _sign(self, person: Person, row: ArchivedEntry, text: str) -> Sign:
+        """Return how surely an entry is about the person: links may lead here."""
+        if any(map(_is_named(person), _named(row))):
+            return person.matcher.judge(text, linked=True)
+        return max(person.sign(place, row.id, text) for place in ("journal", PLACE))
 
     def _is_shared(self, person: Person, row: ArchivedEntry, text: str) -> bool:
-        named = [alias for alias in row.subjects.split("\n") if alias]
-        if any(not person.matcher.names(alias) for alias in named):
+        if not all(map(_is_named(person), _named(row))):
             return True
         fates = {person.fate(place, row.id, text) for place in ("journal", PLACE)}
         return Fate.REDACT in fates
@@ -90,14 +105,16 @@ class Archive:
         """Mask the person in archived entries."""
 
         def mask(value: Any) -> Any:
-            return words.masked(person.matcher, value)
+            # A line of its subjects is a whole name.
+            finder = person.matcher.for_redaction()
+            return words.masked(finder, value, column="subject")
 
         return forgetting.mask_archived(person.workspace_id, row_ids, mask)
 
     def verify(self, person: Person) -> Iterator[Trace]:
         """Read the archive again."""
         for row in _rows(person.workspace_id):
-            if person.matcher.names(_text(row)):
+            if self._sign(person, row, _text(row)) is not Sign.NONE:
                 yield Trace(PLACE, row.id, "archived entry")
 
     def stays(self, person: Person) -> Iterator[str]:

@@ -14,7 +14,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Protocol
 
-from gdpr.rules.matching import Matcher
+from gdpr.rules.matching import Matcher, Sign
 
 SAMPLE_CHARS = 160
 
@@ -32,7 +32,9 @@ class Person:
     """Whom a holder looks for: the person's matcher, and everybody else's.
 
     ``others`` finds the other people of the workspace, so that a row about several is
-    told from a row about one. ``links`` is place → row ids that are linked already.
+    told from a row about one. ``links`` is place → row ids that a writer linked,
+    ``matched`` those that an earlier search found: what is in them now decides.
+    ``spared`` and ``confirmed`` are rows that a person judged: not theirs, or theirs.
     """
 
     workspace_id: str
@@ -42,14 +44,43 @@ class Person:
     links: Mapping[str, frozenset[str]]
     # Rows that are also linked to somebody else: place → row ids.
     shared: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    matched: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    spared: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    confirmed: Mapping[str, frozenset[str]] = field(default_factory=dict)
     # What one holder found and another follows, so that a journal is read once.
     memo: dict[str, frozenset[str]] = field(
         default_factory=dict, compare=False, repr=False
     )
 
     def linked(self, place: str) -> frozenset[str]:
-        """Return the rows of a place that are linked to the person."""
+        """Return the rows of a place that their writers linked to the person."""
         return self.links.get(place, frozenset())
+
+    def once_matched(self, place: str) -> frozenset[str]:
+        """Return the rows of a place that an earlier search found."""
+        return self.matched.get(place, frozenset())
+
+    def sign(self, place: str, row_id: str, text: str) -> Sign:
+        """Return how surely a row is about the person."""
+        sign = self.matcher.judge(text, linked=row_id in self.linked(place))
+        if sign is Sign.NONE and row_id in self.once_matched(place):
+            # A name that was taken away since had matched it.
+            return self.matcher.forgotten
+        return sign
+
+    def has_spared(self, place: str, row_id: str) -> bool:
+        """Whether a person said that a row stays."""
+        return row_id in self.spared.get(place, frozenset())
+
+    def goes(self, place: str, row_id: str, *, doubtful: bool) -> bool:
+        """Whether a row is theirs, for sure or because a person said so."""
+        if self.has_spared(place, row_id):
+            return False
+        return not doubtful or self.has_confirmed(place, row_id)
+
+    def has_confirmed(self, place: str, row_id: str) -> bool:
+        """Whether a person said that a doubtful row is theirs."""
+        return row_id in self.confirmed.get(place, frozenset())
 
     def fate(self, place: str, row_id: str, text: str) -> Fate:
         """Say what becomes of a row: whoever else it names decides."""
@@ -60,13 +91,17 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One row that names a person; ``why`` is a short sentence for the plan."""
+    """One row that names a person; ``why`` is a short sentence for the plan.
+
+    ``doubtful`` says that it may be somebody else's: a person decides.
+    """
 
     row_id: str
     fate: Fate
     why: str
     sample: str = ""
     at: datetime | None = None
+    doubtful: bool = False
 
 
 @dataclass(slots=True)
@@ -94,6 +129,8 @@ class Trace:
     place: str
     where: str
     what: str
+    # The row of a plan that it belongs to, when that has another id.
+    row_id: str = ""
 
 
 class Holder(Protocol):

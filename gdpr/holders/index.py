@@ -84,8 +84,11 @@ class WordIndex(Following):
         return erasing.of(rows, workspace_id).values_list("pk", flat=True)
 
     def verify(self, person: Person) -> Iterator[Trace]:
-        """Search for every alias as a phrase; another's namesake is no trace."""
-        for alias in person.matcher.names_known:
+        """Search for every alias as a phrase; another's namesake is no trace.
+
+        An alias that means somebody in a field only is no question for an index.
+        """
+        for alias in person.matcher.searched:
             asked = lexical.matching(
                 person.workspace_id, '"' + alias.value.replace('"', " ") + '"'
             )

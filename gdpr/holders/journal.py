@@ -18,6 +18,7 @@ from django.db import connection, transaction
 from gdpr import stamps
 from gdpr.holders import entries, words
 from gdpr.holders.base import Fate, Found, Person, Trace
+from gdpr.rules.matching import Sign
 from memory import erasing, journal
 from memory.erasing import Remains
 from memory.models import JournalEntry, SubjectMention
@@ -41,7 +42,8 @@ def mentioned(person: Person) -> tuple[frozenset[str], frozenset[str]]:
     """
     rows = SubjectMention.objects.filter(workspace_id=person.workspace_id)
     aliases = rows.order_by().values_list("alias", flat=True).distinct()
-    mine = [alias for alias in aliases.iterator() if person.matcher.names(alias)]
+    who = person.matcher.who
+    mine = [alias for alias in aliases.iterator() if who(alias) is Sign.SURE]
     about: set[str] = set()
     for part in words.batches(mine):
         about |= set(rows.filter(alias__in=part).values_list("entry_id", flat=True))
@@ -125,23 +127,40 @@ class Journal:
     def find(self, person: Person) -> Iterator[Found]:
         """Return every entry that is linked, mentions the person or names them."""
         named, beside = mentioned(person)
-        known = person.linked(PLACE) | named
-        ids = known.union(candidates(person))
+        ids = person.linked(PLACE).union(named, person.once_matched(PLACE))
+        ids = ids.union(candidates(person))
         seen: set[str] = set()
+        follow: set[str] = set()
         for part in words.batches(sorted(ids)):
             times = _times(person.workspace_id, part)
             for row in entries_of(person.workspace_id, part):
                 text = row.text
-                if row.id not in known and not person.matcher.names(text):
+                sign = self._sign(person, row, text, named=row.id in named)
+                if sign is Sign.NONE:
                     continue
                 seen.add(row.id)
-                sample = words.sample(person, text) if len(seen) <= SAMPLES else ""
+                doubtful = sign is not Sign.SURE
+                shown = doubtful or len(seen) <= SAMPLES
+                sample = words.sample(person, text) if shown else ""
                 fate, why = self._fate(person, row, text, shared=row.id in beside)
-                yield Found(row.id, fate, why, sample, times.get(row.id))
-        person.memo[PLACE] = frozenset(seen) | person.linked(PLACE)
+                if person.goes(PLACE, row.id, doubtful=doubtful):
+                    follow.add(row.id)
+                yield Found(row.id, fate, why, sample, times.get(row.id), doubtful)
+        # A link may lead to an entry that compaction moved to the archive.
+        for one in person.linked(PLACE) - seen:
+            if person.goes(PLACE, one, doubtful=False):
+                follow.add(one)
+        person.memo[PLACE] = frozenset(follow)
         if next(self.stays(person), None):
             why = "The audit trail says who acted; it is kept to account for access."
             yield Found(_ACTOR, Fate.KEEP, why)
+
+    def _sign(
+        self, person: Person, row: entries.Row, text: str, *, named: bool
+    ) -> Sign:
+        if named:
+            return person.matcher.judge(text, linked=True)
+        return person.sign(PLACE, row.id, text)
 
     def _fate(
         self, person: Person, row: entries.Row, text: str, *, shared: bool
@@ -196,7 +215,8 @@ class Journal:
             named = SubjectMention.objects.filter(
                 workspace_id=person.workspace_id, entry_id__in=list(remains)
             )
-            theirs = [m.pk for m in named if person.matcher.names(m.alias)]
+            who = person.matcher.who
+            theirs = [m.pk for m in named if who(m.alias) is not Sign.NONE]
             named.filter(pk__in=theirs).delete()
         return done
 
@@ -225,7 +245,7 @@ def _times(workspace_id: str, ids: Sequence[str]) -> dict[str, datetime]:
 
 
 def _remains(row: JournalEntry, person: Person) -> Remains:
-    matcher = person.matcher
+    matcher = person.matcher.for_redaction()
     columns: Mapping[str, str | None] = {
         name: words.masked(matcher, getattr(row, name) or "") or None
         for name in _BESIDE

@@ -88,7 +88,7 @@ class Sessions:
     def find(self, person: Person) -> Iterator[Found]:
         """Return the sessions that name the person."""
         for row_id, row, text in self._rows(person):
-            if person.matcher.names(text):
+            if person.matcher.sure(text):
                 why = "The browser has to sign in again."
                 yield Found(row_id, Fate.DELETE, why, "", row.expire_date)
 

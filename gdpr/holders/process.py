@@ -104,7 +104,7 @@ class Logs(_Volatile):
         for number, path in enumerate(sorted(set(self._files()))):
             lines = path.open(encoding="utf-8", errors="replace")
             with lines:
-                if any(person.matcher.names(line) for line in lines):
+                if any(person.matcher.sure(line) for line in lines):
                     why = "A log file names the person; rotate it away by hand."
                     yield Found(f"log:{number}", Fate.KEEP, why)
 

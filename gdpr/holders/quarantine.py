@@ -20,6 +20,7 @@ class Quarantine(Family):
     def __init__(self) -> None:
         held = Table(
             model=HeldFile,
+            cards=True,
             words=("body", "findings", "label", "key", "reason", "outcome"),
             labels=("written_by", "claimed_by", "decided_by"),
             at="received_at",

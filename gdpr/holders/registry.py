@@ -7,7 +7,7 @@ each is some holder's, or is listed here with the reason why it can name nobody.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from gdpr.holders import logins, requests, small
@@ -19,6 +19,7 @@ from gdpr.holders.memory_files import NAMED, MemoryFiles, Strays
 from gdpr.holders.process import Caches, Logs
 from gdpr.holders.quarantine import Quarantine
 from gdpr.models import Alias, Subject, SubjectLink, Via
+from gdpr.rules import shapes
 from gdpr.rules.matching import Matcher, Name
 
 # What was made from an entry goes before the entry, so that a run that is resumed still
@@ -130,23 +131,28 @@ def _names(workspace_id: str, subject_id: str) -> tuple[list[Name], list[Name]]:
     return mine, others
 
 
-def _links(
-    workspace_id: str, subject_id: str
-) -> tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]]:
-    """Return place → rows linked to the person, and those also linked to others."""
+Places = dict[str, frozenset[str]]
+
+
+def _links(workspace_id: str, subject_id: str) -> tuple[Places, Places, Places]:
+    """Return place → rows that writers linked, that were matched, that are shared.
+
+    Shared is a row that its writer linked to somebody else as well.
+    """
     rows = SubjectLink.objects.filter(workspace_id=workspace_id)
-    found: dict[str, set[str]] = defaultdict(set)
+    named: dict[str, set[str]] = defaultdict(set)
+    matched: dict[str, set[str]] = defaultdict(set)
     mine = rows.filter(subject_id=subject_id)
     for place, row_id, via in mine.values_list("place", "row_id", "via").iterator():
-        found[place].add(row_id)
+        (named if via == Via.NAMED else matched)[place].add(row_id)
         if place == "versions" and via == Via.NAMED:
-            found[NAMED].add(row_id)
+            named[NAMED].add(row_id)
     shared: dict[str, set[str]] = defaultdict(set)
-    theirs = rows.exclude(subject_id=subject_id)
+    theirs = rows.exclude(subject_id=subject_id).filter(via=Via.NAMED)
     for place, row_id in theirs.values_list("place", "row_id").iterator():
-        if row_id in found[place]:
+        if row_id in named[place] or row_id in matched[place]:
             shared[place].add(row_id)
-    return _frozen(found), _frozen(shared)
+    return _frozen(named), _frozen(matched), _frozen(shared)
 
 
 def _frozen(sets: dict[str, set[str]]) -> dict[str, frozenset[str]]:
@@ -156,15 +162,23 @@ def _frozen(sets: dict[str, set[str]]) -> dict[str, frozenset[str]]:
 def person(subject: Subject) -> Person:
     """Return whom the holders look for when a subject is meant."""
     mine, others = _names(subject.workspace_id, subject.id)
-    links, shared = _links(subject.workspace_id, subject.id)
+    links, matched, shared = _links(subject.workspace_id, subject.id)
     return Person(
         workspace_id=subject.workspace_id,
         subject_id=subject.id,
-        matcher=Matcher(mine),
+        matcher=matcher_of(mine, others),
         others=Matcher(others),
         links=links,
         shared=shared,
+        matched=matched,
     )
+
+
+def matcher_of(mine: Sequence[Name], others: Iterable[Name]) -> Matcher:
+    """Return what finds a person; a name that somebody else has too is in doubt."""
+    own = {shapes.folded("name", one.value) for one in mine if one.kind == "name"}
+    theirs = {shapes.folded("name", one.value) for one in others if one.kind == "name"}
+    return Matcher(mine, frozenset(own & theirs))
 
 
 def staying(who: Person) -> Iterator[Name]:

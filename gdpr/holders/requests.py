@@ -7,6 +7,7 @@ found by them; the run wipes them last.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,19 +30,49 @@ from gdpr.models import (
     GdprAction,
     Hold,
     Lifting,
+    RowVerdict,
     Subject,
     Suppression,
 )
 
-CASES: Final = Family(
+
+class _Cases(Family):
+    """What is written about cases. A person's own are about them, whatever they say."""
+
+    def find(self, person: Person) -> Iterator[Found]:
+        """Return what names the person; a doubt in a case of theirs is none."""
+        own = self._own(person)
+        for row in super().find(person):
+            yield replace(row, doubtful=False) if row.row_id in own else row
+
+    def _own(self, person: Person) -> set[str]:
+        found: set[str] = set()
+        for table in self._tables:
+            fields = {field.name for field in table.model._meta.get_fields()}
+            whose = {"case__subject_ref": person.subject_id} if "case" in fields else {}
+            for name in ("subject_ref", "subject"):
+                if not whose and name in fields:
+                    whose = {name: person.subject_id}
+            rows = table.rows(person.workspace_id)
+            found |= {
+                self._row_id(table, pk)
+                for pk in (rows.filter(**whose) if whose else rows.none()).values_list(
+                    "pk", flat=True
+                )
+            }
+        return found
+
+
+CASES: Final = _Cases(
     "cases",
     "Cases, holds and the ledger",
     Table(
         model=Case,
         words=(
             "reason", "requester", "ticket", "extension_reason", "identity_how",
-            "break_glass_reason", "refusal_reason", "correction", "result",
+            "break_glass_reason", "refusal_reason", "correction",
         ),
+        facts=("result",),
         labels=(
             "opened_by", "assignee", "identity_by", "approved_by", "executed_by",
             "closed_by",
@@ -52,7 +83,7 @@ CASES: Final = Family(
     ),
     Table(
         model=CasePlan,
-        words=("body",),
+        facts=("body",),
         labels=("made_by",),
         rule=Rule.MASKED,
         at="made_at",
@@ -60,13 +91,22 @@ CASES: Final = Family(
     ),
     Table(
         model=CaseEvent,
-        words=("text", "data"),
+        words=("text",),
+        facts=("data",),
         labels=("by",),
         rule=Rule.MASKED,
         at="at",
         why="The case's timeline names the person.",
     ),
-    Table(model=CaseStep, words=("fault", "counts"), rule=Rule.MASKED, at="started_at"),
+    Table(
+        model=RowVerdict,
+        words=("reason",),
+        labels=("decided_by",),
+        rule=Rule.MASKED,
+        at="decided_at",
+        why="Why a row stays names the person.",
+    ),
+    Table(model=CaseStep, facts=("fault", "counts"), rule=Rule.MASKED, at="started_at"),
     Table(
         model=Hold,
         words=("ground", "reason", "release_reason"),
@@ -76,7 +116,8 @@ CASES: Final = Family(
     ),
     Table(
         model=GdprAction,
-        words=("reason", "error", "scope"),
+        words=("reason",),
+        facts=("error", "scope"),
         labels=("actor_label",),
         rule=Rule.MASKED,
         at="initiated_at",

@@ -107,6 +107,7 @@ IDEMPOTENCY: Final = Family(
     "Answers kept for repeated requests",
     Table(
         model=IdempotencyRecord,
+        system=True,
         words=("answer", "actor_id"),
         rule=Rule.GONE,
         entry="answer",
@@ -150,7 +151,7 @@ HEALTH: Final = Family(
     "Health measurements",
     Table(
         model=HealthSnapshot,
-        words=("details",),
+        facts=("details",),
         rule=Rule.MASKED,
         at="computed_at",
         why="The details of a measurement name the person; the numbers stay.",
@@ -161,7 +162,7 @@ JOBS: Final = Family(
     "Runs of jobs",
     Table(
         model=JobRun,
-        words=("error", "counts"),
+        facts=("error", "counts"),
         labels=("asked_by",),
         rule=Rule.MASKED,
         at="started_at",
@@ -172,12 +173,12 @@ PROVIDERS: Final = Family(
     "Runs and pulses of providers",
     Table(
         model=ProviderRun,
-        words=("details",),
+        facts=("details",),
         labels=("started_by",),
         rule=Rule.MASKED,
         at="started_at",
     ),
-    Table(model=ProviderPulse, words=("message",), rule=Rule.MASKED, at="checked_at"),
+    Table(model=ProviderPulse, facts=("message",), rule=Rule.MASKED, at="checked_at"),
 )
 FILTERS: Final = Family(
     "filters",
@@ -195,6 +196,7 @@ DELIVERIES: Final = Family(
     "Messages to webhooks",
     Table(
         model=WebhookDelivery,
+        system=True,
         words=("body", "last_error"),
         jsons=("body",),
         entry="entry_id",

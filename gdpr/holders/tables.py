@@ -1,8 +1,9 @@
 """Plain tables that can name a person, described by their columns.
 
 Most places are a table whose texts either say something (``words``), say who did
-something (``labels``), or must stay as they are (``keeps``). What differs between them
-is a few facts, so they are facts here and not classes.
+something (``labels``), are the program's own (``facts``), or must stay as they are
+(``keeps``). What differs between them is a few facts, so they are facts here and not
+classes.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from django.db.models import Q
 from gdpr.holders import words
 from gdpr.holders.base import Fate, Found, Person, Trace
 from gdpr.holders.journal import followed
+from gdpr.rules.matching import Sign
 from memory.rules import entries
+from memory.rules.tiers import Tier
 
 
 class Rule(StrEnum):
@@ -44,6 +47,10 @@ class Table:
 
     ``jsons`` names the columns that hold JSON as text. ``entry`` names the column that
     may hold ids of journal entries, so that a row made from an entry goes with it.
+    ``facts`` are columns that the program fills: their keys and numbers stay as they
+    are. ``system`` says that nobody writes sentences here: only what is sure counts,
+    and a doubtful word does not. ``cards`` says that a row
+    of that tier is about whom its key names.
     ``mend`` brings what was computed from the words in line after masking.
     """
 
@@ -51,6 +58,9 @@ class Table:
     words: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     keeps: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
+    system: bool = False
+    cards: bool = False
     jsons: tuple[str, ...] = ()
     rule: Rule = Rule.ABOUT
     why: str = "It names the person."
@@ -77,17 +87,41 @@ class Table:
 
     def text(self, row: Mapping[str, Any], columns: Sequence[str]) -> str:
         """Return what the given columns of a row say, as one text."""
+        card = self.cards and "key" in columns and row.get("tier") == Tier.PEERS
+        whose = [words.plain(row["key"], "handle")] if card else []
         return words.joined(
-            words.from_json(row[name] or "")
-            if name in self.jsons
-            else words.plain(row[name])
-            for name in columns
+            whose
+            + [
+                words.from_json(row[name] or "")
+                if name in self.jsons
+                else words.plain(row[name], name)
+                for name in columns
+            ]
         )
+
+    def sign(self, person: Person, row_id: str, text: str, place: str) -> Sign:
+        """Return how surely a text of a row is about the person."""
+        sign = person.sign(place, row_id, text) if text else Sign.NONE
+        return Sign.NONE if self.system and sign is not Sign.SURE else sign
+
+    def states(self, person: Person, row: Mapping[str, Any]) -> bool:
+        """Whether what the program wrote names the person."""
+        own, quoted = (
+            words.joined(
+                text
+                for name in self.facts
+                for text in words.facts(row[name], quoted=quoted)
+            )
+            for quoted in (False, True)
+        )
+        sure = bool(own) and bool(person.matcher.only_sure().names(own))
+        return sure or (bool(quoted) and bool(person.matcher.names(quoted)))
 
     def read(self, workspace_id: str) -> Iterator[dict[str, Any]]:
         """Return every row's texts, in short queries, so that no reader stays open."""
-        names = {"pk", *self.words, *self.labels, *self.keeps}
+        names = {"pk", *self.words, *self.labels, *self.keeps, *self.facts}
         names |= {name for name in (self.at, self.entry) if name}
+        names |= {"tier"} if self.cards else set()
         rows, last = self.rows(workspace_id).order_by("pk"), None
         while True:
             chunk = list(
@@ -137,34 +171,39 @@ class Family:
     ) -> Found | None:
         row_id, at = self._row_id(table, row["pk"]), row.get(table.at)
         said = table.text(row, table.words)
-        if self._is_about(table, row, row_id, said, person):
-            fate = self._fate(table, row_id, said, person)
-            return Found(row_id, fate, table.why, words.sample(person, said), at)
+        sign = self._sign(table, row, row_id, said, person)
+        if sign is not Sign.NONE:
+            fate, doubt = self._fate(table, row_id, said, person), sign is not Sign.SURE
+            sample = words.sample(person, said)
+            return Found(row_id, fate, table.why, sample, at, doubt)
         who = table.text(row, table.labels)
-        if who and person.matcher.names(who):
+        sign = table.sign(person, "", who, self.name)
+        if sign is not Sign.NONE:
             why = "It says that the person did this; the name is masked."
-            return Found(row_id, Fate.REDACT, why, words.sample(person, who), at)
+            sample, doubt = words.sample(person, who), sign is not Sign.SURE
+            return Found(row_id, Fate.REDACT, why, sample, at, doubt)
+        if table.facts and table.states(person, row):
+            return Found(row_id, Fate.REDACT, table.why, "", at)
         kept = table.text(row, table.keeps)
-        if kept and person.matcher.names(kept):
+        if table.sign(person, "", kept, self.name) is not Sign.NONE:
             return Found(row_id, Fate.KEEP, table.why_kept, "", at)
         return None
 
-    def _is_about(
+    def _sign(
         self,
         table: Table,
         row: Mapping[str, Any],
         row_id: str,
         said: str,
         person: Person,
-    ) -> bool:
+    ) -> Sign:
+        if table.entry:
+            text = words.plain(row[table.entry])
+            if any(one in followed(person) for one in words.entry_ids(text)):
+                return Sign.SURE
         if row_id in person.linked(self.name):
-            return True
-        if said and person.matcher.names(said):
-            return True
-        if not table.entry:
-            return False
-        text = words.plain(row[table.entry])
-        return any(one in followed(person) for one in words.entry_ids(text))
+            return person.sign(self.name, row_id, said)
+        return table.sign(person, row_id, said, self.name)
 
     def _fate(self, table: Table, row_id: str, said: str, person: Person) -> Fate:
         if table.rule is Rule.GONE:
@@ -195,7 +234,9 @@ class Family:
     ) -> Iterator[tuple[Table, dict[str, Any]]]:
         for part in words.batches(row_ids):
             for table, pks in self._split(part):
-                names = ("pk", *table.words, *table.labels, *table.keeps)
+                names = (
+                    "pk", *table.words, *table.labels, *table.keeps, *table.facts
+                )  # fmt: skip
                 rows = table.rows(person.workspace_id).filter(pk__in=pks)
                 for row in rows.order_by("pk").values(*names):
                     yield table, row
@@ -233,7 +274,7 @@ class Family:
                 rows = table.rows(person.workspace_id).filter(pk__in=pks)
                 # A plan's rows can be megabytes: what is not masked is neither read
                 # nor written.
-                some = rows.only("pk", *table.words, *table.labels)
+                some = rows.only("pk", *table.words, *table.labels, *table.facts)
                 locked = some.select_for_update(of=("self",)).order_by("pk")
                 for row in locked:
                     _mask_row(table, row, person)
@@ -244,10 +285,14 @@ class Family:
     def verify(self, person: Person) -> Iterator[Trace]:
         """Return rows that still name the person, what is kept with a reason apart."""
         for table in self._tables:
-            columns = (*table.words, *table.labels)
-            for row in table.read(person.workspace_id) if columns else ():
-                text = table.text(row, columns)
-                if text and person.matcher.names(text):
+            for row in table.read(person.workspace_id):
+                said = table.text(row, table.words)
+                who = table.text(row, table.labels)
+                if (
+                    table.sign(person, "", said, self.name)
+                    or table.sign(person, "", who, self.name)
+                    or (table.facts and table.states(person, row))
+                ):
                     yield Trace(self.name, self._row_id(table, row["pk"]), "row")
 
     def stays(self, person: Person) -> Iterator[str]:
@@ -255,7 +300,7 @@ class Family:
         for table in self._tables:
             for row in table.read(person.workspace_id) if table.keeps else ():
                 text = table.text(row, table.keeps)
-                if text and person.matcher.names(text):
+                if table.sign(person, "", text, self.name) is not Sign.NONE:
                     yield text
 
 
@@ -266,6 +311,9 @@ def _readable(value: Any) -> Any:
 
 def _mask_row(table: Table, row: models.Model, person: Person) -> None:
     """Mask the words and labels of a row, and what was computed from them."""
+    for name in table.facts:
+        left = words.masked_facts(person.matcher, getattr(row, name))
+        setattr(row, name, left)
     for name in (*table.words, *table.labels):
         field = table.model._meta.get_field(name)
         left = _left(table, name, getattr(row, name), person)
@@ -283,8 +331,9 @@ def _mask_row(table: Table, row: models.Model, person: Person) -> None:
 def _left(table: Table, name: str, value: Any, person: Person) -> Any:
     if value is None:
         return None
+    finder = person.matcher if table.system else person.matcher.for_redaction()
     if name in table.jsons:
-        return entries.canonical(words.masked(person.matcher, words.parsed(value)))
+        return entries.canonical(words.masked(finder, words.parsed(value)))
     if isinstance(value, (bytes, bytearray, memoryview)):
-        return words.masked_bytes(person.matcher, bytes(value))
-    return words.masked(person.matcher, value)
+        return words.masked_bytes(finder, bytes(value))
+    return words.masked(finder, value, column=name)

@@ -8,50 +8,44 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from gdpr.holders.base import SAMPLE_CHARS, Person
 from gdpr.rules import fields
 from gdpr.rules.matching import Matcher
 
+# Where the program keeps what somebody wrote among its own words.
+QUOTES: Final = ("text",)
 ERASED: Final = "[erased]"
 OTHERS: Final = "[someone else]"
 CHUNK: Final = 1_000
 SEAM: Final = "\nzqjz\n"
 _ENTRY: Final = re.compile(r"\bj_[0-9a-f]{16}\b")
+_SURE: Final = (fields.Key.ANYBODY, fields.Key.PHONE)
 _LONG: Final = re.compile(r"[^\W_]{8,}")
 
 
-def strings(value: object) -> Iterator[str]:
-    """Return every key, text and number of a JSON value, in order."""
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield str(key)
-            yield from strings(item)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from strings(item)
-    elif isinstance(value, str):
-        yield value
-    elif isinstance(value, (int, float)) and not isinstance(value, bool):
-        yield str(value)
+def plain(value: object, column: str = "") -> str:
+    """Return a column's value as the text that a person might be named in.
 
-
-def plain(value: object) -> str:
-    """Return a column's value as the text that a person might be named in."""
+    The name of a column may say that its value is somebody.
+    """
     if value is None:
         return ""
+    said = ""
+    if column and fields.is_value(value) and (key := fields.key_of(column)) in _SURE:
+        said = fields.line(key, value)
     if isinstance(value, str):
-        return value
+        return f"{value}\n{said}" if said else value
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value).decode("utf-8", "replace")
-    return "\n".join([*strings(value), *fields.lines(value)])
+    return fields.rendered(value) or said
 
 
 def from_json(text: str) -> str:
-    """Return the words of JSON text; escapes and fields make it worth reading so."""
-    return plain(parsed(text)) if "\\" in text or fields.may(text) else text
+    """Return the words of JSON text."""
+    return fields.spoken(text)
 
 
 def parsed(text: str) -> Any:
@@ -67,16 +61,43 @@ def joined(texts: Iterable[str]) -> str:
     return SEAM.join(text for text in texts if text)
 
 
-def masked(matcher: Matcher, value: Any, mark: str = ERASED) -> Any:
+def masked(matcher: Matcher, value: Any, mark: str = ERASED, column: str = "") -> Any:
     """Return a JSON value or text without the names that a matcher knows.
 
     A name can be split over two texts of a list: what still names somebody after
     masking goes as a whole.
     """
-    left = matcher.mask_json(value, mark)
+    left = matcher.mask_json(value, mark, column)
     if isinstance(left, (dict, list)) and matcher.names(plain(left)):
         return type(left)()
     return left
+
+
+def facts(value: Any, *, quoted: bool, key: str = "") -> Iterator[str]:
+    """Return the texts of what the program itself wrote: its own, or those it quotes.
+
+    Its keys and its numbers are its own: nobody is named in them.
+    """
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            yield from facts(item, quoted=quoted, key=str(name))
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from facts(item, quoted=quoted, key=key)
+    elif isinstance(value, str) and (key in QUOTES) is quoted:
+        yield value
+
+
+def masked_facts(matcher: Matcher, value: Any, key: str = "") -> Any:
+    """Return what the program wrote with names masked in its texts, and only there."""
+    if isinstance(value, dict):
+        return {name: masked_facts(matcher, one, name) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [masked_facts(matcher, item, key) for item in value]
+    if not isinstance(value, str):
+        return value
+    finder = matcher if key in QUOTES else matcher.only_sure()
+    return finder.mask(value, ERASED)
 
 
 def masked_bytes(matcher: Matcher, data: bytes) -> bytes:
@@ -91,7 +112,8 @@ def sample(person: Person, text: str) -> str:
     """Return where a text names the person, with what stands around it."""
     spans = person.matcher.spans(text)
     first = max(0, spans[0].start - SAMPLE_CHARS // 2) if spans else 0
-    cut = text[first : first + SAMPLE_CHARS].replace(SEAM, " · ")
+    cut = fields.readable(text[first : first + SAMPLE_CHARS].replace(SEAM, " · "))
+    cut = cut.replace(fields.BEGIN, " ").replace(fields.END, " ")
     return " ".join(person.others.mask(cut, OTHERS).split())
 
 

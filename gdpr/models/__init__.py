@@ -36,6 +36,7 @@ from gdpr.models.subjects import (
     UnknownName,
     Via,
 )
+from gdpr.models.verdicts import Ground, RowVerdict, Verdict
 
 __all__ = [
     "OPEN",
@@ -56,15 +57,18 @@ __all__ = [
     "ExportState",
     "ForgetOrder",
     "GdprAction",
+    "Ground",
     "Hold",
     "Lifting",
     "LiveProcess",
     "PeopleStamp",
+    "RowVerdict",
     "SigningKey",
     "StepState",
     "Subject",
     "SubjectLink",
     "Suppression",
     "UnknownName",
+    "Verdict",
     "Via",
 ]

@@ -31,6 +31,7 @@ class ActionKind(models.TextChoices):
     RESTRICT = "restrict", "Restriction"
     LIFT = "lift", "Restriction lifted"
     VIEW = "view", "View"
+    DECIDE = "decide", "Rows decided"
 
 
 class ActionStatus(models.TextChoices):

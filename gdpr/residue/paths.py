@@ -14,6 +14,7 @@ from episodic.recall import Mode
 from episodic.vectors.base import VectorScope
 from episodic.vectors.scan import ScanIndex
 from gdpr.holders.base import Person, Trace
+from gdpr.rules import fields
 from memory import queries
 from memory.files import browse
 from memory.models import Agent, JournalEntry
@@ -25,6 +26,7 @@ AGENTS: Final = 5
 K: Final = 50
 PAGE: Final = 200
 QUESTION: Final = 400
+SEARCHED: Final = "found by the files' search"
 
 
 def readers(workspace_id: str) -> list[Actor]:
@@ -50,7 +52,8 @@ def readers(workspace_id: str) -> list[Actor]:
 
 
 def _says(person: Person, row: JournalEntry) -> bool:
-    text = f"{row.summary}\n{row.payload_text}\n{row.refs_text}"
+    objects = (fields.spoken(row.payload_text), fields.spoken(row.refs_text))
+    text = "\n".join([row.summary, *objects])
     return person.subject_id in person.matcher.names(text)
 
 
@@ -87,7 +90,7 @@ def _files(person: Person, name: str, by: Actor) -> Iterator[Trace]:
     for answer in browse.search(by, name):
         for hit in answer.hits:
             if person.subject_id in person.matcher.names(hit.snippet):
-                yield Trace("files", answer.owner_id, "found by the files' search")
+                yield Trace("files", answer.owner_id, SEARCHED)
 
 
 Way = Callable[[Person, str, Actor], Iterator[Trace]]
@@ -97,7 +100,7 @@ WAYS: Final[tuple[Way, ...]] = (_journal, _recall, _files)
 def search(person: Person) -> tuple[int, list[Trace]]:
     """Ask every way for every name; return how many questions and what they found."""
     asked, found = 0, []
-    names = dict.fromkeys(one.value[:QUESTION] for one in person.matcher.names_known)
+    names = dict.fromkeys(one.value[:QUESTION] for one in person.matcher.searched)
     try:
         for by in readers(person.workspace_id):
             for name in names:

@@ -18,6 +18,8 @@ class Report:
     """
 
     searches: int = 0
+    as_words: int = 0
+    in_fields: int = 0
     sought: int = 0
     shared: int = 0
     files: int = 0
@@ -37,6 +39,10 @@ class Report:
         """Return the report as JSON; no trace holds a word of anybody."""
         return {
             "searches": self.searches,
+            "identifiers": {
+                "sought_as_words": self.as_words,
+                "sought_in_links_and_fields": self.in_fields,
+            },
             "sought": self.sought,
             "shared": self.shared,
             "files": self.files,

@@ -96,17 +96,52 @@ def run(
     """
     asked, found = paths.search(person)
     report.searches += asked
-    report.found += found
+    report.found += _unspared(person, found)
+    report.as_words = len(person.matcher.searched)
+    report.in_fields = len(person.matcher.names_known) - report.as_words
     beat()
 
     def meanwhile() -> None:
         for holder in holders:
             report.searches += 1
-            report.found += list(holder.verify(person))
+            report.found += _unspared(person, holder.verify(person))
             beat()
 
     search_bytes(person, tokens(), report, meanwhile, beat)
     report.methods.append("every place and every reading path asked by name")
+    report.methods += _told(report)
+
+
+# What is made from entries knows them by their ids.
+_ENTRIES: Final = ("journal", "archive", "word_index", "vectors", "relations")
+
+
+def _unspared(person: Person, traces: Iterable[Trace]) -> list[Trace]:
+    """Return the traces that are in no row of which a person said that it stays."""
+    entries = person.spared.get("journal", frozenset())
+    entries |= person.spared.get("archive", frozenset())
+    files = person.spared.get("files", frozenset())
+    left = []
+    for trace in traces:
+        row_id = trace.row_id or trace.where
+        kept = person.has_spared(trace.place, row_id)
+        kept = kept or (trace.place in _ENTRIES and row_id in entries)
+        # The search of files tells whose file it is, and not which.
+        kept = kept or (trace.what == paths.SEARCHED and bool(files))
+        if not kept:
+            left.append(trace)
+    return left
+
+
+def _told(report: Report) -> list[str]:
+    """Return how many identifiers were sought as words, and how many otherwise."""
+    lines = [f"{report.as_words} identifiers sought as words in every text"]
+    if report.in_fields:
+        lines.append(
+            f"{report.in_fields} identifiers, ordinary words or numbers, sought in"
+            " links and in fields that say who, and not in texts"
+        )
+    return lines
 
 
 def search_bytes(
@@ -137,7 +172,7 @@ class _Bytes:
 
     def __init__(self, person: Person, tokens: set[bytes], report: Report) -> None:
         kept = {name.value for name in registry.staying(person)}
-        every = dict.fromkeys(name.value for name in person.matcher.names_known)
+        every = dict.fromkeys(name.value for name in person.matcher.searched)
         names = [name for name in every if name not in kept]
         self._names = names
         called = set[bytes]().union(*map(needles.of_alias, names))

@@ -1,10 +1,17 @@
-"""Aliases that are ordinary words, or too short to mean one person."""
+"""How far an alias reaches: into texts, into texts with a doubt, or into fields only.
+
+An ordinary word, a short one and a small number are found in texts that mean something
+else. Such an alias is looked for in links and in fields that say who, and nowhere else.
+A single word or a long number is found in texts, and a person decides about the rows
+in which nothing else points to somebody.
+"""
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import Final
 
-from gdpr.rules import shapes
+from gdpr.rules import folding, shapes
 
 LEAST: Final = 3
 _LEAST_DIGITS: Final = 6
@@ -41,15 +48,45 @@ WORDS: Final = frozenset(
 )
 
 
+class Reach(IntEnum):
+    """Where an alias is looked for."""
+
+    FIELDS = 0
+    DOUBTFUL = 1
+    TEXT = 2
+
+
 def is_common(kind: str, value: str) -> bool:
     """Whether an alias will be found in texts that mean something else.
 
     Addresses and telephone numbers mean one person, and a pattern is its maker's.
     """
-    text = shapes.folded(kind, value)
-    letters = sum(character.isalnum() for character in text)
-    if kind == "user_id" and text.isdigit():
-        return letters < _LEAST_DIGITS
-    if kind not in ("handle", "user_id", "name") or not text.isascii():
+    if kind not in ("handle", "user_id", "name"):
         return False
-    return letters < LEAST or text in WORDS
+    text = shapes.folded(kind, value)
+    signs = [character for character in text if character.isalnum()]
+    if signs and all(character.isdigit() for character in signs):
+        return len(signs) < _LEAST_DIGITS
+    return text.isascii() and (len(signs) < LEAST or text in WORDS)
+
+
+def reach(kind: str, value: str) -> Reach:
+    """Return where an alias is looked for."""
+    if is_common(kind, value):
+        return Reach.FIELDS
+    if kind in ("email", "phone"):
+        return Reach.TEXT
+    text = shapes.folded(kind, value).replace("*", "")
+    if any(map(folding.unspaced, text)):
+        return Reach.TEXT
+    if kind == "pattern":
+        # A pattern is its maker's, unless it is nothing but such a word or number.
+        count = sum(character.isalpha() for character in text)
+        is_word = text in WORDS or count < LEAST
+        return Reach.DOUBTFUL if is_word else Reach.TEXT
+    if kind == "name" and len(text.split()) > 1:
+        is_phrase = all(word in WORDS for word in text.split())
+        return Reach.DOUBTFUL if is_phrase else Reach.TEXT
+    letters = any(character.isalpha() for character in text)
+    others = any(not character.isalpha() for character in text)
+    return Reach.TEXT if letters and others and kind != "name" else Reach.DOUBTFUL

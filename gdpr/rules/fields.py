@@ -1,17 +1,22 @@
-"""Names that an object keeps in two fields: the first name here, the last one there."""
+"""What an object says in its fields: who somebody is, and a name kept in two of them.
+
+JSON is searched as text: its keys, its strings, the names that two fields make, and a
+line for every field that says who. Such a line holds one whole value between two signs
+that no text has; numbers are in no other line, because a number is no text.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from enum import StrEnum
 from itertools import pairwise
 from typing import Any, Final
 
 # A field longer than this is a sentence, and what follows it is another one.
 _CHARS: Final = 60
 _WORDS: Final = 3
-_STRING: Final = re.compile(r'"\s*:\s*"')
 _NAMED: Final = re.compile(
     r"first|last|given|family|sur_?name|fore_?name|middle|vorname|nachname|familien"
     r"|nazwisko|imi[eę]|pr[eé]nom|nombre|apellido|cognome",
@@ -19,12 +24,65 @@ _NAMED: Final = re.compile(
 )
 
 # Keys whose value says who somebody is.
+_PEOPLE: Final = (
+    r"user|customer|person|author|owner|member|account|login|handle|subject|contact"
+    r"|sender|recipient|assignee|nick|client|patient|employee|reporter|requester"
+    r"|speaker|participant|creator|reviewer|approver|buyer|seller|peer|actor"
+)
+_DONE: Final = (
+    "created|updated|written|approved|decided|owned|reported|requested|assigned|opened"
+    "|closed|sent|signed|made|set|added|changed|edited|reviewed|posted|started|asked"
+    "|claimed|confirmed|cleared|blocked|placed|released|lifted|executed|identity"
+    "|issued"
+)
 _KEY: Final = (
-    r"(?:user|customer|person|author|owner|member|account|login|handle|subject|contact"
-    r"|sender|recipient|assignee|nick)s?(?:[_-]?(?:id|ids|name|names|handle))?"
+    rf"(?:(?:scope|end|app)[_-]?)?(?:{_PEOPLE})s?"
+    r"(?:[_-]?(?:id|ids|name|names|handle|email|label))?"
+    rf"|uid|(?:{_DONE})[_-]?by|assigned[_-]?to"
+    r"|(?:full|display|real|legal)[_-]?name|e?[_-]?mail(?:[_-]?address)?s?"
 )
 _WHO_KEY: Final = re.compile(_KEY, re.IGNORECASE)
-_WHO: Final = re.compile(rf'"{_KEY}"\s*:', re.IGNORECASE)
+_PHONE_KEY: Final = re.compile(
+    r"(?:tele)?(?:phone|fax)s?(?:[_-]?(?:number|no))?|tel|mobile|cell|whatsapp|msisdn",
+    re.IGNORECASE,
+)
+_WHO: Final = re.compile(rf'"(?:{_KEY})"\s*:', re.IGNORECASE)
+_TELLING: Final = re.compile(
+    rf'"(?:{_KEY}|{_PHONE_KEY.pattern}|name)"\s*:', re.IGNORECASE
+)
+# Between these stands a value of a field that says who, behind the letter of its key.
+BEGIN: Final = "\x1e"
+END: Final = "\x1f"
+SAID: Final = re.compile(f"{BEGIN}([apu]):([^{BEGIN}{END}]*){END}")
+_DEPTH: Final = 40
+
+
+class Key(StrEnum):
+    """What a key says of its value: somebody, a telephone number, perhaps somebody."""
+
+    ANYBODY = "a"
+    PHONE = "p"
+    UNSURE = "u"
+
+
+def key_of(name: str, parent: str = "", beside: Iterable[str] = ()) -> Key | None:
+    """Return what a key says of its value; None when it does not say who.
+
+    A bare name may be a month's or a product's: below a key that says who, and beside
+    none, it is somebody's. Half a name is a sign only where its other half is missing.
+    """
+    if _WHO_KEY.fullmatch(name):
+        return Key.ANYBODY
+    if _PHONE_KEY.fullmatch(name):
+        return Key.PHONE
+    if name.lower() in ("id", "key") and _WHO_KEY.fullmatch(parent):
+        return Key.ANYBODY
+    if name.lower() == "name":
+        alone = not any(map(_WHO_KEY.fullmatch, beside))
+        return Key.ANYBODY if alone and _WHO_KEY.fullmatch(parent) else Key.UNSURE
+    if _NAMED.search(name):
+        return None if any(_NAMED.search(other) for other in beside) else Key.UNSURE
+    return None
 
 
 def _is_short(value: Any) -> bool:
@@ -57,47 +115,112 @@ def lines(value: Any) -> Iterator[str]:
             yield from lines(item)
 
 
-def may(text: str) -> bool:
-    """Whether JSON text can hold such a pair; False is certain."""
-    if text[:1] not in ("{", "["):
-        return False
-    strings = _STRING.finditer(text)
-    return next(strings, None) is not None and next(strings, None) is not None
-
-
-def people(text: str) -> list[str]:
-    """Return what the fields of a JSON text that say who say; none for other text."""
-    if text[:1] not in ("{", "[") or not _WHO.search(text):
-        return []
-    try:
-        return list(dict.fromkeys(_who(json.loads(text))))
-    except (ValueError, RecursionError):
-        return []
-
-
-def _who(value: Any) -> Iterator[str]:
+def strings(value: Any) -> Iterator[str]:
+    """Return every key and text of a JSON value, in order; numbers are no text."""
     if isinstance(value, Mapping):
         for key, item in value.items():
-            if _WHO_KEY.fullmatch(str(key)):
-                yield from _plain(item)
-            yield from _who(item)
+            yield str(key)
+            yield from strings(item)
     elif isinstance(value, (list, tuple)):
         for item in value:
-            yield from _who(item)
+            yield from strings(item)
+    elif isinstance(value, str):
+        yield value
+
+
+# ── Fields that say who ──────────────────────────────────────────────────────
+def values(value: Any, parent: str = "", depth: int = 0) -> Iterator[tuple[Key, str]]:
+    """Return the values of every field that says who, however deep it lies.
+
+    JSON that is kept as a text is read as well.
+    """
+    if depth > _DEPTH:
+        return
+    if isinstance(value, Mapping):
+        names = [str(name) for name in value]
+        for name, item in value.items():
+            key = key_of(str(name), parent, [n for n in names if n != str(name)])
+            if key is not None:
+                yield from ((key, one) for one in _plain(item))
+            yield from values(item, str(name), depth + 1)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from values(item, parent, depth + 1)
+    elif isinstance(value, str) and (inner := inside(value)) is not None:
+        yield from values(inner, parent, depth + 1)
+
+
+def inside(text: str) -> Any:
+    """Return the object or list that a text holds as JSON and that says who."""
+    if text[:1] not in ("{", "[") or not _WHO.search(text):
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def is_value(item: Any) -> bool:
+    """Whether an item can be the whole value of a field that says who."""
+    if isinstance(item, bool) or not isinstance(item, (str, int)):
+        return False
+    return 0 < len(str(item).strip()) <= _CHARS
 
 
 def _plain(value: Any) -> Iterator[str]:
     for one in value if isinstance(value, list) else (value,):
-        if isinstance(one, (str, int)) and 0 < len(str(one).strip()) <= _CHARS:
+        if is_value(one):
             yield str(one).strip()
 
 
+def line(key: Key, value: Any) -> str:
+    """Return the line by which a text says that a field has this whole value."""
+    plain = str(value).replace(BEGIN, " ").replace(END, " ").strip()
+    return f"{BEGIN}{key}:{plain}{END}"
+
+
+def readable(text: str) -> str:
+    """Return a text without the signs of its lines, for people to read."""
+    return SAID.sub(lambda found: found[2], text) if BEGIN in text else text
+
+
+def says_who(text: str) -> bool:
+    """Whether a text can hold a field that says who; False is certain."""
+    return (
+        BEGIN in text
+        or _TELLING.search(text) is not None
+        or _NAMED.search(text) is not None
+    )
+
+
+def written(form: str) -> Iterator[str]:
+    """Return how JSON writes a whole value, without what may stand around it."""
+    yield from (f'"{form}"', f'"@{form}"', f'" {form}', f'{form} "', f":{form}{END}")
+    if form.isdigit():
+        yield from (f"{a}{form}{b}" for a in ":[," for b in ",]}")
+
+
+def people(text: str) -> list[str]:
+    """Return what the fields of a JSON text that say who say; none for other text."""
+    found = inside(text)
+    if found is None:
+        return []
+    said = (one for key, one in values(found) if key is Key.ANYBODY)
+    return list(dict.fromkeys(said))
+
+
+# ── As text ──────────────────────────────────────────────────────────────────
+def rendered(value: Any) -> str:
+    """Return what a JSON value says, as the text that a person is looked for in."""
+    said = (line(key, one) for key, one in dict.fromkeys(values(value)))
+    return "\n".join([*strings(value), *lines(value), *said])
+
+
 def spoken(text: str) -> str:
-    """Return JSON text with what its pairs say behind it; other text as it is."""
-    if not may(text):
+    """Return what JSON text says; other text as it is."""
+    if text[:1] not in ("{", "["):
         return text
     try:
-        said = list(lines(json.loads(text)))
+        return rendered(json.loads(text))
     except (ValueError, RecursionError):
         return text
-    return "\n".join([text, *said])

@@ -3,58 +3,68 @@
 Most texts name nobody. A text is folded (for ASCII that is ``lower``), and only when a
 word of some alias is in it, the alias's own expression runs over it; only when that
 finds something are places in the original worked out.
+
+Not every alias is looked for in texts (``gdpr.rules.common``): an ordinary word, a
+short one and a number mean somebody only as the whole value of a field that says who.
+A single word in a text is a sign that a person judges; everything else is sure.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from enum import IntEnum
+from typing import Final
 
-from gdpr.rules import fields, folding, phones, shapes, sifting
+from gdpr.rules import closeness, fields, folding, phones, shapes, sifting
+from gdpr.rules.common import Reach, reach
+from gdpr.rules.fields import Key
 from gdpr.rules.folding import View
+from gdpr.rules.masking import BLANK, Masker, Name, Span
 
 # Up to so many anchors each is searched; beyond, the words of the text are looked up.
 _FEW: Final = 24
-_ROUNDS: Final = 8
-# Stands in where the mark itself would name somebody: no letter is in it.
-BLANK: Final = "[…]"
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
-    """One alias as the matcher sees it: whose, of which kind, and its text."""
+class Sign(IntEnum):
+    """How surely a text is about somebody."""
 
-    subject_id: str
-    kind: str
-    value: str
+    NONE = 0
+    DOUBTFUL = 1
+    SURE = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """Where a text names somebody: character offsets of the original, end exclusive."""
-
-    start: int
-    end: int
-    subject_id: str
-    kind: str
-
+__all__ = ["BLANK", "Matcher", "Name", "Sign", "Span"]
 
 # A name with its number among the names, so that each is tried once.
 _Entry = tuple[int, Name]
+# Where a folded text names somebody, whom, and whether that is sure.
+_Hit = tuple[int, int, Name, bool]
 
 
-class Matcher:
-    """Finds a set of names in texts. Building one costs, asking is cheap."""
+class Matcher(Masker):
+    """Finds a set of names in texts. Building one costs, asking is cheap.
 
-    def __init__(self, names: Sequence[Name]) -> None:
+    ``doubted`` are names, in their comparable form, that somebody else has as well.
+    """
+
+    def __init__(
+        self, names: Sequence[Name], doubted: frozenset[str] = frozenset()
+    ) -> None:
         self.names_known = tuple(names)
+        self._doubted = doubted
         self._words: dict[str, list[_Entry]] = {}
         self._pieces: dict[str, list[_Entry]] = {}
         self._numbers: dict[str, list[tuple[phones.Number, Name]]] = {}
         self._shapes: dict[int, shapes.Shape] = {}
         self._trails: list[re.Pattern[str]] = []
+        # What a field that says who has to say: kind → comparable form → names.
+        self._whole: dict[str, dict[str, list[Name]]] = {}
+        self._unsure: set[int] = set()
+        self._sure_part: Matcher | None = None
+        self._closer: Matcher | None = None
+        self._only: list[str] = []
+        self._close: list[tuple[re.Pattern[str], Name]] = []
         for number, name in enumerate(self.names_known):
             if name.kind == "phone":
                 line = phones.alias(name.value)
@@ -64,11 +74,39 @@ class Matcher:
                 self._index(number, name)
 
     def _index(self, number: int, name: Name) -> None:
-        shape = shapes.shape(name.kind, name.value)
+        form = shapes.folded(name.kind, name.value)
+        self._whole.setdefault(name.kind, {}).setdefault(form, []).append(name)
+        how = reach(name.kind, name.value)
+        if how is Reach.FIELDS:
+            self._only.append(form)
+        if how is not Reach.TEXT or self._is_doubted(name.kind, form):
+            self._unsure.add(number)
+        shape = shapes.shape(name.kind, name.value, addressed=how is Reach.FIELDS)
         if shape is not None:
             self._shapes[number] = shape
             index = self._words if shape.whole else self._pieces
             index.setdefault(shape.anchor, []).append((number, name))
+
+    def _is_doubted(self, kind: str, form: str) -> bool:
+        return kind == "name" and form in self._doubted
+
+    def for_redaction(self) -> Matcher:
+        """Return what masks rows that are known to be about these people.
+
+        There an ordinary word written like a name is the name, and a number behind
+        "user" is the user's.
+        """
+        if not self._only:
+            return self
+        if self._closer is None:
+            self._closer = Matcher(self.names_known, self._doubted)
+            self._closer._close = [
+                (look, name)
+                for name in self.names_known
+                if reach(name.kind, name.value) is Reach.FIELDS
+                for look in closeness.looks(name.kind, name.value)
+            ]
+        return self._closer
 
     def _number(self, line: phones.Number, name: Name) -> None:
         if line.tail not in self._numbers:
@@ -87,31 +125,71 @@ class Matcher:
             if piece in folded:
                 yield from entries
 
-    def _hits(self, folded: str) -> Iterator[tuple[int, int, Name]]:
+    def _hits(self, folded: str) -> Iterator[_Hit]:
         """Return where a folded text names somebody, in its own offsets."""
         for number, name in self._possible(folded):
             shape = self._shapes[number]
             if not all(word in folded for word in shape.others):
                 continue
             for hit in shape.pattern.finditer(folded):
-                yield hit.start(), hit.end(), name
+                sure = number not in self._unsure or self._is_addressed(name, hit[0])
+                yield hit.start(), hit.end(), name, sure
         if self._numbers:
-            for start, end, line in phones.candidates(folded):
-                for known, name in self._numbers.get(line.tail, ()):
-                    if known.same(line):
-                        yield start, end, name
+            yield from self._in_numbers(folded)
+        if fields.BEGIN in folded:
+            yield from self._in_lines(folded)
+
+    def _in_numbers(self, folded: str) -> Iterator[_Hit]:
+        for start, end, line in phones.candidates(folded):
+            for known, name in self._numbers.get(line.tail, ()):
+                if known.same(line):
+                    yield start, end, name, True
+
+    def _is_addressed(self, name: Name, hit: str) -> bool:
+        """Whether a handle stands behind its @; one that is a word means many."""
+        is_word = reach(name.kind, name.value) is Reach.FIELDS
+        return name.kind == "handle" and hit.startswith("@") and not is_word
+
+    def _in_lines(self, folded: str) -> Iterator[_Hit]:
+        """Return the lines of fields that say who, as far as they say these."""
+        for said in fields.SAID.finditer(folded):
+            for name, sure in self.meant(Key(said[1]), said[2]):
+                yield said.start(2), said.end(2), name, sure
+
+    def meant(self, key: Key, value: str) -> Iterator[tuple[Name, bool]]:
+        """Return whom the whole value of a field means, and how surely."""
+        if key is not Key.UNSURE and self._numbers:
+            line = phones.alias(value)
+            for known, name in self._numbers.get(line.tail, ()):
+                if known.same(line):
+                    yield name, True
+        if key is Key.PHONE or (key is Key.UNSURE and value.isdigit()):
+            return
+        for kind, forms in self._whole.items():
+            form = shapes.folded(kind, value)
+            bare = form.lstrip("@")
+            for name in forms.get(form) or forms.get(bare) or ():
+                is_sure = key is Key.ANYBODY and not self._is_doubted(kind, form)
+                yield name, is_sure
+
+    def who(self, value: object) -> Sign:
+        """Return how surely a value that says who means them, whole or in part."""
+        return self.sign(f"{value}\n{fields.line(Key.ANYBODY, value)}")
 
     def _in_view(self, view: View) -> Iterator[Span]:
-        for start, end, name in self._hits(view.text):
-            place = view.original(start, end)
+        for start, end, name, sure in self._hits(view.text):
+            place = view.original(start, end) if end > start else None
             if place is not None:
-                yield Span(place[0], place[1], name.subject_id, name.kind)
+                yield Span(place[0], place[1], name.subject_id, name.kind, sure)
 
     def _all(self, text: str) -> Iterator[Span]:
         if self._hit(folding.fold(text)):
             yield from self._in_view(folding.plain_view(text))
         for view in folding.escaped_views(text):
             yield from self._in_view(view)
+        for look, name in self._close:
+            for hit in look.finditer(text):
+                yield Span(hit.start(1), hit.end(1), name.subject_id, name.kind)
 
     def may(self, text: str) -> bool:
         """Whether it is worth asking whom a text names; False is certain.
@@ -120,6 +198,8 @@ class Matcher:
         fraction of the time. What is not plain is worth asking.
         """
         if not text.isascii() or "\\" in text or "%" in text or "&" in text:
+            return True
+        if (self._whole or self._numbers) and fields.says_who(text):
             return True
         folded = text.lower()
         if self._numbers and phones.may(folded):
@@ -143,6 +223,12 @@ class Matcher:
                 at = folded.find(anchor, at + 1)
         for trail in self._trails:
             yield from (found.start() for found in trail.finditer(folded))
+        for form in self._only:
+            for anchor in fields.written(form):
+                at = folded.find(anchor)
+                while at >= 0:
+                    yield at
+                    at = folded.find(anchor, at + 1)
 
     def _hit(self, folded: str) -> bool:
         return any(True for _ in self._hits(folded))
@@ -163,7 +249,8 @@ class Matcher:
         if not text or not self.names_known:
             return []
         found = sorted(
-            set(self._all(text)), key=lambda s: (s.start, -s.end, s.subject_id, s.kind)
+            set(self._all(text)),
+            key=lambda s: (s.start, -s.end, s.subject_id, not s.sure, s.kind),
         )
         kept: list[Span] = []
         reach: dict[str, int] = {}
@@ -177,78 +264,43 @@ class Matcher:
         """Return the ids of the subjects that a text names."""
         return frozenset(span.subject_id for span in self.spans(text))
 
-    def mask(self, text: str, mark: str = "[erased]") -> str:
-        """Return a text with every name replaced; nothing is found in it afterwards."""
-        spans = self.spans(text)
-        if not spans:
-            return text
-        if self.spans(mark):
-            mark = BLANK
-        for _ in range(_ROUNDS):
-            text = _replaced(text, spans, mark)
-            # What stood between two letters may stand free beside a mark.
-            spans = self.spans(text)
-            if not spans:
-                return text
-        return mark
+    def sure(self, text: str) -> frozenset[str]:
+        """Return the ids of the subjects that a text surely names."""
+        if not text or not self.names_known:
+            return frozenset()
+        return frozenset(span.subject_id for span in self._all(text) if span.sure)
 
-    def mask_json(self, value: Any, mark: str = "[erased]") -> Any:
-        """Return a JSON value with every name in any string or key replaced.
+    def sign(self, text: str) -> Sign:
+        """Return how surely a text is about one of them."""
+        best = Sign.NONE
+        for span in self._all(text) if text and self.names_known else ():
+            if span.sure:
+                return Sign.SURE
+            best = Sign.DOUBTFUL
+        return best
 
-        A number that is somebody's id or telephone number becomes the mark.
+    def judge(self, text: str, *, linked: bool) -> Sign:
+        """Return how surely a row is about them; its writer may have said so."""
+        return Sign.SURE if linked else self.sign(text)
+
+    @property
+    def searched(self) -> tuple[Name, ...]:
+        """The names that are looked for in texts; the others mean somebody in fields.
+
+        A handle that is a word is looked for behind its @ only, and not by itself.
         """
-        if isinstance(value, str):
-            return self.mask(value, mark)
-        if isinstance(value, dict):
-            return self._mask_object(value, mark)
-        if isinstance(value, (list, tuple)):
-            return [self.mask_json(item, mark) for item in value]
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            return mark if self.spans(str(value)) else value
-        return value
+        known = self.names_known
+        return tuple(n for n in known if reach(n.kind, n.value) is not Reach.FIELDS)
 
-    def _mask_object(self, value: dict[Any, Any], mark: str) -> dict[str, Any]:
-        masked: dict[str, Any] = {}
-        halves = self._halves(value)
-        for key, item in value.items():
-            base = name = self.mask(str(key), mark)
-            again = 2
-            while name in masked or (name != key and name in value):
-                name, again = f"{base} {again}", again + 1
-            masked[name] = self.mask_json(mark if key in halves else item, mark)
-        return masked
+    @property
+    def forgotten(self) -> Sign:
+        """How surely a row is about them that a name they had once matched."""
+        return Sign.DOUBTFUL
 
-    def _halves(self, value: dict[Any, Any]) -> set[Any]:
-        """Return the keys of fields that name somebody only together."""
-        return {
-            key
-            for one, two in fields.pairs(value)
-            if self.is_split(value[one], value[two])
-            or self.is_split(value[two], value[one])
-            for key in (one, two)
-        }
-
-    def is_split(self, first: str, second: str) -> bool:
-        """Whether a name begins in one text and ends in the next."""
-        text = f"{first} {second}"
-        edge = len(first)
-        return self.may(text) and any(
-            span.start < edge < span.end for span in self.spans(text)
-        )
-
-
-def _replaced(text: str, spans: Sequence[Span], mark: str) -> str:
-    """Return a text with spans replaced, those that overlap as one."""
-    pieces: list[str] = []
-    at = 0
-    start, end = spans[0].start, spans[0].end
-    for span in [*spans[1:], None]:
-        if span is not None and span.start < end:
-            end = max(end, span.end)
-            continue
-        pieces += [text[at:start], mark]
-        at = end
-        if span is not None:
-            start, end = span.start, span.end
-    pieces.append(text[at:])
-    return "".join(pieces)
+    def only_sure(self) -> Matcher:
+        """Return what finds the names that are sure in any text, and no others."""
+        if self._sure_part is None:
+            known = enumerate(self.names_known)
+            names = [name for number, name in known if number not in self._unsure]
+            self._sure_part = Matcher(names)
+        return self._sure_part

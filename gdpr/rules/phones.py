@@ -24,6 +24,14 @@ _DENSE: Final = re.compile(rf"\d(?:{_GAP}\d){{{LEAST - 1}}}")
 # What may stand between two digits of a number; ``(0)`` is read as nothing.
 _LOOSE: Final = r"(?:\(0\)|[ \t\u00a0\-\u2010-\u2015./()]){0,12}?"
 _GROUP: Final = re.compile(r"\d+")
+# Behind letters and a dash it is the number of an order, unless they say telephone.
+_ORDER: Final = re.compile(r"[^\W\d_][\-_#]$")
+_CALLED: Final = re.compile(r"(?:phone|tel|fax|mobile|mob|cell|call|number)[\-_#]$")
+_TIGHT: Final = frozenset("-./_")
+_EXTENSION: Final = 2
+# An amount goes on behind a comma or a dot.
+_AMOUNT_BEFORE: Final = re.compile(r"\d,$")
+_AMOUNT_AFTER: Final = re.compile(r",\d|\.\d{1,2}(?!\d)(?!\.\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +60,14 @@ class Number:
         """Whether two numbers reach the same line."""
         if self.digits == other.digits:
             return len(self.digits) >= LEAST
-        if self.international and other.international:
+        short, long = sorted((self, other), key=lambda one: len(one.digits))
+        # Without its plus a longer number is another number that ends in these digits.
+        if short.international or not long.international:
             return False
-        short, long = sorted((self.digits, other.digits), key=len)
         return (
-            len(short) >= _NATIONAL
-            and len(long) - len(short) <= _PREFIX
-            and long.endswith(short)
+            len(short.digits) >= _NATIONAL
+            and len(long.digits) - len(short.digits) <= _PREFIX
+            and long.digits.endswith(short.digits)
         )
 
 
@@ -83,6 +92,26 @@ def trail(tail: str) -> re.Pattern[str]:
     return re.compile(f"{_LOOSE.join(tail[:middle])}|{_LOOSE.join(tail[middle:])}")
 
 
+def _stands_alone(
+    folded: str, groups: list[re.Match[str]], first: int, last: re.Match[str]
+) -> bool:
+    """Whether groups of digits are no part of a longer number or of an order's."""
+    start = groups[first].start()
+    before = folded[max(start - 8, 0) : start]
+    if _ORDER.search(before) and not _CALLED.search(before):
+        return False
+    gap = folded[groups[first - 1].end() : start] if first else " "
+    if (gap and set(gap) <= _TIGHT) or _AMOUNT_BEFORE.search(before):
+        return False
+    if _AMOUNT_AFTER.match(folded, last.end()):
+        return False
+    after = next((one for one in groups[first:] if one.start() >= last.end()), None)
+    if after is None:
+        return True
+    gap = folded[last.end() : after.start()]
+    return not set(gap) <= _TIGHT or len(after[0]) <= _EXTENSION
+
+
 def candidates(folded: str) -> Iterator[tuple[int, int, Number]]:
     """Return every stretch of a folded text that may be a number, with its digits.
 
@@ -101,6 +130,6 @@ def candidates(folded: str) -> Iterator[tuple[int, int, Number]]:
                 size = sum(c.isdigit() for c in stretch)
                 if size > MOST:
                     break
-                if size >= LEAST:
+                if size >= LEAST and _stands_alone(folded, groups, first, last):
                     start = head.start() - (len(before) - before.rfind("+")) * plus
                     yield start, last.end(), Number.read(stretch, plus=plus)

@@ -18,8 +18,15 @@ _RUN: Final = 40
 _ID_BEFORE: Final = rf"{LETTER_BEFORE}(?<!_)"
 _ID_AFTER: Final = rf"(?!{LETTER}|_)"
 # ``john.anna@…`` and ``anna@example.com.br`` are somebody else's addresses.
-_MAIL_BEFORE: Final = rf"{_ID_BEFORE}(?<![^\W_][._+\-])(?<!_[._+\-])"
-_MAIL_AFTER: Final = rf"{_ID_AFTER}(?!-{LETTER})(?!\.[a-z]{{2}}{LETTER_AFTER})"
+_MAIL_BEFORE: Final = rf"{_ID_BEFORE}(?<![^\W_][._+\-'!#$%&*^])(?<!_[._+\-])"
+_ENDINGS: Final = (
+    "[a-z]{2}|com|org|net|info|biz|edu|gov|mil|int|app|dev|xyz|shop|site|online|cloud"
+    "|local|internal|example|test|invalid"
+)
+_MAIL_AFTER: Final = (
+    rf"{_ID_AFTER}(?!-{LETTER})(?!\.(?:{_ENDINGS}){LETTER_AFTER})"
+    r"(?!\.[a-z0-9\-]{1,40}\.[a-z]{2})"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +121,12 @@ def _email(value: str) -> Shape | None:
     return _anchored(tokens, _MAIL_BEFORE + pattern + _MAIL_AFTER)
 
 
+def _addressed(value: str) -> Shape | None:
+    """A handle that is a word: only behind its @."""
+    pattern = rf"{_ID_BEFORE}@{re.escape(value)}{_ID_AFTER}(?!-{LETTER})"
+    return Shape(f"@{value}", whole=False, pattern=re.compile(pattern))
+
+
 def _handle(value: str) -> Shape | None:
     left, right = _edges(value, _ID_BEFORE, f"{_ID_AFTER}(?!-{LETTER})")
     escaped = re.escape(value)
@@ -153,8 +166,14 @@ _MAKERS: Final = {
 }
 
 
-def shape(kind: str, value: str) -> Shape | None:
-    """Return how an alias looks; None when nothing of it can be found in a text."""
+def shape(kind: str, value: str, *, addressed: bool = False) -> Shape | None:
+    """Return how an alias looks; None when nothing of it can be found in a text.
+
+    ``addressed`` for one that means somebody only behind an @.
+    """
     text = folded(kind, value)
+    if addressed:
+        lettered = any(character.isalpha() for character in text)
+        return _addressed(text) if kind == "handle" and lettered else None
     maker = _MAKERS.get(kind, _literal)
     return maker(text) if text else None

@@ -21,6 +21,7 @@ from gdpr.models import (
     Suppression,
 )
 from gdpr.subjects import NewAlias
+from tests.gdpr import kit
 from tests.gdpr import requests as make
 from tests.world import World
 
@@ -120,6 +121,20 @@ def _executing(world: World) -> Any:
     return {"plan_hash": made, "phrase": cases.phrase(case(world), made)}
 
 
+def _deciding(world: World) -> Any:
+    """Keep an entry that its writer linked to the person."""
+    if "linked" not in world.kept:
+        world.kept["linked"] = world.entry("A talk about boats").id
+        kit.link(subject(world), "journal", world.kept["linked"])
+    return {
+        "plan_hash": plan_hash(world),
+        "verdict": "spared",
+        "rows": [{"place": "journal", "id": world.kept["linked"]}],
+        "ground": "must_stay",
+        "reason": "A court asked",
+    }
+
+
 def _holding(_: World) -> Any:
     soon = timezone.now() + timedelta(days=30)
     return {"reason": "Audit", "review_at": soon.isoformat()}
@@ -144,6 +159,7 @@ ROWS: Final[tuple[tuple[Any, ...], ...]] = (
     ("verify_identity", "post", f"{_PATH}/identity", _WRITE,
      lambda _: {"how": "by code"}),
     ("plan_case", "post", f"{_PATH}/plan", _WRITE),
+    ("decide_rows", "post", f"{_PATH}/decisions", _WRITE, _deciding),
     ("approve_case", "post", f"{_PATH}/approve", _WRITE,
      lambda world: {"plan_hash": plan_hash(world)}),
     ("execute_case", "post", f"{_PATH}/execute",

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from gdpr import cascade, cases, planning, runs
+from gdpr import cascade, cases, judging, planning, runs
 from gdpr.cases import NewCase
-from gdpr.models import Alias, Case, CaseKind, Subject
+from gdpr.judging import Decision
+from gdpr.models import Alias, Case, CaseKind, CasePlan, Subject, Verdict
 from memory import tools
 from memory.rules.words import fold
 from tests.world import World
@@ -77,6 +78,31 @@ def started(world: World, case: Case) -> Case:
     fresh = Case.objects.get(pk=case.pk)
     phrase = cases.phrase(fresh, plan.plan_hash)
     return cascade.start(fresh, plan.plan_hash, phrase, by=by)
+
+
+def planned(world: World, case: Case) -> CasePlan:
+    """Plan a case."""
+    return planning.make(case, by=world.actor("compliance"))
+
+
+def judged(
+    world: World,
+    case: Case,
+    verdict: Verdict,
+    *rows: tuple[str, str],
+    ground: str = "somebody_else",
+) -> CasePlan:
+    """Plan a case and decide on rows, all that wait unless some are named."""
+    by = world.actor("compliance")
+    plan = planning.make(Case.objects.get(pk=case.pk), by=by)
+    told = Decision(
+        verdict=verdict,
+        rows=rows,
+        all_doubtful=not rows,
+        ground=ground,
+        reason=f"Not {NAME}",
+    )
+    return judging.decide(Case.objects.get(pk=case.pk), plan.plan_hash, told, by=by)
 
 
 def erased(world: World, who: Subject, kind: CaseKind = CaseKind.ERASURE) -> Case:

@@ -63,7 +63,7 @@ def test_an_entry_about_one_goes_and_one_about_two_is_masked(world: World) -> No
         {"payload": {"deep": [{"x": ["Anna", "Kowalczyk"]}]}},
         {"payload": {ANNA: 1}},
         {"payload": {"tab": f"a\t{ANNA}\nb"}},
-        {"payload": {"number": 491512345678}},
+        {"payload": {"phone": 491512345678}},
         {"refs": {"user": kit.ANNA["email"]}},
         {"mission_id": kit.ANNA["email"]},
         {"trace_id": kit.ANNA["email"]},

@@ -40,6 +40,7 @@ from gdpr.models import (
     ExportState,
     Subject,
     SubjectLink,
+    Verdict,
 )
 from memory.models import JournalEntry
 from memory.rules import errors
@@ -71,8 +72,11 @@ def _hold(world: World, who: Subject, **fields: Any) -> Any:
     return holds.place(who, new, by=by, places=frozenset({"journal"}))
 
 
-def _run(world: World, who: Subject) -> Case:
-    case = erasing.started(world, erasing.opened(world, who))
+def _run(world: World, who: Subject, doubtful: Verdict | None = None) -> Case:
+    case = erasing.opened(world, who)
+    if doubtful is not None:
+        erasing.judged(world, case, doubtful)
+    case = erasing.started(world, case)
     cascade.run(case.workspace_id, case.pk)
     case.refresh_from_db()
     return case
@@ -240,7 +244,7 @@ def test_somebody_who_shares_the_name_stays_known(shared_world: World) -> None:
     who = erasing.maria(world)
     twin = erasing.subject(world, ("name", NAME), ("email", "twin@canary.example"))
     hers = world.entry("twin@canary.example rows on Sundays")
-    case = _run(world, who)
+    case = _run(world, who, doubtful=Verdict.THEIRS)
     assert case.state in (CaseState.COMPLETE, CaseState.PARTIAL)
     twin.refresh_from_db()
     assert twin.aliases.filter(value=NAME).exists()

@@ -48,10 +48,9 @@ def test_the_tools_at_mcp_are_those_that_are_listed() -> None:
     families = re.findall(r"the (four|six) `(\w+?)(\.|__)\*`", text)
     assert len(families) == 2
     listed = set(re.findall(r"`([a-z._]+)`", text)) - {"/mcp"}
+    tools = {tool.name for tool in toolbox.registered()}
     for number, family, dot in families:
-        names = {
-            t.name for t in toolbox.registered() if t.name.startswith(family + dot)
-        }
+        names = {name for name in tools if name.startswith(family + dot)}
         assert len(names) == numbers[number]
         listed |= names
     assert listed == tools

@@ -15,6 +15,10 @@ from memory.rules import errors
 from memory.rules.actors import Actor, system
 
 
+def _doubts(plan: CasePlan) -> dict[str, Any]:
+    return {k: v for k, v in planning.doubts(plan).items() if k != "ids"}
+
+
 class Command(BaseCommand):
     """Open a case, show its plan, and carry it out when told to."""
 
@@ -45,6 +49,9 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(told, indent=2))
         else:
             self._say(told)
+        asked = options["apply"] or options["phrase"]
+        if asked and told["state"] == CaseState.PLANNED:
+            raise CommandError(f"Case {told['case_id']} waits for a decision on rows.")
         if told["state"] not in (CaseState.PLANNED, CaseState.COMPLETE):
             raise CommandError("It is not complete; the case says why.")
 
@@ -62,6 +69,8 @@ class Command(BaseCommand):
             if phrase:
                 raise CommandError("Make a plan first: leave out --phrase.")
             plan = planning.make(case, by=by)
+        if cases.undecided(plan):
+            return self._plan(case, plan)
         typed = phrase or cases.phrase(case, plan.plan_hash)
         case = casebook.case(by, case.id)
         case = cascade.start(case, plan.plan_hash, typed, by=by)
@@ -76,7 +85,7 @@ class Command(BaseCommand):
         }
 
     def _plan(self, case: Case, plan: CasePlan) -> dict[str, Any]:
-        told: dict[str, Any] = plan.body
+        told: dict[str, Any] = {**plan.body, "doubts": _doubts(plan)}
         phrase = cases.phrase(case, plan.plan_hash)
         planned = CaseState.PLANNED.value
         return {**told, "case_id": case.id, "state": planned, "phrase": phrase}
@@ -90,6 +99,13 @@ class Command(BaseCommand):
             counts = f"{one['delete']:>7} {one['redact']:>7} {one['keep']:>7}"
             self.stdout.write(f"{counts}  {one['title']}")
         self.stdout.write(f"{'delete':>7} {'mask':>7} {'keep':>7}")
+        waiting = told["doubts"]["undecided"]
+        if waiting:
+            self.stdout.write(
+                f"{waiting} rows may be about somebody else: decide on the page of case"
+                f" {told['case_id']}. Nothing is erased before that."
+            )
+            return
         if told.get("beside"):
             waiting = f"{len(told['beside'])} addresses beside the person are nobody's"
             self.stdout.write(f"{waiting}: decide on the subject's page.")

@@ -1,0 +1,137 @@
+"""Deciding on rows of a plan: a doubtful one is the person's or stays, any may stay.
+
+A decision makes a new plan, and an approval of the earlier one falls. The ledger says
+who decided on how many rows; why a row stays is told by a ground, which names nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from django.db import transaction
+from django.utils import timezone
+
+from gdpr import casebook, cases, ledger, planning
+from gdpr.models import (
+    ActionKind,
+    ActionStatus,
+    Case,
+    CaseEvent,
+    CasePlan,
+    Ground,
+    RowVerdict,
+    Verdict,
+)
+from gdpr.rules.flow import Verb
+from memory.rules import errors
+from memory.rules.actors import Actor
+
+MOST: Final = 10_000
+Row = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What is decided of which rows; ``all_doubtful`` means every undecided one.
+
+    A row that stays needs a ground, which the certificate counts, and a reason, which
+    stays in the case while it is open.
+    """
+
+    verdict: Verdict
+    rows: Sequence[Row] = ()
+    all_doubtful: bool = False
+    ground: str = ""
+    reason: str = ""
+
+
+def _reason(told: Decision) -> str:
+    spares = told.verdict == Verdict.SPARED
+    if spares and told.ground not in Ground.values:
+        known = ", ".join(Ground.values)
+        raise errors.Invalid(f"ground is one of {known}.", code="ground_required")
+    return casebook.words(told.reason, "reason", need=spares)
+
+
+def _rows(plan: CasePlan, told: Decision) -> list[Row]:
+    """Return the rows that are meant, each once; Invalid for one not in the plan."""
+    chosen = dict.fromkeys(told.rows)
+    if told.all_doubtful:
+        waiting = planning.doubts(plan)["ids"]
+        chosen |= dict.fromkeys((p, one) for p, ids in waiting.items() for one in ids)
+    if not chosen:
+        raise errors.Invalid("No row was chosen.", code="no_rows")
+    if len(chosen) > MOST and not told.all_doubtful:
+        raise errors.TooLarge(what="rows", limit=MOST, size=len(chosen))
+    known = {(place, row[0]) for place, rows in plan.rows.items() for row in rows}
+    foreign = [row for row in chosen if row not in known]
+    if foreign:
+        detail = "The plan has no such row; read the newest one."
+        raise errors.Invalid(detail, code="unknown_row", rows=len(foreign))
+    if told.verdict == Verdict.SPARED:
+        wiped = [row for row in chosen if row[0] in planning.UNTOUCHED]
+        if wiped:
+            detail = "What was written about the request itself goes with it."
+            raise errors.Invalid(detail, code="row_goes", rows=len(wiped))
+    return list(chosen)
+
+
+def _keep(
+    case: Case, rows: Iterable[Row], told: Decision, reason: str, by: Actor
+) -> None:
+    spares = told.verdict == Verdict.SPARED
+    RowVerdict.objects.bulk_create(
+        [
+            RowVerdict(
+                workspace_id=case.workspace_id,
+                case=case,
+                place=place,
+                row_id=row_id,
+                verdict=told.verdict,
+                ground=told.ground if spares else "",
+                reason=reason,
+                decided_by=by.label,
+                decided_at=timezone.now(),
+            )
+            for place, row_id in rows
+        ],
+        batch_size=500,
+        update_conflicts=True,
+        unique_fields=["workspace", "case", "place", "row_id"],
+        update_fields=["verdict", "ground", "reason", "decided_by", "decided_at"],
+    )
+
+
+def decide(case: Case, plan_hash: str, told: Decision, *, by: Actor) -> CasePlan:
+    """Decide on rows of exactly this plan; return the plan that follows from it."""
+    by.require(cases.MAY, case.workspace_id)
+    reason = _reason(told)
+    with transaction.atomic():
+        live = casebook.locked(case)
+        casebook.goal(live, Verb.PLAN)
+        plan = cases.latest_plan(live)
+        if plan is None or plan.plan_hash != plan_hash:
+            detail = "There is a newer plan; read that one."
+            raise errors.Conflict(detail, code="stale_plan")
+        rows = _rows(plan, told)
+        _keep(live, rows, told, reason, by)
+        _tell(live, len(rows), told, by)
+    return planning.make(casebook.case(by, case.pk), by=by)
+
+
+def _tell(case: Case, count: int, told: Decision, by: Actor) -> None:
+    """Leave the decision in the ledger, the timeline and the journal, in numbers."""
+    scope = {"verdict": str(told.verdict), "rows": count, "ground": told.ground or None}
+    row = ledger.begin(
+        case.subject_ref, ActionKind.DECIDE, by=by, case_ref=case.id, scope=scope
+    )
+    ledger.finish(row, ActionStatus.COMPLETED)
+    rows = "1 row" if count == 1 else f"{count:,} rows"
+    if told.verdict == Verdict.SPARED:
+        text = f"{rows} kept by decision: {Ground(told.ground).label.lower()}"
+    else:
+        text = f"{rows} decided to be this person’s"
+    casebook.event(case, CaseEvent.Kind.FACT, text, by=by, data=scope)
+    casebook.tell(case, "rows_decided", by=by, told=scope)

@@ -1,0 +1,79 @@
+"""Rows of the house in which a mask took the place of a number, put right.
+
+An erasure once masked short aliases in what the program writes itself: counts became
+``[erased]``, and pages that add them up failed. What can be counted again is counted
+again; the rest is left out, because no number is better than a wrong one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, Final
+
+MARKS: Final = ("[erased]", "[…]")
+FATES: Final = ("delete", "redact", "keep")
+
+
+def is_mark(value: object) -> bool:
+    """Whether a value is a mask and nothing else."""
+    return isinstance(value, str) and value.startswith(MARKS)
+
+
+def is_damaged(value: Any) -> bool:
+    """Whether a mask stands somewhere as a whole value or a whole key."""
+    if isinstance(value, Mapping):
+        return any(map(is_mark, value)) or any(map(is_damaged, value.values()))
+    if isinstance(value, list):
+        return any(map(is_damaged, value))
+    return is_mark(value)
+
+
+def left(value: Any) -> Any:
+    """Return what the program wrote without the places where a mask stands."""
+    if isinstance(value, Mapping):
+        items = value.items()
+        return {k: left(v) for k, v in items if not is_mark(k) and not is_mark(v)}
+    if isinstance(value, list):
+        return [left(item) for item in value if not is_mark(item)]
+    return value
+
+
+def sections(details: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the details of a measurement without the sections that are damaged."""
+    return {k: v for k, v in details.items() if not is_mark(k) and not is_damaged(v)}
+
+
+def plan(
+    body: Mapping[str, Any], rows: Mapping[str, list[list[str]]], plan_hash: str
+) -> dict[str, Any]:
+    """Return a plan as people read it, counted again from the rows it is made of."""
+    holders = [one for one in body.get("holders", ()) if not is_mark(one.get("name"))]
+    told = [_place(one, rows) for one in holders]
+    own = [one for one in told if not one.get("derived")]
+    total = {fate: sum(one[fate] for one in own) for fate in FATES}
+    kept = left({k: v for k, v in body.items() if k not in ("holders", "total")})
+    sums = {**total, "rows": sum(total.values())}
+    return {**kept, "plan_hash": plan_hash, "holders": told, "total": sums}
+
+
+def _place(
+    one: Mapping[str, Any], rows: Mapping[str, list[list[str]]]
+) -> dict[str, Any]:
+    counted = Counter(row[1] for row in rows.get(str(one["name"]), ()))
+    fates = {fate: counted[fate] for fate in FATES}
+    if one.get("derived") and not is_damaged({fate: one.get(fate) for fate in FATES}):
+        fates = {fate: one.get(fate, 0) for fate in FATES}
+    kept = {"title": str(one["name"]), "derived": False, "why": "", **left(one)}
+    samples = [] if is_damaged(one.get("samples")) else one.get("samples", [])
+    return {**kept, **fates, "samples": samples}
+
+
+def result(told: Mapping[str, Any], document: str) -> dict[str, Any]:
+    """Return how a case ended; what its search found stands in its certificate too."""
+    if not is_damaged(told.get("residue", {})):
+        return dict(left(told))
+    proof = json.loads(document)["content"]["residue"] if document else {}
+    kept = left({name: value for name, value in told.items() if name != "residue"})
+    return {**kept, "residue": proof} if proof else kept
