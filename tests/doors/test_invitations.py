@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -340,6 +340,75 @@ def test_an_invitation_can_be_declined(world: World, other_admin: User) -> None:
     assert not Invitation.objects.exists()
 
 
+@pytest.mark.parametrize("link", ["expired", "ended", "forged", "none"])
+def test_an_unproven_address_accepts_only_with_a_link_that_works(
+    world: World, other_admin: User, link: str
+) -> None:
+    """The service looks again under the lock, whatever the page saw before."""
+    path = _invited(world, email=other_admin.email)
+    token = path.rstrip("/").rpartition("/")[2]
+    invitation = Invitation.objects.get()
+    rows = Invitation.objects.filter(pk=invitation.pk)
+    if link == "expired":
+        rows.update(link_made_at=timezone.now() - timedelta(days=4))
+    elif link == "ended":
+        rows.update(digest="")
+    shown = {"forged": token + "x", "none": ""}.get(link, token)
+    with pytest.raises(errors.Forbidden):
+        invitations.accept(invitation.pk, other_admin, token=shown)
+    assert _homes(other_admin.email) == {"other"}
+
+
+def test_a_person_with_another_address_does_not_accept(
+    world: World, other_admin: User
+) -> None:
+    path = _invited(world)
+    token = path.rstrip("/").rpartition("/")[2]
+    accounts.prove(other_admin)
+    with pytest.raises(errors.NotFound):
+        invitations.accept(Invitation.objects.get().pk, other_admin, token=token)
+    assert _homes(other_admin.email) == {"other"}
+
+
+@pytest.mark.parametrize("mailed", [True, False])
+def test_only_a_mailed_link_proves_the_address_of_an_account_that_exists(
+    world: World, other_admin: User, mailed: bool
+) -> None:
+    path = _invited(world, email=other_admin.email)
+    Invitation.objects.update(mailed=mailed)
+    token = path.rstrip("/").rpartition("/")[2]
+    invitations.accept(Invitation.objects.get().pk, other_admin, token=token)
+    assert accounts.is_proven(other_admin) is mailed
+
+
+def test_an_invitation_is_declined_by_the_owner_of_its_address_alone(
+    world: World,
+) -> None:
+    _invited(world)
+    invitation = Invitation.objects.get()
+    with pytest.raises(errors.NotFound):
+        invitations.decline(invitation.pk, world.people["viewer"])
+    assert Invitation.objects.filter(pk=invitation.pk).exists()
+
+
+@pytest.mark.parametrize("act", ["get", "withdraw", "link_path", "send"])
+def test_an_admin_of_another_workspace_does_nothing_to_an_invitation(
+    world: World, act: str
+) -> None:
+    """Not even with the row in hand: each service asks whose it is."""
+    _invited(world)
+    invitation, other = Invitation.objects.get(), system(world.other.pk)
+    acts: dict[str, Callable[[], object]] = {
+        "get": lambda: invitations.get(invitation.pk, by=other),
+        "withdraw": lambda: invitations.withdraw(invitation, by=other),
+        "link_path": lambda: invitations.link_path(invitation, by=other),
+        "send": lambda: invitations.send(invitation, "http://testserver", by=other),
+    }
+    with pytest.raises(errors.NotFound):
+        acts[act]()
+    assert Invitation.objects.get().digest == invitation.digest
+
+
 def test_somebody_else_in_the_browser_does_not_accept(world: World) -> None:
     path = _invited(world)
     browser = world.page("viewer")
@@ -553,7 +622,9 @@ def test_who_came_in_by_an_admins_link_is_not_proven_any_more(world: World) -> N
     assert not accounts.is_proven(viewer)
 
 
-@pytest.mark.parametrize("who", ["self", "two_workspaces", "staff", "off", "mail"])
+@pytest.mark.parametrize(
+    "who", ["self", "two_workspaces", "staff", "root", "off", "mail"]
+)
 def test_for_these_accounts_no_admin_makes_a_link(
     world: World, who: str, settings: Any
 ) -> None:
@@ -562,6 +633,8 @@ def test_for_these_accounts_no_admin_makes_a_link(
         tenancy.set_member(user, Role.VIEWER, by=system(world.other.pk))
     elif who == "staff":
         User.objects.filter(pk=user.pk).update(is_staff=True)
+    elif who == "root":
+        User.objects.filter(pk=user.pk).update(is_superuser=True)
     elif who == "off":
         User.objects.filter(pk=user.pk).update(is_active=False)
     settings.MAIL_SERVER = who == "mail"
@@ -633,6 +706,24 @@ def test_a_password_link_ends_when_its_maker_is_no_admin(world: World) -> None:
     tenancy.set_member(world.people["operator"], Role.ADMIN, by=world.system())
     path = _password_link(world, "viewer", by="operator")
     tenancy.set_member(world.people["operator"], Role.VIEWER, by=world.actor("owner"))
+    assert Client().post(path, CHOSEN).status_code == 410
+    # An admin of another workspace is none of this one.
+    maker = world.people["operator"]
+    accounts.prove(maker)
+    tenancy.set_member(maker, Role.ADMIN, by=system(world.other.pk))
+    assert Client().post(path, CHOSEN).status_code == 410
+
+
+@pytest.mark.parametrize(
+    ("who", "field", "value"),
+    [("owner", "is_active", False), ("viewer", "is_superuser", True)],
+)
+def test_a_password_link_ends_with_its_maker_and_with_a_wider_account(
+    world: World, who: str, field: str, value: bool
+) -> None:
+    path = _password_link(world, "viewer")
+    User.objects.filter(pk=world.people[who].pk).update(**{field: value})
+    assert Client().get(path).status_code == 410
     assert Client().post(path, CHOSEN).status_code == 410
 
 
