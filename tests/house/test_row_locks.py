@@ -16,9 +16,10 @@ from django.db import OperationalError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from gdpr import cases, holds, restriction, signing_keys, suppression
+from gdpr import cases, holds, ledger, restriction, signing_keys, subjects, suppression
 from gdpr.holds import NewHold
-from gdpr.models import Suppression
+from gdpr.models import ActionKind, ActionStatus, Suppression
+from gdpr.subjects import NewAlias
 from memory import (
     invitations,
     journal,
@@ -30,8 +31,10 @@ from memory import (
 from memory.files import policy, review
 from memory.gateway import setups
 from memory.models import Invitation, Membership, Workspace
+from memory.records import Amendment, Provenance
 from memory.rules.actors import Role
 from memory.rules.entries import Priority
+from memory.shelf import Draft
 from tests.gdpr import kit, requests
 from tests.world import World
 
@@ -92,6 +95,19 @@ def _forget(world: World) -> Act:
     return lambda: records.forget(row, reason="x", by=world.actor("owner"))
 
 
+def _amend(world: World) -> Act:
+    row, ada = world.record(), world.actor("ada")
+    change, said = Amendment(content="Refunds end."), Provenance.AGENT_EXTRACTED
+    return lambda: records.amend(row, change, provenance=said, by=ada)
+
+
+def _supersede(world: World) -> Act:
+    row, ada = world.record(), world.actor("ada")
+    draft = Draft(content="Refunds end.", owner=records.owner_for(ada))
+    said = Provenance.AGENT_EXTRACTED
+    return lambda: records.supersede([row], draft, provenance=said, by=ada)
+
+
 def _claim(world: World) -> Act:
     held = world.held()
     return lambda: review.claim(held, by=world.actor("operator"))
@@ -115,6 +131,18 @@ def _restrict(world: World) -> Act:
     return lambda: restriction.restrict(who, by=world.actor("compliance"))
 
 
+def _alias(world: World) -> Act:
+    who, new = kit.subject(world), NewAlias("name", "Annie Kowalczyk")
+    by = world.actor("compliance")
+    return lambda: subjects.add_alias(who.pk, new, by=by)
+
+
+def _act_ends(world: World) -> Act:
+    by = world.actor("compliance")
+    row = ledger.begin("sub_x", ActionKind.EXPORT, by=by)
+    return lambda: ledger.finish(row, ActionStatus.COMPLETED)
+
+
 def _unsuppress(world: World) -> Act:
     suppression.suppress(kit.subject(world))
     row = Suppression.objects.all()[0]
@@ -131,11 +159,12 @@ LOCKED: dict[str, tuple[Callable[[World], Act], ...]] = {
     "memberships": (_role, _leave),
     "workspaces": (_setting, _webhook, _setup),
     "journal_entries": (_priority,),
-    "records": (_forget,),
+    "records": (_forget, _amend, _supersede),
     "held_files": (_claim,),
     "gdpr_cases": (_approve,),
+    "gdpr_actions": (_act_ends,),
     "gdpr_holds": (_release,),
-    "gdpr_subjects": (_restrict,),
+    "gdpr_subjects": (_restrict, _alias),
     "gdpr_suppressions": (_unsuppress,),
     "gdpr_signing_keys": (_signing_key,),
 }
