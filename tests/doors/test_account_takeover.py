@@ -174,7 +174,9 @@ def test_who_came_in_by_an_admins_link_is_not_proven_any_more(world: World) -> N
     assert not accounts.is_proven(viewer)
 
 
-@pytest.mark.parametrize("who", ["self", "two_workspaces", "staff", "off", "mail"])
+@pytest.mark.parametrize(
+    "who", ["self", "two_workspaces", "staff", "root", "off", "mail"]
+)
 def test_for_these_accounts_no_admin_makes_a_link(
     world: World, who: str, settings: Any
 ) -> None:
@@ -183,6 +185,8 @@ def test_for_these_accounts_no_admin_makes_a_link(
         tenancy.set_member(user, Role.VIEWER, by=system(world.other.pk))
     elif who == "staff":
         User.objects.filter(pk=user.pk).update(is_staff=True)
+    elif who == "root":
+        User.objects.filter(pk=user.pk).update(is_superuser=True)
     elif who == "off":
         User.objects.filter(pk=user.pk).update(is_active=False)
     settings.MAIL_SERVER = who == "mail"
@@ -252,6 +256,24 @@ def test_a_password_link_ends_when_its_maker_is_no_admin(world: World) -> None:
     tenancy.set_member(world.people["operator"], Role.ADMIN, by=world.system())
     path = _password_link(world, "viewer", by="operator")
     tenancy.set_member(world.people["operator"], Role.VIEWER, by=world.actor("owner"))
+    assert Client().post(path, CHOSEN).status_code == 410
+    # An admin of another workspace is none of this one.
+    maker = world.people["operator"]
+    accounts.prove(maker)
+    tenancy.set_member(maker, Role.ADMIN, by=system(world.other.pk))
+    assert Client().post(path, CHOSEN).status_code == 410
+
+
+@pytest.mark.parametrize(
+    ("who", "field", "value"),
+    [("owner", "is_active", False), ("viewer", "is_superuser", True)],
+)
+def test_a_password_link_ends_with_its_maker_and_with_a_wider_account(
+    world: World, who: str, field: str, value: bool
+) -> None:
+    path = _password_link(world, "viewer")
+    User.objects.filter(pk=world.people[who].pk).update(**{field: value})
+    assert Client().get(path).status_code == 410
     assert Client().post(path, CHOSEN).status_code == 410
 
 

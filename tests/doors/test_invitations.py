@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -22,7 +22,7 @@ from memory.models import (
     User,
 )
 from memory.rules import errors
-from memory.rules.actors import Role
+from memory.rules.actors import Role, system
 from tests.doors.inviting import (
     CHOSEN,
     MEMBERS,
@@ -305,6 +305,75 @@ def test_an_invitation_can_be_declined(world: World, other_admin: User) -> None:
     again = invited(world, email=other_admin.email)
     browser.post(again, {"answer": "decline"})
     assert not Invitation.objects.exists()
+
+
+@pytest.mark.parametrize("link", ["expired", "ended", "forged", "none"])
+def test_an_unproven_address_accepts_only_with_a_link_that_works(
+    world: World, other_admin: User, link: str
+) -> None:
+    """The service looks again under the lock, whatever the page saw before."""
+    path = invited(world, email=other_admin.email)
+    token = path.rstrip("/").rpartition("/")[2]
+    invitation = Invitation.objects.get()
+    rows = Invitation.objects.filter(pk=invitation.pk)
+    if link == "expired":
+        rows.update(link_made_at=timezone.now() - timedelta(days=4))
+    elif link == "ended":
+        rows.update(digest="")
+    shown = {"forged": token + "x", "none": ""}.get(link, token)
+    with pytest.raises(errors.Forbidden):
+        invitations.accept(invitation.pk, other_admin, token=shown)
+    assert homes(other_admin.email) == {"other"}
+
+
+def test_a_person_with_another_address_does_not_accept(
+    world: World, other_admin: User
+) -> None:
+    path = invited(world)
+    token = path.rstrip("/").rpartition("/")[2]
+    accounts.prove(other_admin)
+    with pytest.raises(errors.NotFound):
+        invitations.accept(Invitation.objects.get().pk, other_admin, token=token)
+    assert homes(other_admin.email) == {"other"}
+
+
+@pytest.mark.parametrize("mailed", [True, False])
+def test_only_a_mailed_link_proves_the_address_of_an_account_that_exists(
+    world: World, other_admin: User, mailed: bool
+) -> None:
+    path = invited(world, email=other_admin.email)
+    Invitation.objects.update(mailed=mailed)
+    token = path.rstrip("/").rpartition("/")[2]
+    invitations.accept(Invitation.objects.get().pk, other_admin, token=token)
+    assert accounts.is_proven(other_admin) is mailed
+
+
+def test_an_invitation_is_declined_by_the_owner_of_its_address_alone(
+    world: World,
+) -> None:
+    invited(world)
+    invitation = Invitation.objects.get()
+    with pytest.raises(errors.NotFound):
+        invitations.decline(invitation.pk, world.people["viewer"])
+    assert Invitation.objects.filter(pk=invitation.pk).exists()
+
+
+@pytest.mark.parametrize("act", ["get", "withdraw", "link_path", "send"])
+def test_an_admin_of_another_workspace_does_nothing_to_an_invitation(
+    world: World, act: str
+) -> None:
+    """Not even with the row in hand: each service asks whose it is."""
+    invited(world)
+    invitation, other = Invitation.objects.get(), system(world.other.pk)
+    acts: dict[str, Callable[[], object]] = {
+        "get": lambda: invitations.get(invitation.pk, by=other),
+        "withdraw": lambda: invitations.withdraw(invitation, by=other),
+        "link_path": lambda: invitations.link_path(invitation, by=other),
+        "send": lambda: invitations.send(invitation, "http://testserver", by=other),
+    }
+    with pytest.raises(errors.NotFound):
+        acts[act]()
+    assert Invitation.objects.get().digest == invitation.digest
 
 
 def test_somebody_else_in_the_browser_does_not_accept(world: World) -> None:

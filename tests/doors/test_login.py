@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
+from django.db import OperationalError, connection, transaction
 from django.test import Client
 from django.utils import timezone
 
 from crewship_memory import auth, founding
 from memory import accounts
 from memory.models import User
-from tests.world import PASSWORD
+from tests.world import PASSWORD, World
 
 
 @pytest.fixture
@@ -87,6 +90,38 @@ def test_of_two_clicks_at_once_one_gets_in(
     assert "_auth_user_id" not in client.session
     person.refresh_from_db()
     assert not person.has_usable_password()
+
+
+def _is_free(user: User) -> bool:
+    """Whether another connection gets the lock of an account's row."""
+    try:
+        with transaction.atomic():
+            User.objects.select_for_update(nowait=True).get(pk=user.pk)
+    except OperationalError:
+        return False
+    finally:
+        connection.close()
+    return True
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("purpose", list(accounts.Purpose)[:2])
+def test_the_last_look_at_a_link_is_under_the_lock(
+    world: World, purpose: accounts.Purpose, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite lets one writer in by itself; PostgreSQL locks the account's row."""
+    person, look, free = world.people["viewer"], accounts.open_link, []
+
+    def looking(purpose: accounts.Purpose, token: str) -> accounts.Opening | None:
+        with ThreadPoolExecutor(1) as other:
+            free.append(other.submit(_is_free, person).result())
+        return look(purpose, token)
+
+    monkeypatch.setattr(accounts, "open_link", looking)
+    chosen = {"new_password1": PASSWORD, "new_password2": PASSWORD}
+    path = accounts.link_path(person, purpose)
+    assert Client().post(path, chosen).status_code == 302
+    assert free == [True, True, False]
 
 
 @pytest.mark.parametrize("purpose", list(accounts.Purpose))

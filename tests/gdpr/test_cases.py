@@ -235,6 +235,24 @@ def test_two_persons_are_two_persons(world: World) -> None:
     assert run(case, one).state == CaseState.RUNNING
 
 
+def test_where_nobody_asks_for_two_whoever_approved_may_carry_out(
+    world: World,
+) -> None:
+    one, two = world.actor("compliance"), world.actor("owner")
+    case = make.planned(make.opened(world), one)
+    case = cases.approve(case, HASH, by=two)
+    assert run(case, two).state == CaseState.RUNNING
+
+
+def test_the_plan_that_counts_is_the_cases_own(world: World) -> None:
+    by = world.actor("compliance")
+    case = make.planned(make.opened(world), by)
+    other = make.planned(make.planned(make.opened(world), by), by, OTHER_HASH)
+    counted = [cases.latest_plan(one) for one in (case, other)]
+    assert [plan and plan.plan_hash for plan in counted] == [HASH, OTHER_HASH]
+    assert run(case, by).state == CaseState.RUNNING
+
+
 def test_who_planned_cannot_approve_what_another_opened(world: World) -> None:
     make.settings(world, two_person=True)
     case = make.planned(make.opened(world, "compliance"), world.actor("owner"))

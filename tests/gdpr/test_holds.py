@@ -12,6 +12,7 @@ from django.utils import timezone
 from gdpr import cases, holds, runs
 from gdpr.holds import NewHold
 from gdpr.models import CaseEvent, CaseState, CaseStep, Hold, Subject
+from gdpr.paging import Ask
 from memory import archive, chain, records
 from memory.models import JournalEntry, Record
 from memory.records import Wanted
@@ -88,6 +89,38 @@ def test_a_hold_covers_everything_or_one_place(world: World) -> None:
     assert [h.pk for h in holds.listed(by, state="released")] == [everything.pk]
 
 
+def test_a_hold_stops_the_cases_of_its_person_alone(world: World) -> None:
+    person, other = make.subject(world), make.subject(world)
+    before, free = make.opened(world, subject=person), make.opened(world, subject=other)
+    placed(world, person)
+    after, later = make.opened(world, subject=person), make.opened(world, subject=other)
+    held = [make.fresh(case).state for case in (before, after)]
+    assert held == [CaseState.ON_HOLD, CaseState.ON_HOLD]
+    rest = [make.fresh(case).state for case in (free, later)]
+    assert rest == [CaseState.RECEIVED, CaseState.RECEIVED]
+
+
+def test_nobody_reads_the_holds_of_another_workspace(world: World) -> None:
+    row = placed(world, make.subject(world))
+    stranger, ada = world.actor("stranger"), world.actor("ada")
+    with pytest.raises(errors.NotFound):
+        holds.person(stranger, str(row.subject_id))
+    assert holds.listed(stranger) == []
+    assert list(holds.page(stranger, Ask()).items) == []
+    assert holds.counts(stranger) == (0, 0)
+    assert holds.counts(world.actor("compliance")) == (1, 0)
+    reads: tuple[Callable[[], object], ...] = (
+        lambda: holds.hold(ada, row.pk),
+        lambda: holds.person(ada, str(row.subject_id)),
+        lambda: holds.listed(ada),
+        lambda: holds.page(ada, Ask()),
+        lambda: holds.counts(ada),
+    )
+    for read in reads:
+        with pytest.raises(errors.Forbidden):
+            read()
+
+
 def test_the_journal_knows_of_holds_by_id_alone(world: World) -> None:
     row = placed(world, make.subject(world), reason="Maria sues us")
     holds.release(row, "Maria settled", by=world.actor("compliance"))
@@ -144,6 +177,7 @@ def test_a_hold_on_one_place_stops_no_case_before_it_runs(world: World) -> None:
     case = make.opened(world, subject=person)
     placed(world, person, scope="journal")
     assert make.fresh(case).state == CaseState.RECEIVED
+    assert make.opened(world, subject=person).state == CaseState.RECEIVED
 
 
 def test_a_case_of_a_held_person_is_opened_on_hold(world: World) -> None:
@@ -218,6 +252,38 @@ def test_only_what_is_free_again_waits_for_its_turn(world: World) -> None:
     states = CaseStep.objects.order_by("position").values_list("state", flat=True)
     assert list(states) == ["deferred", "waiting"]
     assert make.fresh(case).state == CaseState.RUNNING
+
+
+def test_a_release_frees_the_steps_of_its_case_and_run_alone(world: World) -> None:
+    by = world.actor("compliance")
+    rows, steps = [], []
+    for person in (make.subject(world), make.subject(world)):
+        case = make.running(world, subject=person)
+        [step] = runs.ensure_steps(case, [("journal", "Journal entries", 3)])
+        earlier = CaseStep.objects.create(
+            workspace=world.acme, case=case, run=0, position=1, name="journal",
+            title="Journal entries", state="deferred",
+        )  # fmt: skip
+        rows.append(placed(world, person, scope="journal"))
+        runs.defer_step(step, rows[-1])
+        runs.defer(case, ME, by=make.house(world))
+        steps += [step, earlier]
+    holds.release(rows[0], "over", by=by)
+    for step in steps:
+        step.refresh_from_db()
+    states = ["waiting", "deferred", "deferred", "deferred"]
+    assert [step.state for step in steps] == states
+
+
+def test_a_list_of_holds_is_of_one_person_and_of_one_state(world: World) -> None:
+    by, person = world.actor("compliance"), make.subject(world)
+    kept, ended = placed(world, person), placed(world, make.subject(world))
+    holds.release(ended, "over", by=by)
+    assert holds.listed(by, subject_id=person.id) == [kept]
+    assert holds.page(by, Ask(), subject_id=person.id).items == [kept]
+    assert holds.page(by, Ask(), state="standing").items == [kept]
+    assert holds.page(by, Ask(), state="released").items == [ended]
+    assert holds.page(by, Ask()).items == [kept, ended]
 
 
 # ── What others would destroy ────────────────────────────────────────────────

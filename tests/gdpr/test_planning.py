@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gdpr import planning
+from gdpr import casework, planning
 from gdpr.models import Case, CaseKind, CaseState
 from memory.models import JournalEntry
 from memory.rules import errors
@@ -40,6 +40,18 @@ def test_a_plan_says_what_whom_and_why(world: World) -> None:
     assert any(MAIL in sample["text"] for sample in journal["samples"])
     own = [one for one in body["holders"] if not one["derived"]]
     assert body["total"]["delete"] == sum(one["delete"] for one in own)
+
+
+def test_a_case_that_takes_no_plan_is_refused_before_the_dry_run(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by = world.actor("compliance")
+    case = erasing.opened(world, erasing.maria(world))
+    case = casework.refuse(case, "Not hers", by=by)
+    monkeypatch.setattr(planning, "look", pytest.fail)
+    with pytest.raises(errors.Conflict) as refused:
+        planning.make(case, by=by)
+    assert refused.value.problem_code == "wrong_state"
 
 
 def test_planning_changes_nothing_but_the_case(world: World) -> None:

@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from gdpr import cases, casework, queries, runs
-from gdpr.models import Case, CasePlan, CaseState, CaseStep
+from gdpr.models import Case, CaseEvent, CasePlan, CaseState, CaseStep
 from memory.rules import errors
 from tests.gdpr import requests as make
 from tests.gdpr.requests import BODY, HASH, ME, OTHER_HASH, ROWS
@@ -77,6 +77,24 @@ def test_completion_only_through_the_search(world: World) -> None:
     assert runs.due() == []
 
 
+def test_a_runner_that_follows_may_say_again_that_it_searches(world: World) -> None:
+    case, house = make.running(world), make.house(world)
+    make.searched(case, house)
+    make.searched(case, house)
+    assert len(make.entries(world, "gdpr.case_verifying")) == 1
+
+
+def test_steps_are_of_one_case_and_one_run(world: World) -> None:
+    cases_of_two = make.running(world), make.running(world)
+    wanted = [("journal", "Journal entries", 3)]
+    mine, other = (runs.ensure_steps(case, wanted) for case in cases_of_two)
+    earlier = CaseStep.objects.create(
+        workspace=world.acme, case=cases_of_two[0], run=0, position=1, name="archive"
+    )
+    assert [runs.steps(case) for case in cases_of_two] == [mine, other]
+    assert earlier not in mine
+
+
 def test_a_partial_run_is_planned_again_and_run_again(world: World) -> None:
     by, house = world.actor("compliance"), make.house(world)
     case = make.running(world)
@@ -123,3 +141,16 @@ def test_wiping_takes_a_persons_words_out_of_their_cases(world: World) -> None:
     assert plan.body["total"] == BODY["total"]
     assert plan.body["holders"][0]["samples"] == []
     assert cases.phrase(case, HASH) in str(queries.whole(queries.dossier(by, case)))
+
+
+def test_wiping_leaves_the_words_of_other_people(world: World) -> None:
+    by, house = world.actor("compliance"), make.house(world)
+    case = make.running(world, subject=make.subject(world))
+    other = make.planned(make.opened(world, reason="Otto left"), by)
+    casework.comment(other, "Otto called", by=by)
+    make.searched(case, house)
+    runs.close(case, ME, "complete", {}, by=house)
+    assert runs.wipe_all(world.acme.id, case.subject_ref) == 1
+    assert make.fresh(other).reason == "Otto left"
+    assert CaseEvent.objects.filter(case=other, text="Otto called").exists()
+    assert CasePlan.objects.get(case=other).body == BODY

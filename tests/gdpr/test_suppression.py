@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 from hypothesis import given, settings
@@ -14,6 +14,7 @@ from episodic.proposal_models import ConsolidationProposal
 from episodic.summarisers.base import Material, Rule
 from gdpr import consents, subjects, suppression
 from gdpr.models import Subject, Suppression
+from gdpr.paging import Ask
 from gdpr.rules.matching import Name
 from gdpr.subjects import NewAlias
 from memory import importing, journal
@@ -143,6 +144,30 @@ def test_lifting_needs_a_reason_and_works_at_once(
     assert JournalEntry.objects.filter(entry_type="gdpr.suppression_lifted").exists()
     with pytest.raises(errors.Conflict):
         suppression.lift(row.pk, "again", by=by)
+
+
+@pytest.mark.django_db
+def test_the_list_is_read_by_its_workspace_and_changed_by_who_may(
+    world: World, opted_out: Subject
+) -> None:
+    by, stranger = world.actor("compliance"), world.actor("stranger")
+    rows = list(Suppression.objects.order_by("pk"))
+    assert suppression.page(stranger, Ask()).items == []
+    assert suppression.standing(stranger) == 0
+    suppression.lift(rows[0].pk, "Became a customer again", by=by)
+    shown = {row.pk for row in suppression.page(by, Ask()).items}
+    assert shown == {row.pk for row in rows[1:]}
+    assert suppression.standing(by) == len(rows) - 1
+    assert len(suppression.page(by, Ask(), lifted=True).items) == len(rows)
+    ada, operator = world.actor("ada"), world.actor("operator")
+    refused: tuple[Callable[[], object], ...] = (
+        lambda: suppression.page(ada, Ask()),
+        lambda: suppression.standing(ada),
+        lambda: suppression.lift(rows[1].pk, "x", by=operator),
+    )
+    for act in refused:
+        with pytest.raises(errors.Forbidden):
+            act()
 
 
 @pytest.mark.django_db
