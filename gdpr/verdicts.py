@@ -55,9 +55,11 @@ def known_to(person: Person, case: Case) -> Person:
 
 def grounds(case: Case, rows: dict[str, list[list[str]]]) -> dict[str, int]:
     """Return ground → how many rows of a plan stay for it."""
-    kept = {
+    kept = by_place(
         (place, row[0]) for place in rows for row in rows[place] if row[1] == "keep"
-    }
+    )
     spared = (row for row in of(case) if row.verdict == Verdict.SPARED)
-    counted = Counter(one.ground for one in spared if (one.place, one.row_id) in kept)
+    counted = Counter(
+        one.ground for one in spared if one.row_id in kept.get(one.place, ())
+    )
     return {ground.value: counted[ground] for ground in Ground if counted[ground]}

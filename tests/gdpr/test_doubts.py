@@ -19,7 +19,6 @@ from gdpr.models import (
     Subject,
     Verdict,
 )
-from memory import keys
 from memory.models import JournalEntry
 from memory.rules import errors
 from tests.gdpr import erasing, kit
@@ -333,14 +332,3 @@ def test_what_is_written_about_the_request_itself_cannot_be_spared(
     with pytest.raises(errors.Invalid) as refused:
         erasing.judged(world, case, Verdict.SPARED, ("cases", case.id))
     assert refused.value.problem_code == "row_goes"
-
-
-def test_a_key_of_somebody_who_shares_a_name_goes_and_is_not_masked(
-    world: World, who: Subject
-) -> None:
-    kit.subject(world, {"email": erasing.MAIL})
-    issued = keys.issue_agent_key(
-        world.agents["ada"], end_user=erasing.MAIL, by=world.actor("owner")
-    )
-    found = kit.found("keys", who)[str(issued.key.pk)]
-    assert found.fate == "delete"
