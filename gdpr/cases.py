@@ -15,7 +15,7 @@ from typing import Any, Final
 from django.db import transaction
 from django.utils import timezone
 
-from gdpr import casebook, privacy
+from gdpr import casebook, privacy, verdicts
 from gdpr.casebook import Kind, locked, move, words
 from gdpr.models import (
     Case,
@@ -207,7 +207,7 @@ def approve(case: Case, plan_hash: str, *, by: Actor) -> Case:
         if by.id in (live.opened_by_id, plan.made_by_id):
             detail = "Whoever opened or planned a case cannot approve it."
             raise errors.Conflict(detail, code="same_person")
-        _must_be_decided(plan)
+        _must_be_decided(live, plan)
         live.approved_by, live.approved_by_id = by.label, by.id
         live.approved_at, live.approved_plan = timezone.now(), plan.plan_hash
         told = f"Plan {plan.number} approved"
@@ -219,8 +219,12 @@ def undecided(plan: CasePlan | None) -> int:
     return int(plan.body.get("doubts", {}).get("undecided", 0)) if plan else 0
 
 
-def _must_be_decided(plan: CasePlan) -> None:
-    """Refuse a plan in which somebody else's rows may stand."""
+def _must_be_decided(case: Case, plan: CasePlan) -> None:
+    """Refuse a plan in which somebody else's rows may stand, or one spared since."""
+    # The dry run came before the lock; a row may have been spared between them.
+    if verdicts.overrule(case, plan.rows):
+        detail = "A row of this plan was spared; a newer plan follows."
+        raise errors.Conflict(detail, code="stale_plan")
     count = undecided(plan)
     if count:
         raise errors.Conflict(
@@ -281,7 +285,7 @@ def execute(
         rules = privacy.of(live.workspace_id)
         _must_be_identified(live, rules)
         plan = _must_be_the_plan(live, plan_hash)
-        _must_be_decided(plan)
+        _must_be_decided(live, plan)
         _must_be_two(live, rules, reason, by)
         _must_be_free(live)
         if typed.strip() != phrase(live, plan.plan_hash):

@@ -7,7 +7,7 @@ from typing import Final
 from django.db import transaction
 from django.utils import timezone
 
-from gdpr import casebook, envelope, privacy
+from gdpr import casebook, envelope, ledger, privacy
 from gdpr.casebook import Kind, locked, move, words
 from gdpr.cases import MAY
 from gdpr.models import Case, CaseEvent
@@ -27,6 +27,7 @@ def refuse(case: Case, reason: str, *, by: Actor) -> Case:
         live = locked(case)
         live.refusal_reason = told
         live.closed_at, live.closed_by = timezone.now(), by.label
+        ledger.give_up(live.workspace_id, live.id)
         # What an earlier run left for the next one's search: there will be none.
         transaction.on_commit(lambda: envelope.drop(live))
         return move(live, Verb.REFUSE, "Refused", by=by)

@@ -110,6 +110,21 @@ def _installation() -> str:
     return signing.digest_name(settings.SECRET_KEY)
 
 
+def _in_fields(facts: Facts) -> str:
+    """Return which identifiers were sought in no text, as a sentence behind others."""
+    sought = facts.residue.get("identifiers", {})
+    count = sought.get("sought_in_links_and_fields", 0)
+    if not count:
+        return ""
+    those = "1 identifier, an ordinary word or a number, was"
+    if count > 1:
+        those = f"{count} identifiers, ordinary words or numbers, were"
+    return (
+        f" {those} sought only in links and in fields that say who, because in a text"
+        " such a word means somebody else."
+    )
+
+
 def statement(case: Case, facts: Facts) -> str:
     """Return what the certificate says, as a sentence."""
     kind = CaseKind(case.kind).label.lower()
@@ -125,7 +140,7 @@ def statement(case: Case, facts: Facts) -> str:
         return (
             f"The {kind} of subject {case.subject_ref} was carried out for the "
             "registered identifiers. Afterwards every retrieval path and the bytes of "
-            f"every file were searched, and nothing was found{kept}."
+            f"every file were searched, and nothing was found{kept}.{_in_fields(facts)}"
         )
     return f"The {kind} of subject {case.subject_ref} was carried out."
 

@@ -109,17 +109,18 @@ def erase(alias: str, reason: str, *, by: Actor) -> Begun:
     plan = planning.make(case, by=by)
     if cases.undecided(plan):
         case = casebook.case(by, case.id)
-        # The row of the run that comes when a person decided.
-        action = _action(case, plan, case.run + 1, by)
+        # The row is taken over by the run that comes when a person decided.
+        action = _action(case, {ledger.WAITS: case.run + 1}, by)
         return Begun(case, action.id, {}, _warn(plan))
     phrase = cases.phrase(case, plan.plan_hash)
     running = cascade.start(casebook.case(by, case.id), plan.plan_hash, phrase, by=by)
     # The runner may have been quicker: it is one row per run.
-    action = _action(case, plan, running.run, by)
+    told = {"run": running.run, "plan_hash": plan.plan_hash}
+    action = _action(case, told, by)
     return Begun(running, action.id, _rows(plan.rows), _warn(plan))
 
 
-def _action(case: Case, plan: CasePlan, run: int, by: Actor) -> GdprAction:
+def _action(case: Case, scope: dict[str, Any], by: Actor) -> GdprAction:
     """Return the row of a run in the ledger; its end tells of the plan it followed."""
     return ledger.begin(
         case.subject_ref,
@@ -127,7 +128,7 @@ def _action(case: Case, plan: CasePlan, run: int, by: Actor) -> GdprAction:
         by=by,
         case_ref=case.id,
         reason=f"Case {case.id}",
-        scope={"run": run, "plan_hash": plan.plan_hash},
+        scope=scope,
     )
 
 

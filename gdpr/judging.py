@@ -14,6 +14,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from gdpr import casebook, cases, ledger, planning
+from gdpr.holders import requests
 from gdpr.models import (
     ActionKind,
     ActionStatus,
@@ -55,7 +56,22 @@ def _reason(told: Decision) -> str:
     return casebook.words(told.reason, "reason", need=spares)
 
 
-def _rows(plan: CasePlan, told: Decision) -> list[Row]:
+def _wiped(case: Case, rows: Iterable[Row]) -> list[Row]:
+    """Return which rows are about this person's own request; they go with the names.
+
+    The cases of other people are rows like any others.
+    """
+    about = [row for row in rows if row[0] in planning.UNTOUCHED]
+    if not about:
+        return []
+    who = planning.whom(case)
+    written = (requests.CASES, requests.DECISIONS)
+    own = {(place.name, row_id) for place in written for row_id in place.own(who)}
+    names = {place.name for place in written}
+    return [row for row in about if row[0] not in names or row in own]
+
+
+def _rows(case: Case, plan: CasePlan, told: Decision) -> list[Row]:
     """Return the rows that are meant, each once; Invalid for one not in the plan."""
     chosen = dict.fromkeys(told.rows)
     if told.all_doubtful:
@@ -71,7 +87,7 @@ def _rows(plan: CasePlan, told: Decision) -> list[Row]:
         detail = "The plan has no such row; read the newest one."
         raise errors.Invalid(detail, code="unknown_row", rows=len(foreign))
     if told.verdict == Verdict.SPARED:
-        wiped = [row for row in chosen if row[0] in planning.UNTOUCHED]
+        wiped = _wiped(case, chosen)
         if wiped:
             detail = "What was written about the request itself goes with it."
             raise errors.Invalid(detail, code="row_goes", rows=len(wiped))
@@ -115,7 +131,7 @@ def decide(case: Case, plan_hash: str, told: Decision, *, by: Actor) -> CasePlan
         if plan is None or plan.plan_hash != plan_hash:
             detail = "There is a newer plan; read that one."
             raise errors.Conflict(detail, code="stale_plan")
-        rows = _rows(plan, told)
+        rows = _rows(live, plan, told)
         _keep(live, rows, told, reason, by)
         _tell(live, len(rows), told, by)
     return planning.make(casebook.case(by, case.pk), by=by)

@@ -22,6 +22,9 @@ from memory.rules.actors import Actor
 
 REASON_CHARS: Final = 4_000
 OPEN: Final = ActionStatus.IN_PROGRESS
+# The number of the run that a row waits for. It is no run yet: a backup with this row
+# in it is older than the run, whose erasure has to be replayed.
+WAITS: Final = "waits_for_run"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +57,8 @@ def begin(
     """Write the row of an act that is about to begin.
 
     For a run of a case (``scope["run"]``) the row is written once: a runner that
-    follows a dead one finds it.
+    follows a dead one finds it. A row with ``scope["waits_for_run"]`` stands for a run
+    that may come; the run takes it over.
     """
     told = dict(scope or {})
     if len(reason) > REASON_CHARS:
@@ -69,6 +73,10 @@ def begin(
             )
             for row in mine:
                 if row.scope.get("run") == told["run"]:
+                    return row
+                if row.scope.get(WAITS) == told["run"] and row.status == OPEN:
+                    row.scope = told
+                    row.save(update_fields=["scope"])
                     return row
         return GdprAction.objects.create(
             workspace_id=by.workspace_id,
@@ -101,6 +109,13 @@ def finish(
         live.completed_at = timezone.now()
         live.save()
     return live
+
+
+def give_up(workspace_id: str, case_ref: str) -> None:
+    """End the rows of a case that wait for a run: it will not come."""
+    rows = GdprAction.objects.filter(workspace_id=workspace_id, case_ref=case_ref)
+    for row in rows.filter(status=OPEN, scope__has_key=WAITS):
+        finish(row, ActionStatus.FAILED, error="The case was refused; nothing was run.")
 
 
 def action(actor: Actor, action_id: str) -> GdprAction:

@@ -16,7 +16,7 @@ from django.apps import apps
 from django.db import connection, transaction
 from django.utils import timezone
 
-from gdpr import erasures, ledger, remembering, stamps, suppression
+from gdpr import erasures, ledger, remembering, stamps, suppression, verdicts
 from gdpr.erasures import Record
 from gdpr.holders import registry
 from gdpr.holders.base import Fate, Holder, Person
@@ -113,10 +113,12 @@ def _person(records: list[Record]) -> Person:
         subject = Subject(id=first.subject_id, workspace_id=first.workspace_id)
     who = registry.person(subject)
     matcher = registry.matcher_of(names, who.others.names_known)
-    kept = {
-        place: frozenset(row_id for row_id, fate in rows if fate == Fate.KEEP)
+    kept = verdicts.by_place(
+        (place, row_id)
         for place, rows in _told(records).items()
-    }
+        for row_id, fate in rows
+        if fate == Fate.KEEP
+    )
     return replace(who, matcher=matcher, spared=kept)
 
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from episodic.summarisers.base import SummariserError, one_line
 from episodic.summarisers.ollama import OllamaSummariser
-from memory.rules import scanner
+from memory.rules import entries, scanner
 
 MEMORIES: Final = 120
 CHARS: Final = 24_000
@@ -137,10 +137,14 @@ def _said(row: object, given: frozenset[str]) -> Said:
         raise _bad("bad_answer", "A statement rests on no memory.")
     if not all(isinstance(one, str) and one in given for one in ids):
         raise _bad("unknown_ids", "A statement names a memory that was not given.")
+    if not entries.is_storable(content):
+        raise _bad("bad_answer", "A statement holds what is no text.")
     text = one_line(content, SAID_CHARS)
     if scanner.scan(text).is_held:
         raise _bad("unsafe_answer", "A statement is one that the scanner would hold.")
-    level = 0.0 if math.isnan(sure) else min(1.0, max(0.0, float(sure)))
+    # An integer can be too large for a float.
+    is_number = isinstance(sure, int) or not math.isnan(sure)
+    level = float(min(1, max(0, sure))) if is_number else 0.0
     return Said(text, level, tuple(dict.fromkeys(ids)))
 
 

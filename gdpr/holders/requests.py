@@ -41,11 +41,12 @@ class _Cases(Family):
 
     def find(self, person: Person) -> Iterator[Found]:
         """Return what names the person; a doubt in a case of theirs is none."""
-        own = self._own(person)
+        own = self.own(person)
         for row in super().find(person):
             yield replace(row, doubtful=False) if row.row_id in own else row
 
-    def _own(self, person: Person) -> set[str]:
+    def own(self, person: Person) -> set[str]:
+        """Return the rows of the person's own cases."""
         found: set[str] = set()
         for table in self._tables:
             fields = {field.name for field in table.model._meta.get_fields()}
@@ -142,7 +143,8 @@ CASES: Final = _Cases(
 class _Decisions(Family):
     """What was decided about the person; it goes with them."""
 
-    def _own(self, person: Person) -> Iterator[str]:
+    def own(self, person: Person) -> Iterator[str]:
+        """Return the rows of what was decided about the person."""
         for table in self._tables:
             rows = table.rows(person.workspace_id).filter(subject_id=person.subject_id)
             for pk in rows.order_by("pk").values_list("pk", flat=True):
@@ -150,7 +152,7 @@ class _Decisions(Family):
 
     def find(self, person: Person) -> Iterator[Found]:
         """Return what was decided about the person, and what names them elsewhere."""
-        own = dict.fromkeys(self._own(person))
+        own = dict.fromkeys(self.own(person))
         for row_id in own:
             yield Found(row_id, Fate.DELETE, "It was decided about this person.")
         yield from (one for one in super().find(person) if one.row_id not in own)

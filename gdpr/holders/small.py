@@ -240,6 +240,8 @@ KEYS: Final = Family(
         model=AgentKey,
         words=("end_user",),
         labels=("name", "created_by"),
+        # Masked, it would open the memories of nobody in particular.
+        rule=Rule.GONE,
         at="created_at",
         why="The key opens an agent's memories of the person.",
     ),

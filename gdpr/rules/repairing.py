@@ -49,13 +49,19 @@ def plan(
     body: Mapping[str, Any], rows: Mapping[str, list[list[str]]], plan_hash: str
 ) -> dict[str, Any]:
     """Return a plan as people read it, counted again from the rows it is made of."""
-    holders = [one for one in body.get("holders", ()) if not is_mark(one.get("name"))]
+    holders = [one for one in body.get("holders", ()) if _is_named(one)]
     told = [_place(one, rows) for one in holders]
     own = [one for one in told if not one.get("derived")]
     total = {fate: sum(one[fate] for one in own) for fate in FATES}
     kept = left({k: v for k, v in body.items() if k not in ("holders", "total")})
     sums = {**total, "rows": sum(total.values())}
     return {**kept, "plan_hash": plan_hash, "holders": told, "total": sums}
+
+
+def _is_named(one: Any) -> bool:
+    """Whether it still is known which place was counted."""
+    name = one.get("name") if isinstance(one, Mapping) else None
+    return isinstance(name, str) and not is_mark(name)
 
 
 def _place(

@@ -168,6 +168,7 @@ def test_a_server_that_fails_is_told_and_not_raised(
         ({"statements": ["x"]}, "bad_answer"),
         ({"statements": [said(content=" ")]}, "bad_answer"),
         ({"statements": [said(confidence="high")]}, "bad_answer"),
+        ({"statements": [said(content="half \ud800 a letter")]}, "bad_answer"),
         ({"statements": [said(memory_ids=[])]}, "bad_answer"),
         ({"statements": [said(memory_ids=[1])]}, "unknown_ids"),
         ({"statements": [said(), said(memory_ids=["rec_0", "rec_9"])]}, "unknown_ids"),
@@ -185,6 +186,18 @@ def test_a_fence_of_code_around_an_answer_is_read(server: Server) -> None:
     server.says(f"```json\n{json.dumps({'statements': [said(confidence=7)]})}\n```")
     [one] = Mind().answer(REFLECT, SAID).thoughts
     assert one.confidence == 1.0
+
+
+@pytest.mark.parametrize(
+    ("confidence", "level"), [("1" + "0" * 400, 1.0), ("-1e999", 0.0), ("NaN", 0.0)]
+)
+def test_a_confidence_out_of_every_range_is_brought_into_it(
+    server: Server, confidence: str, level: float
+) -> None:
+    told = json.dumps({"statements": [said(confidence="?")]})
+    server.says(told.replace('"?"', confidence))
+    [one] = Mind().answer(REFLECT, SAID).thoughts
+    assert one.confidence == level
 
 
 def test_only_so_many_wait_for_a_model_at_once(server: Server) -> None:

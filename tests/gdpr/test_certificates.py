@@ -391,3 +391,11 @@ def test_one_person_who_does_everything_is_not_two(world: World) -> None:
     )
     told = content_of(certificates.issue(make.fresh(case), make.facts()))
     assert told["approvals"] == {"count": 1, "two_persons": False, "break_glass": False}
+
+
+def test_a_statement_tells_what_was_sought_in_no_text(world: World) -> None:
+    case = make.running(world)
+    assert "ordinary" not in certificates.statement(case, make.facts())
+    sought = {"sought_as_words": 1, "sought_in_links_and_fields": 2}
+    told = certificates.statement(case, make.facts(residue={"identifiers": sought}))
+    assert "2 identifiers, ordinary words or numbers, were sought only in" in told

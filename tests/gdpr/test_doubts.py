@@ -280,3 +280,55 @@ def test_a_spared_line_of_a_file_stays_and_a_sure_one_goes(
 
     left = list(texts.texts(file))[-1][1]
     assert left.splitlines() == [f"- {SURNAME} is a street", "- Boats"]
+
+
+def test_a_row_spared_behind_the_last_dry_run_stops_the_run(
+    world: World, who: Subject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hers = world.entry(f"{erasing.MAIL} signed the lease")
+    case = _planned(world, who)
+    fits, by = planning.must_fit, world.actor("compliance")
+
+    def spared_meanwhile(case: Case, plan_hash: str) -> None:
+        fits(case, plan_hash)
+        RowVerdict.objects.create(
+            workspace=world.acme, case=case, place="journal", row_id=hers.id,
+            verdict=Verdict.SPARED, ground="must_stay", reason="A claim",
+            decided_by=by.label,
+        )  # fmt: skip
+
+    monkeypatch.setattr(planning, "must_fit", spared_meanwhile)
+    with pytest.raises(errors.Conflict) as refused:
+        _start(world, case)
+    assert refused.value.problem_code == "stale_plan"
+    assert Case.objects.get(pk=case.pk).state == CaseState.PLANNED
+
+
+def test_a_doubtful_row_of_another_persons_case_can_be_spared(
+    world: World, who: Subject
+) -> None:
+    new = cases.NewCase(
+        subject_id=erasing.otto(world).id,
+        kind=CaseKind.ACCESS,
+        reason=f"Moved to the Square of {SURNAME}",
+    )
+    other = cases.open_case(new, by=world.actor("compliance"))
+    case = _planned(world, who)
+    waiting = planning.doubts(cases.latest_plan(case))["ids"]
+    assert waiting == {"cases": [other.id]}
+    erasing.judged(world, case, Verdict.SPARED)
+    running = _start(world, case)
+    cascade.run(running.workspace_id, running.pk)
+    done = Case.objects.get(pk=case.pk)
+    assert done.state == CaseState.COMPLETE, erasing.told(done)
+    other.refresh_from_db()
+    assert other.reason == f"Moved to the Square of {SURNAME}"
+
+
+def test_what_is_written_about_the_request_itself_cannot_be_spared(
+    world: World, who: Subject
+) -> None:
+    case = _planned(world, who)
+    with pytest.raises(errors.Invalid) as refused:
+        erasing.judged(world, case, Verdict.SPARED, ("cases", case.id))
+    assert refused.value.problem_code == "row_goes"

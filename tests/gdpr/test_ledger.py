@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.db import IntegrityError, transaction
 
-from gdpr import ledger
+from gdpr import casework, ledger
 from gdpr.ledger import LedgerQuery
 from gdpr.models import ActionKind, ActionStatus, GdprAction
 from memory.rules import errors
@@ -109,3 +109,19 @@ def test_who_may_read_it(world: World) -> None:
     assert ledger.listed(stranger, LedgerQuery()).items == []
     with pytest.raises(errors.NotFound):
         ledger.action(stranger, row.id)
+
+
+def test_a_row_that_waits_for_a_run_is_taken_over_by_it(world: World) -> None:
+    waiting = begun(world, scope={ledger.WAITS: 1})
+    run = begun(world, scope={"run": 1, "plan_hash": "h"})
+    assert run.id == waiting.id
+    assert GdprAction.objects.get().scope == {"run": 1, "plan_hash": "h"}
+    assert begun(world, scope={"run": 2}).id != waiting.id
+
+
+def test_a_row_that_waits_for_a_run_ends_with_a_refused_case(world: World) -> None:
+    case = make.opened(world)
+    waiting = begun(world, case_ref=case.id, scope={ledger.WAITS: 1})
+    casework.refuse(case, "Not this person", by=world.actor("compliance"))
+    waiting.refresh_from_db()
+    assert (waiting.status, waiting.completed_at is None) == ("failed", False)

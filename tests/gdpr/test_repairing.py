@@ -14,6 +14,7 @@ from django.utils import timezone
 from episodic.models import HealthSnapshot
 from gdpr import planning
 from gdpr.models import Case, CasePlan
+from gdpr.rules import repairing
 from memory.models import JobRun
 from tests.gdpr import erasing
 from tests.world import World
@@ -74,3 +75,9 @@ def test_the_upgrade_makes_every_page_answer_again(world: World) -> None:
     assert snapshot is not None
     assert set(snapshot.details) == {"coherence", "model"}
     assert JobRun.objects.get(slot="s").counts == {"changed": 4}
+
+
+def test_a_plan_whose_keys_were_masked_is_put_right_as_well() -> None:
+    body = {"holders": [{MARK: "journal", "delete": 1}, MARK], "total": {}}
+    told = repairing.plan(body, {"journal": [["j_1", "delete"]]}, "h")
+    assert (told["holders"], told["total"]["rows"]) == ([], 0)

@@ -14,9 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crewship_memory import diagnosis
-from gdpr import erasures, replay, subjects
+from gdpr import erasures, ledger, replay, subjects
 from gdpr.erasures import Damaged, Digest, Record
-from gdpr.models import Alias, CaseState, Subject, SubjectLink, Suppression
+from gdpr.models import (
+    ActionKind,
+    Alias,
+    CaseState,
+    Subject,
+    SubjectLink,
+    Suppression,
+)
 from memory.models import JournalEntry
 from tests.gdpr import erasing, kit
 from tests.gdpr.erasing import MAIL, NAME, WORD
@@ -190,3 +197,19 @@ def test_a_file_of_a_workspace_that_is_gone_waits_for_nobody(db: None) -> None:
     erasures.announce(_record(1))
     assert replay.state() == {"ok": True, "behind": 0, "fault": ""}
     assert replay.run() == []
+
+
+def test_a_backup_from_before_a_waiting_run_is_noticed(world: World) -> None:
+    home, by = world.acme.id, world.actor("compliance")
+    scope = {ledger.WAITS: 1}
+    ledger.begin(
+        "sub_1", ActionKind.DELETE, by=by, case_ref="c_1", reason="Asked", scope=scope
+    )
+    erasures.announce(_record(1, workspace_id=home))
+    assert [one.case_id for one in erasures.missing(home)] == ["c_1"]
+
+
+def test_an_entry_that_stays_stays_wherever_the_backup_has_it(world: World) -> None:
+    record = _record(1, workspace_id=world.acme.id, rows={"archive": [["j_1", "keep"]]})
+    who = replay._person([record])
+    assert who.has_spared("journal", "j_1")

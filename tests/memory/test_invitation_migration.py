@@ -11,7 +11,7 @@ from memory import accounts
 from memory.models import Invitation, Membership
 from tests.world import World
 
-forget = import_module("memory.migrations.0016_unproven_addresses").forget
+forget = import_module("memory.migrations.0019_unproven_addresses").forget
 
 
 def test_addresses_that_nobody_confirmed_are_forgotten(world: World) -> None:

@@ -1,0 +1,40 @@
+"""What was decided on rows counts wherever they lie; a key with a name goes whole."""
+
+from __future__ import annotations
+
+import pytest
+
+from gdpr import verdicts
+from gdpr.models import RowVerdict, Subject, Verdict
+from memory import keys
+from tests.gdpr import erasing, kit
+from tests.world import World
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def who(world: World) -> Subject:
+    return kit.subject(world, {"email": erasing.MAIL})
+
+
+def test_a_key_of_somebody_who_shares_a_name_goes_and_is_not_masked(
+    world: World, who: Subject
+) -> None:
+    kit.subject(world, {"email": erasing.MAIL})
+    issued = keys.issue_agent_key(
+        world.agents["ada"], end_user=erasing.MAIL, by=world.actor("owner")
+    )
+    found = kit.found("keys", who)[str(issued.key.pk)]
+    assert found.fate == "delete"
+
+
+def test_an_entry_that_was_archived_since_still_counts_as_spared(
+    world: World, who: Subject
+) -> None:
+    case = erasing.opened(world, who)
+    RowVerdict.objects.create(
+        workspace=world.acme, case=case, place="journal", row_id="j_1",
+        verdict=Verdict.SPARED, ground="must_stay", reason="A claim", decided_by="x",
+    )  # fmt: skip
+    assert verdicts.grounds(case, {"archive": [["j_1", "keep"]]}) == {"must_stay": 1}
