@@ -154,12 +154,17 @@ def client_address(request: HttpRequest) -> str:
     return origin(request).address
 
 
-def client_network(request: HttpRequest) -> str:
+def network_of(text: str) -> str:
     """Return what one client can hold: an IPv4 address, or the /64 of an IPv6 one."""
-    address = _parse(client_address(request))
+    address = _parse(text)
     if isinstance(address, IPv6Address):
         return str(ip_network((address, IPV6_PREFIX), strict=False))
     return str(address) if address is not None else UNKNOWN
+
+
+def client_network(request: HttpRequest) -> str:
+    """Return the network that a request's client can hold."""
+    return network_of(client_address(request))
 
 
 def is_loopback(request: HttpRequest) -> bool:

@@ -13,7 +13,6 @@ import secrets
 import threading
 import time
 from collections import OrderedDict
-from ipaddress import IPv6Address, ip_address
 from typing import Final
 
 from django.conf import settings
@@ -21,7 +20,7 @@ from django.core.cache import cache
 from django.http import HttpRequest
 from ninja.throttling import BaseThrottle
 
-from crewship_memory.client_address import client_address
+from crewship_memory.client_address import client_address, network_of
 from memory.rules import errors
 from memory.rules.actors import Actor
 
@@ -29,7 +28,6 @@ _RATE: Final = re.compile(r"(\d+)/([smh])")
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3_600}
 # How many addresses are counted at once; then the one counted first is forgotten.
 MOST_ADDRESSES: Final = 10_000
-IPV6_NETWORK: Final = 64
 
 
 def _parsed(rate: str) -> tuple[int, int]:
@@ -73,19 +71,6 @@ class KeyThrottle(BaseThrottle):
 
 
 # ── Without a credential ─────────────────────────────────────────────────────
-def _network(address: str) -> bytes:
-    """Return whom an address counts for: itself, or an IPv6 customer's whole /64."""
-    try:
-        parsed = ip_address(address.partition("%")[0])
-    except ValueError:
-        return b""
-    if isinstance(parsed, IPv6Address):
-        if parsed.ipv4_mapped is not None:
-            return parsed.ipv4_mapped.packed
-        return parsed.packed[: IPV6_NETWORK // 8]
-    return parsed.packed
-
-
 class AddressThrottle:
     """Counts requests per client address in fixed windows.
 
@@ -101,8 +86,8 @@ class AddressThrottle:
 
     def charge(self, address: str) -> int:
         """Count a request; return after how many seconds to try again, 0 for now."""
-        packed = _network(address)
-        name = hashlib.blake2b(packed, key=self._key, digest_size=16).digest()
+        network = network_of(address).encode()
+        name = hashlib.blake2b(network, key=self._key, digest_size=16).digest()
         now = time.time()
         with self._lock:
             turn = int(now // self.window)

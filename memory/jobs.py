@@ -236,6 +236,7 @@ def nightly(now: datetime | None = None) -> list[JobRun]:
 
     Called more often than nightly: a night that was missed is made up for.
     """
+    schema.guard()
     slot = f"night of {last_night(now or timezone.now()):%Y-%m-%d}"
     done = []
     for job in registered():
@@ -295,6 +296,7 @@ def ask(name: str, *, by: Actor) -> JobRun:
     One that is running already is Conflict ``job_running``.
     """
     by.require("jobs.run")
+    schema.guard()
     job = named(name)
     home = HOUSE if job.house_wide else by.workspace_id
     now = timezone.now()

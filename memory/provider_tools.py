@@ -1,6 +1,8 @@
 """The provider's extensions as tools for models: reflect, profile, graph, batch.
 
-An agent asks about its own memory, and about one user of it at a time.
+An agent asks about its own memory, and about one user of it at a time: about nobody but
+the end user, where the request names one. Where the workspace keeps end users apart, a
+request that names nobody has no such tools.
 """
 
 from __future__ import annotations
@@ -8,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from memory import toolbox
+from memory import agent_tools, toolbox
 from memory.providers import whose
 from memory.providers.base import Bound
 from memory.providers.ours import asking
@@ -75,6 +77,7 @@ TOOLS: Final = (
             ["insights", "maker"], closed=False, insights=_LIST, maker=_MAKER
         ),
         needs=NEEDS,
+        available=agent_tools.has_memories,
         run=_reflect,
         reads_only=True,
     ),
@@ -92,6 +95,7 @@ TOOLS: Final = (
             maker=_MAKER,
         ),
         needs=NEEDS,
+        available=agent_tools.has_memories,
         run=_profile,
         reads_only=True,
     ),
@@ -109,6 +113,7 @@ TOOLS: Final = (
         ),
         answers=schema(["nodes", "edges"], closed=False, nodes=_LIST, edges=_LIST),
         needs=NEEDS,
+        available=agent_tools.has_memories,
         run=_graph,
         reads_only=True,
     ),
@@ -130,6 +135,7 @@ TOOLS: Final = (
             deleted={"type": "array", "items": _TEXT},
         ),
         needs=NEEDS,
+        available=agent_tools.has_memories,
         run=_batch,
         destructive=True,
     ),

@@ -133,8 +133,7 @@ def _headers() -> dict[str, str]:
     """Return headers that make a loopback request look like one from outside."""
     hosts = [name for name in settings.ALLOWED_HOSTS if name != "*"]
     named = hosts[0].lstrip(".") if hosts else "127.0.0.1"
-    secure = {"X-Forwarded-Proto": "https"} if settings.SECURE_SSL_REDIRECT else {}
-    return {"Host": named, **secure}
+    return {"Host": named}
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from memory import outbound, sealing, workspace_settings
 from memory.providers import base
 from memory.providers.base import Bound, Hit, ProviderError, Pulse
 from memory.rules import errors
+from memory.rules.json_structure import is_within
 from memory.workspace_settings import table
 
 NAME: Final = "remote"
@@ -28,6 +29,7 @@ PREFIX: Final = "/api/v1/provider"
 CONNECT_SECONDS: Final = 2.0
 READ_SECONDS: Final = 10.0
 ANSWER_BYTES: Final = 4 * 1024 * 1024
+ANSWER_VALUES: Final = 100_000
 KNOWN: Final[dict[str, type[ProviderError]]] = {
     error.code: error
     for error in (
@@ -196,7 +198,7 @@ class Remote:
         status, raw = response
         if status == 401:
             raise base.UpstreamRefused(verb=verb)
-        if len(raw) > ANSWER_BYTES:
+        if len(raw) > ANSWER_BYTES or not is_within(raw, values=ANSWER_VALUES):
             raise base.UpstreamBadAnswer(verb=verb)
         try:
             answer = json.loads(raw)

@@ -291,6 +291,9 @@ def server() -> Iterator[str]:
     """Serve this process's application on a free loopback port; yield its address."""
     httpd = ThreadedWSGIServer(("127.0.0.1", 0), _Quiet)
     httpd.set_app(get_internal_wsgi_application())
+    if settings.SECURE_SSL_REDIRECT:
+        # As if encrypted: any other request would be sent to HTTPS.
+        httpd.base_environ["HTTPS"] = "on"
     thread = threading.Thread(target=httpd.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     try:

@@ -46,10 +46,10 @@ TOOLS_REQUIRE_USER: Final[Setting[bool]] = declare(
         name="tools_require_user",
         group="Tools",
         label="Memory tools need an end user",
-        help="The memory__ tools are there only for requests that name an end user, so "
-        "that an agent with many users keeps each one's memories apart. Off: a request "
-        "that names nobody uses the agent's own memory.",
-        readers="The memory__ tools over HTTP and MCP.",
+        help="The memory__ and provider. tools are there only for requests that name "
+        "an end user, so that an agent with many users keeps each one's memories "
+        "apart. Off: a request that names nobody uses the agent's own memory.",
+        readers="The memory__ tools over HTTP and MCP, the provider. tools over MCP.",
         kind=Kind.SWITCH,
         default=False,
     )

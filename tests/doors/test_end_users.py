@@ -15,6 +15,7 @@ from memory.rules import end_users
 from tests.memory.promptkit import speak
 from tests.world import ApiClient, World
 
+META = end_users.META
 MIA, TOM = {"X-End-User": "mia"}, {"X-End-User": "tom"}
 TOOLS = {
     f"memory__{verb}"
@@ -121,7 +122,9 @@ def test_a_workspace_may_require_an_end_user(world: World) -> None:
     assert over_http(world, "list", None, ada) == "end_user_required"
     assert over_mcp(world, "list", None, ada) is None
     offered = speak(Client(), ada, "tools/list")["result"]["tools"]
-    assert not TOOLS & {tool["name"] for tool in offered}
+    names = {tool["name"] for tool in offered}
+    assert not TOOLS & names
+    assert not [name for name in names if name.startswith("provider.")]
     assert over_http(world, "list", "mia", ada)["count"] == 0
     assert over_mcp(world, "list", "mia", ada)["count"] == 0
     assert over_http(world, "list", None, key_for(world, "tom"))["count"] == 0
@@ -173,3 +176,35 @@ def test_a_turn_recalls_and_keeps_memories_where_the_workspace_wants_it(
     assert "green tea" in text and "<b>" not in text
     assert recall(TOM) is None
     assert recall({}) is None
+
+
+@pytest.mark.parametrize("verb", ["reflect", "profile", "graph", "batch"])
+def test_a_named_end_user_is_the_only_one_of_the_provider(
+    world: World, verb: str
+) -> None:
+    ada, by = world.tokens["ada"], world.agents["ada"]
+    over_http(world, "remember", "tom", ada, content="Tom drinks coffee")
+    query = {"query": "drinks"} if verb in ("reflect", "graph") else {}
+    added = {"contents": ["Tom naps"]} if verb == "batch" else {}
+    given = {"user": "tom", **query, **added}
+    params = {"name": f"provider.{verb}", "arguments": given}
+    refused = speak(Client(), ada, "tools/call", params | {"_meta": {META: "mia"}})
+    assert refused["result"]["isError"] is True
+    assert "coffee" not in json.dumps(refused)
+    scope = {"user": "tom"}
+    inputs = [{"mode": "verbatim", "content": "Tom naps", "scope": scope}]
+    body = {"inputs": inputs} if verb == "batch" else {"scope": scope}
+    body = {"workspace_id": by.workspace_id, **query, **body}
+    caller = ApiClient(key=ada)
+    reply = caller.post(f"/provider/{verb}", body, headers=MIA)
+    assert (reply.status, reply.code) == (403, "other_end_user")
+    if verb == "batch":
+        refs = {
+            "workspace_id": by.workspace_id,
+            "refs": [{"id": "rec_1", "scope": scope}],
+        }
+        assert caller.post("/provider/batch", refs, headers=MIA).status == 403
+    assert Record.objects.count() == 1
+    assert caller.post(f"/provider/{verb}", body, headers=TOM).status == 200
+    named = speak(Client(), ada, "tools/call", params | {"_meta": {META: "tom"}})
+    assert named["result"]["isError"] is False

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.db import (
     DatabaseError,
     IntegrityError,
@@ -20,10 +21,11 @@ from django.db import (
     connection,
 )
 from django.test import Client
+from pytest_django import Settings
 
-from memory import outages, schema
+from memory import jobs, outages, schema
 from memory.files import versions
-from memory.models import JournalEntry
+from memory.models import JobRun, JournalEntry
 from memory.rules import errors
 from tests.world import World
 
@@ -270,6 +272,26 @@ def test_a_newer_schema_is_read_and_never_written(newer: World) -> None:
     assert newer.api("ada").get("/journal").status == 200
     told = newer.page("owner").post("/workspace/agents/crew/", {"slug": "later-crew"})
     assert told.status_code == 503
+
+
+def test_no_job_runs_on_a_newer_schema(newer: World) -> None:
+    by = newer.actor("operator")
+    for start in (jobs.nightly, jobs.tick, lambda: jobs.ask("word_index", by=by)):
+        with pytest.raises(schema.Newer):
+            start()
+    assert not JobRun.objects.exists()
+
+
+def test_the_web_alone_refuses_a_newer_schema(
+    newer: World, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_address: object) -> None:
+        pytest.fail("It went on to listen.")
+
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    monkeypatch.setattr("crewship_memory.server.bind", refuse)
+    with pytest.raises(CommandError, match=r"gdpr\.9999_from_later"):
+        call_command("web")
 
 
 def test_a_known_schema_is_looked_at_once_in_a_while(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 from django.utils.html import escape
+from pytest_django import Settings
 
-from memory.conformance import runs, stand
+from memory.conformance import runs
 from memory.conformance.stand import Stand, Wire, demand
 from memory.conformance.wires import WIRES
 from memory.models import JobRun, JournalEntry, ProviderRun, Workspace
@@ -112,12 +113,16 @@ def test_no_snippet_is_left_with_a_hole() -> None:
             assert "cmk_" not in text
 
 
-def test_an_installation_with_a_name_is_asked_by_its_name(
-    settings: pytest.FixtureRequest,
+def test_an_installation_with_a_name_and_https_is_asked_like_any_other(
+    shared_world: World, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings.ALLOWED_HOSTS = [".memory.example"]  # type: ignore[attr-defined]
-    settings.SECURE_SSL_REDIRECT = True  # type: ignore[attr-defined]
-    assert stand._headers() == {
-        "Host": "memory.example",
-        "X-Forwarded-Proto": "https",
-    }
+    settings.ALLOWED_HOSTS = [".memory.example"]
+    settings.SECURE_SSL_REDIRECT = True
+    settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    # Made anew, with these settings.
+    settings.WSGI_APPLICATION = None
+    toy = _wire()
+    toy.promise("Answers")(lambda at: at.ask("GET", "/gateway/health", who="nobody"))
+    monkeypatch.setattr(runs, "WIRES", (toy,))
+    monkeypatch.setattr(runs, "PROVIDERS", ())
+    assert runs.run(shared_world.acme.id).counts == {"kept": 1, "broken": 0}

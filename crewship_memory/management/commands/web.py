@@ -11,6 +11,7 @@ from django.db import connections
 
 from crewship_memory import probes, server
 from crewship_memory.wsgi import application
+from memory import schema
 
 
 class Command(BaseCommand):
@@ -29,6 +30,9 @@ class Command(BaseCommand):
         if not settings.REDIS_URL:
             message = "Set REDIS_URL: without it no worker hears of what is written. "
             raise CommandError(message + "For one machine there is `manage.py up`.")
+        newer = schema.unknown()
+        if newer:
+            raise CommandError(schema.refusal(newer).detail)
         waiting = probes.waiting_migrations()
         if waiting:
             message = f"{len(waiting)} migrations wait. Run manage.py migrate first."

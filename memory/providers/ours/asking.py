@@ -27,8 +27,18 @@ def _ready(bound: Bound) -> Remembering:
     return provider
 
 
-def _scope(given: Given) -> types.Scope:
-    return reading.read(types.Scope, given)
+def _permit(bound: Bound, scope: types.Scope) -> None:
+    """Refuse the scope of another user than the one whom the request names."""
+    user = bound.by.end_user
+    if user and scope.user != user:
+        detail = "The request names an end user, and the scope another one."
+        raise errors.Forbidden(detail, code="other_end_user")
+
+
+def _scope(bound: Bound, given: Given) -> types.Scope:
+    scope = reading.read(types.Scope, given)
+    _permit(bound, scope)
+    return scope
 
 
 def _plain(shape: types.Shape) -> dict[str, Any]:
@@ -41,14 +51,14 @@ def _maker(maker: Maker) -> dict[str, Any]:
 
 def reflect(bound: Bound, query: str, scope: Given) -> dict[str, Any]:
     """Return conclusions that answer a question, and who drew them."""
-    found = _ready(bound).ponder(query, _scope(scope))
+    found = _ready(bound).ponder(query, _scope(bound, scope))
     told = [_plain(one) for one in found.insights]
     return {"insights": told, "maker": _maker(found.maker)}
 
 
 def profile(bound: Bound, scope: Given, instructions: str = "") -> dict[str, Any]:
     """Return what the memories of a scope tell of whom they are about."""
-    found = _ready(bound).portray(_scope(scope), instructions or None)
+    found = _ready(bound).portray(_scope(bound, scope), instructions or None)
     empty: dict[str, Any] = {"facts": [], "updated_at": None}
     return {**empty, **_plain(found.profile), "maker": _maker(found.maker)}
 
@@ -56,6 +66,7 @@ def profile(bound: Bound, scope: Given, instructions: str = "") -> dict[str, Any
 def graph(bound: Bound, asked: Given) -> dict[str, Any]:
     """Return the graph around what a question finds."""
     request = reading.read(types.GraphSearchRequest, asked)
+    _permit(bound, request.scope)
     found = _ready(bound).search_graph(request)
     edges = [_plain(one) for one in found.edges]
     return {
@@ -77,8 +88,12 @@ def batch(
     provider = _ready(bound)
     if refs:
         named = [reading.read(types.MemoryRef, one) for one in refs]
+        for ref in named:
+            _permit(bound, ref.scope)
         provider.batch_delete(named)
         return {"results": [], "deleted": [one.id for one in named]}
     given = [reading.read_ingest(one) for one in inputs]
+    for ingest in given:
+        _permit(bound, ingest.scope)
     done = provider.batch_ingest(given)
     return {"results": [_plain(one) for one in done], "deleted": []}

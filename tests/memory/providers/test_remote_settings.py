@@ -166,6 +166,14 @@ def test_an_answer_without_end_is_cut_off(
     assert sum(sizes) <= remote.ANSWER_BYTES + 2 * 65_536
 
 
+def test_an_answer_of_too_many_values_is_not_built() -> None:
+    many = b'{"ok": true, "hits": [' + b"[]," * remote.ANSWER_VALUES + b"[]]}"
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, content=many))
+    bound = Bound(by=system("ws_1"), workspace_id="ws_1", agent_id="agent_1")
+    provider = remote.Remote(bound, url=URL, key=KEY, transport=transport)
+    assert not provider.health(base.Health()).ok
+
+
 @pytest.mark.parametrize("who", ["operator", "viewer", "compliance", "ada"])
 def test_only_an_admin_tests_it(world: World, who: str) -> None:
     with pytest.raises(errors.Forbidden):
