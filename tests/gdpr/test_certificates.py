@@ -106,6 +106,43 @@ def test_the_approval_is_counted(world: World) -> None:
     assert told["approvals"] == {"count": 1, "two_persons": True, "break_glass": False}
 
 
+def test_each_case_has_certificates_of_its_own(world: World) -> None:
+    first, second = done(world), done(world)
+    assert first.pk != second.pk
+    assert content_of(second)["case_id"] == second.case_id
+    assert content_of(second)["replaces"] is None
+    by = world.actor("compliance")
+    for made in (first, second):
+        assert certificates.of_case(by, made.case) == made
+
+
+def test_without_a_certificate_there_is_none_to_show(world: World) -> None:
+    made, case = done(world), make.opened(world)
+    with pytest.raises(errors.NotFound):
+        certificates.of_case(world.actor("compliance"), case)
+    with pytest.raises(errors.Forbidden):
+        certificates.of_case(world.actor("ada"), made.case)
+    with pytest.raises(errors.NotFound):
+        certificates.of_case(world.actor("stranger"), made.case)
+
+
+@pytest.mark.parametrize(
+    ("kind", "result", "words"),
+    [
+        ("erasure", "complete", "nothing was found"),
+        ("erasure", "partial", "carried out in part"),
+        ("access", "complete", "was carried out."),
+    ],
+)
+def test_the_sentence_says_no_more_than_was_done(
+    world: World, kind: str, result: str, words: str
+) -> None:
+    case = make.opened(world, kind=kind)
+    told = certificates.statement(case, make.facts(result))
+    assert words in told
+    assert ("nothing was found" in told) is (kind == "erasure" and result == "complete")
+
+
 def test_issuing_twice_is_issuing_once(world: World) -> None:
     made = done(world)
     again = certificates.issue(made.case, make.facts("partial"))

@@ -51,6 +51,34 @@ def test_what_is_and_what_will_be_written_rests(world: World, maria: Subject) ->
     assert recalled(world) == {before.id, other.id, after.id}
 
 
+def test_what_is_about_another_person_stays_in_use(
+    world: World, maria: Subject
+) -> None:
+    by = world.actor("compliance")
+    subjects.create("Jan", [NewAlias("email", "jan@example.org")], by=by)
+    world.indexed(f"Refund denied to {MAIL}")
+    row = world.indexed("Refund denied to jan@example.org")
+    assert restriction.restrict(maria, by=by) == 1
+    assert recalled(world) == {row.id}
+
+
+@pytest.mark.parametrize(
+    ("who", "refusal"),
+    [("operator", errors.Forbidden), ("stranger", errors.NotFound)],
+)
+def test_who_may_not_restrict_may_not_lift_either(
+    world: World, maria: Subject, who: str, refusal: type[errors.HouseError]
+) -> None:
+    restriction.restrict(maria, by=world.actor("compliance"))
+    with pytest.raises(refusal):
+        restriction.lift(maria, "x", by=world.actor(who))
+    with pytest.raises(refusal):
+        restriction.restrict(maria, by=world.actor(who))
+    maria.refresh_from_db()
+    assert maria.restricted_at is not None
+    assert not Lifting.objects.exists()
+
+
 def test_what_was_written_before_anybody_knew_rests_too(world: World) -> None:
     row = world.indexed(f"Refund denied to {MAIL}")
     by = world.actor("compliance")
