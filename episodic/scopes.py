@@ -63,12 +63,16 @@ class Reach:
         return mine or ours or self._is_rule(entry)
 
     def _is_rule(self, entry: JournalEntry) -> bool:
-        """Whether an entry is an approved rule of the crew whose rules are in reach."""
+        """Whether an entry is an approved rule of the crew whose rules are in reach.
+
+        A run that found no rule leaves an entry of the same type, with a count of 0.
+        """
         return (
             self.rules_crew_id is not None
             and entry.entry_type == RULE_TYPE
             and entry.crew_id == self.rules_crew_id
             and entry.agent_id is None
+            and entry.payload.get("rules_count") != 0
         )
 
 

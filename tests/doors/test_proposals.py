@@ -14,11 +14,12 @@ from pytest_django import Settings
 from episodic import approval, consolidation, index, proposals
 from episodic.models import ConsolidationProposal, Embedding, MemoryRelation
 from episodic.summarisers.base import Rule
-from memory import tools
+from memory import journal, tools
 from memory.files import scribe, settling, versions
 from memory.files.places import Owner
 from memory.models import JournalEntry, MemoryVersion
 from memory.rules import errors
+from memory.rules.entries import NewEntry
 from memory.rules.tiers import Place, Tier
 from tests.world import ATTACK, World
 
@@ -314,6 +315,13 @@ def test_recall_of_every_agent_of_the_crew_reaches_an_approved_rule(
     approve(world, proposed(world))
     rule = JournalEntry.objects.get(entry_type="memory.consolidated")
     world.entry("Learned: refund without a receipt", by="lena")
+    nothing = NewEntry(
+        entry_type="memory.consolidated",
+        summary=f"No rule found beside {PATTERN}",
+        payload={"rules_count": 0},
+        crew_id=world.crews["support"].id,
+    )
+    run = journal.append(nothing, by=world.system())
     index.sweep()
     asked = {"query": f"Learned: {PATTERN}", "scope": "own", "mode": mode}
 
@@ -322,6 +330,7 @@ def test_recall_of_every_agent_of_the_crew_reaches_an_approved_rule(
         return {hit["entry_id"] for hit in reply.data["hits"]}
 
     assert rule.id in reached("ada")
+    assert run.id not in reached("ada")
     assert rule.id in reached("lena")
     assert rule.id not in reached("bob")
     assert rule.id not in reached("olga")
