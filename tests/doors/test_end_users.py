@@ -193,8 +193,8 @@ def test_a_named_end_user_is_the_only_one_of_the_provider(
     assert "coffee" not in json.dumps(refused)
     scope = {"user": "tom"}
     inputs = [{"mode": "verbatim", "content": "Tom naps", "scope": scope}]
-    body = {"inputs": inputs} if verb == "batch" else {"scope": scope}
-    body = {"workspace_id": by.workspace_id, **query, **body}
+    meant: dict[str, Any] = {"inputs": inputs} if verb == "batch" else {"scope": scope}
+    body = {"workspace_id": by.workspace_id, **query, **meant}
     caller = ApiClient(key=ada)
     reply = caller.post(f"/provider/{verb}", body, headers=MIA)
     assert (reply.status, reply.code) == (403, "other_end_user")
