@@ -1,4 +1,4 @@
-"""Who on this machine can read the data folder and the files of the database."""
+"""The data folder: whether it can be used, and who on this machine can read it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,31 @@ from django.conf import settings
 from memory import key_files
 
 BESIDE: Final = ("", "-wal", "-shm", "-journal")
+
+
+def unusable(path: Path, reason: str) -> SystemExit:
+    """Return the end of any command, as one line: nothing works without the folder."""
+    return SystemExit(
+        f"The data folder {path} cannot be used: {reason}. "
+        "Mend it, or set CREWSHIP_DATA_DIR to a folder that this account may write to."
+    )
+
+
+def prepared(folder: Path) -> Path:
+    """Return the data folder, made where there was none; else end with one line."""
+    folder = folder.absolute()
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder = folder.resolve()
+        (folder / "keys").mkdir(exist_ok=True, mode=0o700)
+    except FileExistsError:
+        raise unusable(folder, "something that is no folder is in its place") from None
+    except (OSError, RuntimeError) as error:
+        reason = getattr(error, "strerror", None) or "its path leads in a circle"
+        raise unusable(folder, reason) from None
+    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        raise unusable(folder, "it cannot be written to")
+    return folder
 
 
 def _database_files() -> Iterator[Path]:

@@ -13,7 +13,8 @@ from typing import Any
 
 import environ
 
-from crewship_memory import client_address, logs
+from crewship_memory import client_address, data_folder, logs
+from crewship_memory.sqlite3 import options
 from memory import key_files
 
 # What this process makes is for its own account alone, whatever started it.
@@ -24,28 +25,9 @@ env = environ.FileAwareEnv()
 GIVEN = frozenset(n for n in os.environ if n.startswith(("CREWSHIP_", "OLLAMA_")))
 
 
-def _unusable(folder: Path, reason: str) -> SystemExit:
-    """Return the end of any command, as one line: nothing works without the folder."""
-    return SystemExit(
-        f"The data folder {folder} cannot be used: {reason}. "
-        "Mend it, or set CREWSHIP_DATA_DIR to a folder that this account may write to."
-    )
-
-
 def _data_dir() -> Path:
-    folder = Path(env.str("CREWSHIP_DATA_DIR", str(BASE_DIR / "data"))).absolute()
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        folder = folder.resolve()
-        (folder / "keys").mkdir(exist_ok=True, mode=0o700)
-    except FileExistsError:
-        raise _unusable(folder, "something that is no folder is in its place") from None
-    except (OSError, RuntimeError) as error:
-        reason = getattr(error, "strerror", None) or "its path leads in a circle"
-        raise _unusable(folder, reason) from None
-    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-        raise _unusable(folder, "it cannot be written to")
-    return folder
+    folder = Path(env.str("CREWSHIP_DATA_DIR", str(BASE_DIR / "data")))
+    return data_folder.prepared(folder)
 
 
 def _kept_secret(name: str, file: str) -> str:
@@ -63,7 +45,7 @@ def _kept_secret(name: str, file: str) -> str:
         return key_files.read(path)
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it holds no key"
-        raise _unusable(path, reason) from None
+        raise data_folder.unusable(path, reason) from None
 
 
 def _one_of(name: str, default: str, allowed: tuple[str, ...]) -> str:
@@ -257,20 +239,7 @@ def _database() -> dict[str, Any]:
     config = env.db("DATABASE_URL", f"sqlite:///{DATA_DIR / 'crewship.sqlite3'}")
     if config["ENGINE"] == "django.db.backends.sqlite3":
         config["ENGINE"] = "crewship_memory.sqlite3"
-        # IMMEDIATE: a transaction that reads and then writes would otherwise die with
-        # "database is locked" as soon as a second writer exists.
-        # Each thread has a connection: a file mapped, or much of it kept, by every one
-        # of them would fill the memory, and the system keeps it once anyway.
-        config["OPTIONS"] = {
-            "transaction_mode": "IMMEDIATE",
-            "timeout": 20,
-            "init_command": (
-                "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; "
-                "PRAGMA secure_delete=ON; PRAGMA foreign_keys=ON; "
-                "PRAGMA mmap_size=0; PRAGMA cache_size=-8000; "
-                "PRAGMA temp_store=MEMORY; PRAGMA journal_size_limit=67108864;"
-            ),
-        }
+        config["OPTIONS"] = options.OPTIONS
         config["CONN_MAX_AGE"] = None
     else:
         # A request waits for a connection that long, and no longer.
