@@ -374,3 +374,19 @@ def test_a_priority_starts_where_the_ledger_ended_not_where_it_was_read(
     assert (back.number, back.previous) == (3, "high")
     entry.refresh_from_db()
     assert entry.priority == "normal"
+
+
+@pytest.mark.parametrize("reason", ["x" * 4_097, "a\x00b"])
+def test_a_priority_takes_no_reason_that_cannot_be_kept(
+    world: World, reason: str
+) -> None:
+    row = world.entry()
+    with pytest.raises(errors.Invalid):
+        journal.prioritise(row, Priority.PIN, reason, by=world.actor("operator"))
+    row.refresh_from_db()
+    assert row.priority == Priority.NORMAL.value
+
+
+def test_who_may_not_append_may_not_append_a_batch(world: World) -> None:
+    with pytest.raises(errors.Forbidden):
+        journal.append_batch([factories.new()], by=world.actor("viewer"))
