@@ -45,6 +45,23 @@ class Page:
     next_cursor: str | None
 
 
+def _of_run(
+    case_ref: str, action: ActionKind, scope: dict[str, Any], by: Actor
+) -> GdprAction | None:
+    """Return the row that a run has, or takes over; locked, inside a transaction."""
+    rows = GdprAction.objects.select_for_update().filter(
+        workspace_id=by.workspace_id, case_ref=case_ref, action=action
+    )
+    for row in rows:
+        if row.scope.get("run") == scope["run"]:
+            return row
+        if row.scope.get(WAITS) == scope["run"] and row.status == OPEN:
+            row.scope = scope
+            row.save(update_fields=["scope"])
+            return row
+    return None
+
+
 def begin(
     subject_ref: str,
     action: ActionKind,
@@ -68,16 +85,9 @@ def begin(
         raise errors.Invalid(detail, code="reason_required")
     with transaction.atomic():
         if case_ref and "run" in told:
-            mine = GdprAction.objects.select_for_update().filter(
-                workspace_id=by.workspace_id, case_ref=case_ref, action=action
-            )
-            for row in mine:
-                if row.scope.get("run") == told["run"]:
-                    return row
-                if row.scope.get(WAITS) == told["run"] and row.status == OPEN:
-                    row.scope = told
-                    row.save(update_fields=["scope"])
-                    return row
+            row = _of_run(case_ref, action, told, by)
+            if row is not None:
+                return row
         return GdprAction.objects.create(
             workspace_id=by.workspace_id,
             subject_ref=subject_ref,
