@@ -26,9 +26,9 @@ ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None]
 # The first words of our addresses; what follows them may be anybody's name.
 SECTIONS: Final = (
     *("accounts", "admin", "api", "certificates", "compat", "conformance", "episodic"),
-    *("files", "find", "gateway", "health", "jobs", "journal", "livez", "login", "mcp"),
-    *("metrics", "privacy", "proposals", "providers", "quarantine", "readyz"),
-    *("recall", "records", "static", "workspace"),
+    *("files", "find", "gateway", "health", "invitations", "jobs", "journal", "livez"),
+    *("login", "mcp", "metrics", "privacy", "proposals", "providers", "quarantine"),
+    *("readyz", "recall", "records", "static", "workspace"),
 )
 NO_ROUTE: Final = "(no route)"
 _SECTION: Final = "|".join(SECTIONS)

@@ -270,6 +270,15 @@ def remembered(world: World, word: str) -> None:
     _ok(world.api("ada").post("/tools/memory__remember", told))
 
 
+@door("provider_batch")
+def batch(world: World, word: str) -> None:
+    """Several statements at once over the provider wire."""
+    scope = {"user": word, "namespace": word}
+    statement = {"mode": "verbatim", "content": f"{word} fences", "scope": scope}
+    body = {"workspace_id": world.acme.id, "inputs": [statement]}
+    _ok(world.api("ada").post("/provider/batch", body))
+
+
 @door()
 def gateway(world: World, word: str) -> None:
     """The memory gateway, as one of its users."""

@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from django.db.models import F
+from django.test import override_settings
 from django.utils import timezone
 
 from crewship_memory import demo_loader
@@ -21,12 +22,24 @@ from episodic.models import HealthSnapshot
 from episodic.recall import Request
 from gdpr import digest, erasures, replay, restriction, signing_keys
 from gdpr.erasures import Record
-from memory import agent_tools, archive, importing, keys, tenancy, toolbox, webhooks
+from memory import (
+    adoption,
+    agent_tools,
+    archive,
+    importing,
+    invitations,
+    keys,
+    tenancy,
+    toolbox,
+    webhooks,
+    workspace_settings,
+)
 from memory.conformance import runs
 from memory.files import policy
 from memory.gateway import setups, users
 from memory.models import JournalEntry, User
 from memory.providers import choice, conformance
+from memory.rules.actors import Role
 from tests import factories
 from tests.doors import gdpr_operations
 from tests.doors.operations import BY_ID
@@ -142,7 +155,8 @@ def _replayed(world: World) -> None:
 
 def _late_case(world: World) -> None:
     make.opened(world, received_at=timezone.now() - timedelta(days=40))
-    assert digest.send(world.acme.id).counts["cases"] == 1
+    with override_settings(MAIL_SERVER=True):
+        assert digest.send(world.acme.id).counts["cases"] == 1
 
 
 def _restricted(world: World) -> None:
@@ -233,14 +247,22 @@ def _webhook(world: World) -> None:
     webhooks.create("https://hooks.example/in", by=world.actor("owner"))
 
 
-def _rule(world: World) -> None:
+def _settings(world: World) -> None:
+    """Change one setting of each kind that has an entry type of its own."""
     by = world.actor("owner")
+    workspace_settings.change({"fusion": "convex", "two_person": True}, by=by)
     card = policy.cards(by)[0]
     policy.set_rule(card.rule.id, "observe", by=by)
+    assert choice.choose(world.acme, "native", by=by)
 
 
-def _provider(world: World) -> None:
-    assert choice.choose(world.acme, "native", by=world.actor("owner"))
+def _invited(world: World) -> None:
+    by = world.actor("owner")
+    invitations.invite("new.person@acme.example", Role.VIEWER, by=by)
+
+
+def _adopted(_: World) -> None:
+    adoption.adopt("the disk was replaced")
 
 
 def _provider_checked(world: World) -> None:
@@ -277,7 +299,6 @@ SITES: Final[dict[Site, Drive]] = {
     ("gdpr/digest.py", "_record"): _late_case,
     ("gdpr/export.py", "_tell"): _exported,
     ("gdpr/holds.py", "_record"): operation("place_hold"),
-    ("gdpr/privacy.py", "_record"): operation("change_privacy_settings"),
     ("gdpr/replay.py", "_note"): _replayed,
     ("gdpr/restriction.py", "_record"): _restricted,
     ("gdpr/signing_keys.py", "_tell"): _rotated,
@@ -290,7 +311,6 @@ SITES: Final[dict[Site, Drive]] = {
     ("memory/doors/api.py", "act"): operation("append_entry"),
     ("memory/doors/api.py", "set_priority"): operation("set_entry_priority"),
     ("memory/doors/views.py", "priority"): _marked_on_the_page,
-    ("memory/files/policy.py", "_record"): _rule,
     ("memory/files/quarantine.py", "record"): operation("decide_quarantine"),
     ("memory/files/settling.py", "_record"): operation("restore_memory_version"),
     ("memory/gateway/events.py", "write"): _gateway_mode,
@@ -299,10 +319,12 @@ SITES: Final[dict[Site, Drive]] = {
     ("memory/gateway/users.py", "_record"): _gateway_key,
     ("memory/importing.py", "append"): _imported,
     ("memory/keys.py", "_record"): _key,
-    ("memory/providers/choice.py", "choose"): _provider,
     ("memory/providers/conformance.py", "_keep"): _provider_checked,
     ("memory/records/chain.py", "extend"): operation("amend_record"),
     ("memory/records/chain.py", "begin"): operation("save_record"),
     ("memory/tenancy.py", "_record"): _crew,
+    ("memory/adoption.py", "_tell"): _adopted,
+    ("memory/invitations.py", "_record"): _invited,
+    ("memory/workspace_settings/changes.py", "_record"): _settings,
     ("memory/webhooks.py", "_record"): _webhook,
 }

@@ -62,6 +62,8 @@ TABLE = {
     "members.read": (PEOPLE, READ),
     "members.manage": ({A}, WRITE),
     "workspace.manage": ({A}, WRITE),
+    "settings.read": ({A}, READ),
+    "settings.manage": ({A}, WRITE),
 }
 
 

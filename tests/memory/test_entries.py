@@ -152,7 +152,7 @@ def test_what_may_not_enter(fields: dict[str, Any], status: int, code: str) -> N
         {"ts": datetime(2000, 1, 1, tzinfo=UTC)},
         {"subjects": ("x" * 320,) * 50},
         {"mission_id": "x" * 128},
-        {"payload": {"text": "a NUL \x00 may rest in a payload", "big": 10**400}},
+        {"payload": {"text": "a number of any length", "big": 10**400}},
     ],
 )
 def test_what_just_fits(fields: dict[str, Any]) -> None:

@@ -42,6 +42,12 @@ ODD_LABELS = [
 ODD_PARTS = ["", ".", "..", "a/b", "a\\b", "a\x00b", "/etc", "../x"]
 
 
+@pytest.fixture(autouse=True)
+def data_dir(tmp_path: Path) -> Path:
+    """A bare folder: a vault by itself knows no installation and no mark."""
+    return tmp_path
+
+
 @pytest.fixture
 def vault(tmp_path: Path) -> Vault:
     """A vault with a secret lying beside it."""

@@ -136,7 +136,7 @@ BAD: list[tuple[Behaviour, Category, int | None]] = [
     (upstream.says(200, b"{"), Category.JSON, 200),
     (upstream.says(200, b""), Category.JSON, 200),
     (upstream.says(200, b"\xff\xfe"), Category.JSON, 200),
-    (upstream.says(200, b"[" * 200_000), Category.JSON, 200),
+    (upstream.says(200, b"[" * 200_000), Category.SIZE, 200),
     (upstream.says(200, []), Category.ANSWER, 200),
     (upstream.says(200, "text"), Category.ANSWER, 200),
     (upstream.says(200, {}), Category.ANSWER, None),
