@@ -463,7 +463,7 @@ def test_a_page_costs_the_same_however_long_the_journal_is(
     browser = world.page("operator")
     with django_assert_max_num_queries(21):
         assert browser.get("/journal/").status_code == 200
-    with django_assert_max_num_queries(30):
+    with django_assert_max_num_queries(31):
         assert browser.get(f"/journal/{rows[3].id}/").status_code == 200
 
 

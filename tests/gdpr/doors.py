@@ -271,7 +271,7 @@ def remembered(world: World, word: str) -> None:
 
 
 @door("provider_batch")
-def batch(world: World, word: str) -> None:
+def provider_batch(world: World, word: str) -> None:
     """Several statements at once over the provider wire."""
     scope = {"user": word, "namespace": word}
     statement = {"mode": "verbatim", "content": f"{word} fences", "scope": scope}
