@@ -52,8 +52,8 @@ def test_a_hundred_held_texts_leak_through_no_file(world: World) -> None:
     assert HeldFile.objects.count() == 100
     owner = kit.owner(world)
     for tier in ("AGENT", "pins", "daily"):
-        asked = {"tier": tier} | ({"key": "2026-05-21"} if tier == "daily" else {})
-        read = tools.call("memory.read", asked, by=ada)
+        key = {"key": "2026-05-21"} if tier == "daily" else {}
+        read = tools.call("memory.read", {"tier": tier, **key}, by=ada)
         assert "zanzibar" not in read.content
         assert read.metadata.get("held") is True
     for mark in marks[::5]:
