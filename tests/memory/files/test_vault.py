@@ -197,9 +197,10 @@ def test_a_folder_swapped_for_a_link_on_the_way_leads_nowhere(
             folder.symlink_to(tmp_path / "files-twin")
         return real(name, flags, *args, **kwargs)
 
-    monkeypatch.setattr(os, "open", swap)
-    with pytest.raises(Unsafe):
-        vault.read(["a", "b", "AGENT.md"])
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", swap)
+        with pytest.raises(Unsafe):
+            vault.read(["a", "b", "AGENT.md"])
     with pytest.raises(Unsafe):
         vault.write(["a", "b", "AGENT.md"], b"again")
     assert (tmp_path / "files-twin" / "AGENT.md").read_bytes() == SECRET
@@ -216,8 +217,9 @@ def test_a_folder_swapped_after_it_was_opened_changes_nothing_outside(
         folder.symlink_to(tmp_path / "files-twin")
         real(*args, **kwargs)
 
-    monkeypatch.setattr(os, "replace", swap)
-    vault.write(["a", "AGENT.md"], b"again")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", swap)
+        vault.write(["a", "AGENT.md"], b"again")
     assert (tmp_path / "files-twin" / "AGENT.md").read_bytes() == SECRET
     assert (tmp_path / "moved" / "AGENT.md").read_bytes() == b"again"
 
@@ -235,8 +237,9 @@ def test_a_file_swapped_for_a_link_after_the_check_is_replaced_not_followed(
             path.symlink_to(tmp_path / "secret")
         return facts
 
-    monkeypatch.setattr(os, "stat", swap)
-    vault.write(["a", "AGENT.md"], b"again")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "stat", swap)
+        vault.write(["a", "AGENT.md"], b"again")
     assert (tmp_path / "secret").read_bytes() == SECRET
     assert path.read_bytes() == b"again"
 
@@ -290,9 +293,10 @@ def test_the_bytes_and_the_folder_reach_the_disk_before_it_returns(
         real_replace(*args, **kwargs)
 
     vault.write(["a", "other"], b"x")
-    monkeypatch.setattr(os, "fsync", sync)
-    monkeypatch.setattr(os, "replace", replace)
-    vault.write(["a", "AGENT.md"], b"mine")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", sync)
+        patch.setattr(os, "replace", replace)
+        vault.write(["a", "AGENT.md"], b"mine")
     assert order == ["file", "rename", "folder"]
 
 
@@ -306,8 +310,9 @@ def test_a_new_folder_reaches_the_disk_with_its_name(
         synced.append(os.readlink(f"/proc/self/fd/{handle}"))  # noqa: PTH115
         real(handle)
 
-    monkeypatch.setattr(os, "fsync", sync)
-    vault.write(["a", "b", "AGENT.md"], b"mine")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", sync)
+        vault.write(["a", "b", "AGENT.md"], b"mine")
     assert {str(vault.root), str(vault.root / "a")} <= set(synced)
 
 
