@@ -9,6 +9,12 @@ import sys
 
 def main() -> None:
     """Hand the arguments to Django."""
+    if sys.argv[1:2] in (["version"], ["--version"]):
+        # Django would answer with its own; ours needs no settings and no data folder.
+        from crewship_memory.version import VERSION  # noqa: PLC0415
+
+        sys.stdout.write(f"{VERSION}\n")
+        return
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "crewship_memory.settings")
     if sys.argv[1:2] == ["up"] and not {"-h", "--help"} & set(sys.argv):
         # The imports below take their time on a slow machine.

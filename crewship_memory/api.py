@@ -16,6 +16,7 @@ from crewship_memory import problems
 from crewship_memory.auth import KeyOrSession
 from crewship_memory.body import StrictParser
 from crewship_memory.throttle import KeyThrottle
+from crewship_memory.version import VERSION
 from episodic.doors.api import router as episodic_router
 from episodic.doors.context_api import router as context_router
 from episodic.doors.health_api import router as health_router
@@ -82,7 +83,7 @@ class Api(NinjaAPI):
 
 api = Api(
     title="Crewship Memory",
-    version="1",
+    version=VERSION,
     description="What AI agents remember: journal, recall, and what keeps them honest.",
     auth=KeyOrSession(),
     parser=StrictParser(),

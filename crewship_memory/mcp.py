@@ -17,6 +17,7 @@ from crewship_memory import body, problems, write_guard
 from crewship_memory.auth import named_end_user
 from crewship_memory.body import Limit
 from crewship_memory.throttle import KeyThrottle
+from crewship_memory.version import VERSION
 from memory import keys, toolbox
 from memory.doors import mcp
 from memory.doors.dialects.common import token_of
@@ -89,7 +90,7 @@ def knock(request: HttpRequest) -> HttpResponse | None:
 
 def _view() -> Callable[..., HttpResponse]:
     """Return the server as a view; an outage in a tool is a problem, not an answer."""
-    server = mcp.build(knock)
+    server = mcp.build(knock, version=VERSION)
 
     def view(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         answer = server(request, *args, **kwargs)

@@ -10,6 +10,7 @@ from django.utils.cache import patch_vary_headers
 from django_structlog.middlewares import RequestMiddleware
 
 from crewship_memory import auth, problems, redaction, refusals
+from crewship_memory.version import VERSION
 from episodic import proposals
 from gdpr import overview as case_overview
 from memory import invitations, outages, queries
@@ -65,11 +66,15 @@ def frame(request: HttpRequest) -> dict[str, Any]:
     user = getattr(request, "user", None)
     if not isinstance(user, User):
         return {"actor": None}
-    invited = len(invitations.of_person(user))
+    # Which version runs is shown to who is signed in, in the foot of a page.
+    shown = {
+        "product_version": VERSION,
+        "invited": len(invitations.of_person(user)),
+    }
     if actor is None:
-        return {"actor": None, "invited": invited}
+        return {**shown, "actor": None}
     return {
-        "invited": invited,
+        **shown,
         "actor": actor,
         "workspace": queries.workspace(actor),
         "memberships": auth.memberships(user),

@@ -17,6 +17,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from crewship_memory import shared_cache
+from crewship_memory.version import VERSION
 from episodic import engine
 from gdpr import replay
 from memory import installation, outages, schema
@@ -198,6 +199,7 @@ def readyz(_request: HttpRequest) -> HttpResponse:
     said, reasons, degraded = _results()
     body = {
         "ready": not reasons,
+        "version": VERSION,
         "reasons": reasons,
         "degraded": degraded,
         "checks": said,

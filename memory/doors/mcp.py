@@ -22,7 +22,6 @@ from memory.rules.actors import Actor
 from memory.toolbox import Tool
 
 NAME: Final = "crewship-memory"
-VERSION: Final = "1.0.0"
 INSTRUCTIONS: Final = (
     "Memory of an agent and its crew. Ask recall or memory__recall before you answer,"
     " keep what is worth keeping with memory__remember or memory.append_daily. What"
@@ -97,9 +96,9 @@ def _fenced(response: HttpResponse, stored: dict[str, Any]) -> HttpResponse:
     return response
 
 
-def build(knock: Knock) -> Callable[[HttpRequest], HttpResponse]:
+def build(knock: Knock, *, version: str) -> Callable[[HttpRequest], HttpResponse]:
     """Return the view; ``knock`` puts the actor on a request or refuses."""
-    server = _server(knock)
+    server = _server(knock, version)
 
     @login_not_required
     @csrf_exempt
@@ -111,10 +110,10 @@ def build(knock: Knock) -> Callable[[HttpRequest], HttpResponse]:
     return view
 
 
-def _server(knock: Knock) -> MCPServer:
+def _server(knock: Knock, version: str) -> MCPServer:
     server = MCPServer(
         name=NAME,
-        version=VERSION,
+        version=version,
         title="Crewship Memory",
         instructions=INSTRUCTIONS,
         auth=knock,
