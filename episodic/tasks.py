@@ -9,9 +9,13 @@ from typing import Final
 
 from celery import current_app, shared_task
 
-from episodic import consolidation, decay, health, index
-from memory import dispatch, jobs
-from memory.jobs import Job, Outcome
+from episodic.consolidation import run as consolidation
+from episodic.health import snapshots as health
+from episodic.index import decay
+from episodic.index import sweep as index
+from memory import task_dispatch
+from memory.jobs import registry as jobs
+from memory.jobs.registry import Job, Outcome
 
 GATHER_SECONDS: Final = 0.06
 # While appends keep coming, a sweep is followed by a pause of so many times its own
@@ -156,7 +160,7 @@ class Nudge:
             return
         self._last, self._asked = now, True
         # Late it is of no use: the clock looked meanwhile.
-        dispatch.send(sweep_soon.name, expires=LATE_SECONDS)
+        task_dispatch.send(sweep_soon.name, expires=LATE_SECONDS)
 
     def heard(self) -> None:
         """Note that a sweep of this process is about to look."""

@@ -6,17 +6,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from memory import journal, session_search, toolbox, tools, workspace_settings
-from memory.gateway import turns
-from memory.pipeline import executor, extras
-from memory.pipeline.executor import Executor
-from memory.pipeline.protocols import Descriptor
-from memory.pipeline.store import RecordStore
+from memory import tool_registry, workspace_settings
+from memory.files import session_search, tools
+from memory.integrations.gateway import turns
+from memory.integrations.promptkit import executor, extras
+from memory.integrations.promptkit.executor import Executor
+from memory.integrations.promptkit.protocols import Descriptor
+from memory.integrations.promptkit.store import RecordStore
+from memory.journal import append as journal
 from memory.rules import errors
-from memory.rules.actors import Actor
 from memory.rules.entries import NewEntry, Severity
-from memory.toolbox import Run, Tool, schema
-from memory.workspace_settings.table import TOOLS_REQUIRE_USER
+from memory.rules.permissions import Actor
+from memory.tool_registry import Run, Tool, schema
+from memory.workspace_settings.declarations import TOOLS_REQUIRE_USER
 
 
 def _append(given: Mapping[str, Any], by: Actor) -> dict[str, Any]:
@@ -116,10 +118,10 @@ def call_by_name(name: str, given: Mapping[str, Any], *, by: Actor) -> dict[str,
     by.require("tools.call")
     if not has_memories(by):
         raise EndUserRequired
-    tool = toolbox.named(name)
+    tool = tool_registry.named(name)
     if tool is None or tool not in RECORDS:
         return remembering(by).execute(None, given)
-    return toolbox.call(tool, given, by=by)
+    return tool_registry.call(tool, given, by=by)
 
 
 def _of_records(one: Descriptor) -> Run:
@@ -180,4 +182,4 @@ def install() -> None:
     """
     files = [replace(tool, available=turns.has_memory_tool) for tool in tools.CATALOGUE]
     sessions = replace(session_search.TOOL, available=turns.has_session_search)
-    toolbox.register([*files, *RECORDS, JOURNAL_APPEND, sessions])
+    tool_registry.register([*files, *RECORDS, JOURNAL_APPEND, sessions])

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from memory import agent_tools, toolbox
-from memory.providers import whose
+from memory import agent_tools, tool_registry
+from memory.integrations.atomicmemory.provider import extension_calls
+from memory.providers import ownership
 from memory.providers.base import Bound
-from memory.providers.ours import asking
-from memory.rules.actors import Actor
-from memory.toolbox import Tool, schema
+from memory.rules.permissions import Actor
+from memory.tool_registry import Tool, schema
 
 NEEDS: Final = ("tools.call", "provider.use")
 _TEXT: Final = {"type": "string"}
@@ -33,7 +33,7 @@ _LIST: Final = {"type": "array", "items": {"type": "object"}}
 
 
 def _bound(by: Actor) -> Bound:
-    return whose.bind(by, workspace_id=by.workspace_id)
+    return ownership.bind(by, workspace_id=by.workspace_id)
 
 
 def _scope(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -41,18 +41,18 @@ def _scope(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _reflect(given: Mapping[str, Any], by: Actor) -> dict[str, Any]:
-    return asking.reflect(_bound(by), given["query"], _scope(given))
+    return extension_calls.reflect(_bound(by), given["query"], _scope(given))
 
 
 def _profile(given: Mapping[str, Any], by: Actor) -> dict[str, Any]:
     wanted = given.get("instructions") or ""
-    return asking.profile(_bound(by), _scope(given), wanted)
+    return extension_calls.profile(_bound(by), _scope(given), wanted)
 
 
 def _graph(given: Mapping[str, Any], by: Actor) -> dict[str, Any]:
     names = ("query", "limit", "graph_scope")
     told = {name: given[name] for name in names if given.get(name) is not None}
-    return asking.graph(_bound(by), {**told, "scope": _scope(given)})
+    return extension_calls.graph(_bound(by), {**told, "scope": _scope(given)})
 
 
 def _batch(given: Mapping[str, Any], by: Actor) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def _batch(given: Mapping[str, Any], by: Actor) -> dict[str, Any]:
         for text in given.get("contents") or ()
     ]
     refs = [{"id": one, "scope": scope} for one in given.get("delete_ids") or ()]
-    return asking.batch(_bound(by), inputs, refs)
+    return extension_calls.batch(_bound(by), inputs, refs)
 
 
 TOOLS: Final = (
@@ -124,8 +124,16 @@ TOOLS: Final = (
         " by their ids. One of the two.",
         schema=schema(
             ["user"],
-            contents={"type": "array", "items": _TEXT, "maxItems": asking.MOST},
-            delete_ids={"type": "array", "items": _TEXT, "maxItems": asking.MOST},
+            contents={
+                "type": "array",
+                "items": _TEXT,
+                "maxItems": extension_calls.MOST,
+            },
+            delete_ids={
+                "type": "array",
+                "items": _TEXT,
+                "maxItems": extension_calls.MOST,
+            },
             **_SCOPE,
         ),
         answers=schema(
@@ -144,4 +152,4 @@ TOOLS: Final = (
 
 def install() -> None:
     """Register them; called at start-up."""
-    toolbox.register(TOOLS)
+    tool_registry.register(TOOLS)

@@ -11,23 +11,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memory import agent_tools, workspace_settings
-from memory.gateway import turns
-from memory.gateway.strategies import (
+from memory.integrations.gateway import turns
+from memory.integrations.gateway.strategies import (
     Completion,
     MemoryStrategy,
     Outcome,
     Recall,
     Turn,
 )
-from memory.pipeline import extracting, memories
-from memory.pipeline.memories import Memory, Message
-from memory.pipeline.protocols import Turn as Conversation
-from memory.pipeline.retrieving import ConversationRetriever
-from memory.pipeline.stages import VARIABLE, ExtractionStage, RetrievalStage
-from memory.pipeline.store import RecordStore
-from memory.rules import fence
-from memory.rules.actors import Actor
-from memory.workspace_settings.table import TURNS_USE_MEMORIES
+from memory.integrations.promptkit import extracting, memories
+from memory.integrations.promptkit.memories import Memory, Message
+from memory.integrations.promptkit.protocols import Turn as Conversation
+from memory.integrations.promptkit.retrieving import ConversationRetriever
+from memory.integrations.promptkit.stages import (
+    VARIABLE,
+    ExtractionStage,
+    RetrievalStage,
+)
+from memory.integrations.promptkit.store import RecordStore
+from memory.rules import prompt_fence
+from memory.rules.permissions import Actor
+from memory.workspace_settings.declarations import TURNS_USE_MEMORIES
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,7 @@ class RecalledTurn:
 
 def _fenced(found: Sequence[Memory]) -> str:
     """Return memories as a prompt may carry them; nothing for none."""
-    return fence.around_text(memories.formatted(found)) if found else ""
+    return prompt_fence.around_text(memories.formatted(found)) if found else ""
 
 
 def _uses_memories(by: Actor) -> bool:

@@ -31,13 +31,16 @@ def test_the_floors_and_rooms_hold() -> None:
 
 
 BREACHES = {
-    "memory/keys.py": ("import episodic.recall", "Floors of the house"),
-    "memory/journal.py": ("import memory.queries", "Rooms of memory"),
+    "memory/accounts/api_keys.py": (
+        "import episodic.recall.search",
+        "Floors of the house",
+    ),
+    "memory/journal/append.py": ("import memory.journal.queries", "Rooms of memory"),
     "memory/stairs.py": ("import json", "Rooms of memory"),
-    "episodic/engine.py": ("import episodic.index", "Rooms of episodic"),
-    "memory/rules/words.py": ("import django.db", "Pure rooms know no framework"),
-    "memory/rules/chain.py": ("import httpx", "Rules know no network"),
-    "memory/files/vault.py": ("import memory.files.scribe", "Memory as files"),
+    "episodic/index/engine.py": ("import episodic.index.sweep", "Rooms of episodic"),
+    "memory/rules/tokenizer.py": ("import django.db", "Pure rooms know no framework"),
+    "memory/rules/hashing.py": ("import httpx", "Rules know no network"),
+    "memory/files/storage.py": ("import memory.files.writer", "Memory as files"),
 }
 
 
