@@ -10,8 +10,7 @@ from django.middleware.csrf import CsrfViewMiddleware
 from django.shortcuts import resolve_url
 
 from crewship_memory import client_address
-from memory import mail
-from memory.accounts import api_keys, invitations
+from memory.accounts import api_keys, invitations, mail
 from memory.accounts import login_links as accounts
 from memory.models import Membership, User
 from memory.rules import end_users, errors

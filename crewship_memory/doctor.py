@@ -28,7 +28,9 @@ from episodic.embedders.base import EmbedderError
 from episodic.index import engine
 from episodic.models import Embedding, State
 from gdpr.erasure import replay
-from memory import installation, outages, schema_version
+from memory import outages
+from memory.installation import identity as installation
+from memory.installation import schema_version
 from memory.journal import append as journal
 from memory.models import ChainHead, JournalEntry
 from memory.rules import errors, hashing

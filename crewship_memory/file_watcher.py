@@ -16,10 +16,10 @@ from django.conf import settings
 from django.db import DatabaseError, close_old_connections, connections
 from watchfiles import watch
 
-from memory import installation
 from memory.files import paths as file_paths
 from memory.files import reconcile
 from memory.files.reconcile import Report
+from memory.installation import identity as installation
 from memory.rules import errors
 
 DEBOUNCE_MS: Final = 500

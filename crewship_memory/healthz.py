@@ -19,7 +19,9 @@ from django.views.decorators.http import require_safe
 from crewship_memory import shared_cache
 from episodic.index import engine
 from gdpr.erasure import replay
-from memory import installation, outages, schema_version
+from memory import outages
+from memory.installation import identity as installation
+from memory.installation import schema_version
 
 # Below the first requests are served and a warning is given; below the second SQLite
 # may have no room for its log.

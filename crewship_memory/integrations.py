@@ -102,7 +102,10 @@ def _serve(
             return Answer(None, 204, {"Allow": allow})
         raise problem_details.NoSuchMethod(allow=allow)
     call = Call(
-        method=method, named=named, query=request.GET.model_dump(), headers=request.headers
+        method=method,
+        named=named,
+        query=request.GET.dict(),
+        headers=request.headers,
     )
     limit = _limit(dialect, route)
     if dialect.reads_first and not route.is_open:

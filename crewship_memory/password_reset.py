@@ -22,8 +22,8 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from memory import mail
 from memory.accounts import login_links as accounts
+from memory.accounts import mail
 from memory.accounts.login_links import Purpose
 from memory.models import User
 

@@ -15,7 +15,7 @@ import environ
 
 from crewship_memory import client_address, data_folder, logs
 from crewship_memory.sqlite3 import options
-from memory import key_files
+from memory.installation import key_files
 
 # What this process makes is for its own account alone, whatever started it.
 os.umask(0o077)
@@ -33,8 +33,8 @@ def _data_dir() -> Path:
 def _kept_secret(name: str, file: str) -> str:
     """Return a key from the environment or the data folder, empty when there is none.
 
-    ``memory.installation`` makes the missing ones, once the database has said that
-    nothing stands on a key that was lost.
+    ``memory.installation.identity`` makes the missing ones, once the database has said
+    that nothing stands on a key that was lost.
     """
     given = str(env.str(name, ""))
     if given:
@@ -220,7 +220,7 @@ def _mail() -> dict[str, Any]:
     """
     given = env.str("CREWSHIP_EMAIL_URL", "")
     if not given:
-        return {"EMAIL_BACKEND": "memory.mail.NoServer"}
+        return {"EMAIL_BACKEND": "memory.accounts.mail.NoServer"}
     if not given.startswith("smtp"):
         message = "CREWSHIP_EMAIL_URL must name a mail server: smtp://, smtp+tls://, …"
         raise ValueError(message)
@@ -256,7 +256,7 @@ MIGRATION_MODULES: dict[str, str] = {}
 # ── Background work, cache ───────────────────────────────────────────────────
 REDIS_URL = env.str("REDIS_URL", "")
 CELERY_BROKER_URL = REDIS_URL or "memory://"
-# A broker that is away costs a request one short attempt, see memory/task_dispatch.py.
+# A broker that is away costs a request one short attempt, see memory/jobs/dispatch.py.
 CELERY_BROKER_TRANSPORT_OPTIONS = (
     {"max_retries": 0, "socket_connect_timeout": 1.0, "socket_timeout": 5.0}
     if REDIS_URL

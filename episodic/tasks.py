@@ -13,7 +13,7 @@ from episodic.consolidation import run as consolidation
 from episodic.health import snapshots as health
 from episodic.index import decay
 from episodic.index import sweep as index
-from memory import task_dispatch
+from memory.jobs import dispatch
 from memory.jobs import registry as jobs
 from memory.jobs.registry import Job, Outcome
 
@@ -160,7 +160,7 @@ class Nudge:
             return
         self._last, self._asked = now, True
         # Late it is of no use: the clock looked meanwhile.
-        task_dispatch.send(sweep_soon.name, expires=LATE_SECONDS)
+        dispatch.send(sweep_soon.name, expires=LATE_SECONDS)
 
     def heard(self) -> None:
         """Note that a sweep of this process is about to look."""

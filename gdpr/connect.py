@@ -12,7 +12,8 @@ from gdpr.cases import reminder_email
 from gdpr.certificates import keys as signing_keys
 from gdpr.export import storage
 from gdpr.models import Alias, Subject, Suppression
-from memory import data_folder_adoption, installation
+from memory import data_folder_adoption
+from memory.installation import identity as installation
 from memory.ports import legal_holds, subject_linker
 
 _TOLD: Final = (Alias, Subject, Suppression)

@@ -16,9 +16,9 @@ from typing import Final
 from django.conf import settings
 from django.db import transaction
 
-from memory import installation
 from memory.files import paths, versions
 from memory.installation import folders, keys
+from memory.installation import identity as installation
 from memory.journal import append as journal
 from memory.journal import head as chain_head
 from memory.models import (

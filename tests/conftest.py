@@ -58,7 +58,7 @@ def _know_the_installation() -> None:
     """Look at the keys once, and mark every data folder that a test chooses."""
     from django.core.signals import setting_changed
 
-    from memory import installation
+    from memory.installation import identity as installation
 
     # A test counts queries, and no test changes keys behind another's back.
     installation.CHECK_SECONDS = 3_600.0
@@ -134,7 +134,9 @@ def _forget() -> None:
     from crewship_memory.celery import app
     from episodic import tasks
     from episodic.index import engine, reference_counts
-    from memory import fulltext, outages, schema_version, task_dispatch
+    from memory import fulltext, outages
+    from memory.installation import schema_version
+    from memory.jobs import dispatch
 
     with engine._lock:
         for name in engine._Parts.__slots__:
@@ -148,7 +150,7 @@ def _forget() -> None:
     cache.clear()
     throttle.strangers.clear()
     shared_cache.link.answered()
-    task_dispatch.broker.reset()
+    dispatch.broker.reset()
     outages.damage.clear()
     # No look in the middle of a test that counts queries.
     schema_version.guard.look_again_at(math.inf)
@@ -160,8 +162,7 @@ def _forget() -> None:
 
 def _mark(folder: Path) -> None:
     """Make a folder this installation's, once the database has said which that is."""
-    from memory import key_files
-    from memory.installation import folders
+    from memory.installation import folders, key_files
 
     if mark := key_files.mark_of(DATA_DIR / "keys"):
         folders.mark_folders(folder, mark)

@@ -14,7 +14,8 @@ from django.http import HttpRequest, HttpResponse
 
 from crewship_memory import problem_details
 from crewship_memory.middleware.actor import API_PREFIXES
-from memory import installation, tool_registry
+from memory import tool_registry
+from memory.installation import identity as installation
 
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 QUESTIONS: Final = frozenset({"recall", "search", "context", "why"})

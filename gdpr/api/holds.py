@@ -148,4 +148,6 @@ def change(request: ApiRequest, data: schemas.PrivacyIn) -> Answer:
 
     Codes: `bad_time_zone`, `bad_export_days`, `bad_backup_days`.
     """
-    return _settings(privacy_settings.change(Change(**data.model_dump()), by=request.auth))
+    return _settings(
+        privacy_settings.change(Change(**data.model_dump()), by=request.auth)
+    )

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from gdpr.cases import privacy_settings, queries
 from gdpr.models import OPEN, Case, CaseKind, CaseState
-from memory import mail
+from memory.accounts import mail
 from memory.jobs import registry as jobs
 from memory.jobs.registry import Job, Outcome
 from memory.journal import append as journal

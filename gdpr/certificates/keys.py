@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from gdpr.certificates import document
 from gdpr.models import SigningKey
-from memory import installation
+from memory.installation import identity as installation
 from memory.journal import append as journal
 from memory.models import Workspace
 from memory.rules import errors, permissions

@@ -24,7 +24,7 @@ from gdpr.matching.matcher import Name
 from gdpr.models import Case, CaseKind, CasePlan, CaseStep, SubjectLink
 from gdpr.subjects import rectification
 from gdpr.verification.search import Tokens
-from memory import installation
+from memory.installation import identity as installation
 from memory.rules import permissions
 from memory.rules.permissions import Actor
 

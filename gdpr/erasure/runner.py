@@ -16,7 +16,7 @@ from gdpr.erasure.run_context import Run, heart, name
 from gdpr.export import make as export
 from gdpr.models import CaseKind, CaseState, ExportState, StepState
 from gdpr.subjects import restriction
-from memory import installation
+from memory.installation import identity as installation
 from memory.rules import errors
 
 # How long a case rests after a fault before the next try.

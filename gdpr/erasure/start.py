@@ -10,7 +10,7 @@ from django.db import transaction
 from gdpr.cases import dry_run
 from gdpr.cases import workflow as cases
 from gdpr.models import Case
-from memory import task_dispatch
+from memory.jobs import dispatch
 from memory.rules.permissions import Actor
 
 TASK = "gdpr.sweep"
@@ -36,4 +36,4 @@ def start(
 def wake() -> None:
     """Tell the worker now, where there is one; the clock comes by anyway."""
     if current_app.conf.get("crewship_delivers"):
-        transaction.on_commit(partial(task_dispatch.send, TASK))
+        transaction.on_commit(partial(dispatch.send, TASK))

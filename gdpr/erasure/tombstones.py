@@ -24,7 +24,7 @@ from django.utils import timezone
 from filelock import FileLock
 
 from gdpr.models import ActionKind, ActionStatus, GdprAction
-from memory import key_files
+from memory.installation import key_files
 from memory.journal import append as journal
 from memory.models import Workspace
 from memory.rules import entries

@@ -15,7 +15,7 @@ from gdpr import encrypted_file
 from gdpr.export import bundle
 from gdpr.export.bundle import Collection
 from gdpr.models import Export, ExportState
-from memory import installation
+from memory.installation import identity as installation
 
 SAMPLE: Final = 5
 

@@ -22,7 +22,7 @@ from gdpr.models import (
     Consent,
 )
 from gdpr.subjects.registry import NAME_CHARS, VALUE_CHARS, NewAlias
-from memory import mail
+from memory.accounts import mail
 
 ANY: Final = ("", "Any")
 # The kinds a person is registered by on the way; patterns are for those who know them.

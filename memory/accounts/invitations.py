@@ -20,9 +20,8 @@ from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from memory import mail
 from memory.accounts import login_links as accounts
-from memory.accounts import workspaces
+from memory.accounts import mail, workspaces
 from memory.journal import append as journal
 from memory.models import Invitation, Membership, User
 from memory.rules import errors

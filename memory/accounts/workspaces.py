@@ -7,8 +7,8 @@ from django.db import IntegrityError, transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from memory import mail
 from memory.accounts import login_links as accounts
+from memory.accounts import mail
 from memory.journal import append as journal
 from memory.models import (
     Agent,

@@ -6,8 +6,8 @@ from typing import Any
 
 from ninja import Body, Router, Schema
 
-from memory import agent_tools
 from memory.api.api import ApiRequest
+from memory.integrations import agent_tools
 
 router = Router(tags=["tools"])
 

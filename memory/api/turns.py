@@ -12,8 +12,8 @@ from django.utils import timezone
 from ninja import Router, Schema
 from pydantic import Field, StringConstraints
 
-from memory import turn_memories
 from memory.api.api import ApiRequest
+from memory.integrations import turn_memories
 from memory.integrations.gateway import settings as gateway_settings
 from memory.integrations.gateway.config import Mode
 from memory.integrations.gateway.strategies import Completion, Outcome, Turn

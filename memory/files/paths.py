@@ -8,8 +8,8 @@ from pathlib import Path
 
 from django.conf import settings
 
-from memory import installation
 from memory.files.storage import RootLost, Vault
+from memory.installation import identity as installation
 from memory.models import Agent, Crew, MemoryFile
 from memory.rules import errors, tiers
 from memory.rules.tiers import Place

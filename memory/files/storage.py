@@ -21,7 +21,7 @@ from typing import Final
 
 from filelock import FileLock, Timeout
 
-from memory import key_files
+from memory.installation import key_files
 from memory.rules import errors
 
 _OPEN_DIR: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -13,11 +13,12 @@ from typing import Any, Final
 
 from django.utils import timezone
 
-from memory import installation, tool_registry
+from memory import tool_registry
 from memory.files import paths, reading, writer
 from memory.files.paths import Owner
 from memory.files.storage import RootLost
 from memory.files.writer import Request, Written
+from memory.installation import identity as installation
 from memory.journal import append as journal
 from memory.models import Agent
 from memory.rules import errors, prompt_fence, tiers

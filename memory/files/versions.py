@@ -19,8 +19,8 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from memory import installation
 from memory.files.storage import RootLost, Vault, digest
+from memory.installation import identity as installation
 from memory.models import MemoryFile, MemoryVersion
 from memory.ports import subject_linker
 from memory.rules import errors

@@ -10,7 +10,7 @@ from typing import Final
 
 from django.conf import settings
 
-from memory import key_files
+from memory.installation import key_files
 from memory.models import ChainHead, KeyFingerprint
 from memory.rules import hashing
 

@@ -24,7 +24,9 @@ from celery import current_app
 from django.db import DatabaseError, IntegrityError, connections, transaction
 from django.utils import timezone
 
-from memory import installation, schema_version, task_dispatch
+from memory.installation import identity as installation
+from memory.installation import schema_version
+from memory.jobs import dispatch
 from memory.models import JobRun, RunState, Workspace
 from memory.rules import errors
 from memory.rules.permissions import Actor
@@ -318,7 +320,7 @@ def ask(name: str, *, by: Actor) -> JobRun:
     )
     if current_app.conf.get("crewship_delivers"):
         # Without a broker the tick finds the run waiting.
-        transaction.on_commit(lambda: task_dispatch.send("memory.run_job", [run.pk]))
+        transaction.on_commit(lambda: dispatch.send("memory.run_job", [run.pk]))
         return run
     run_asked(run.pk)
     run.refresh_from_db()

@@ -16,7 +16,9 @@ from django.db import transaction
 from django.dispatch import Signal
 from django.utils import timezone
 
-from memory import installation, schema_version, workspace_numbers
+from memory import workspace_numbers
+from memory.installation import identity as installation
+from memory.installation import schema_version
 from memory.journal import head as chain_head
 from memory.models import (
     ChainHead,

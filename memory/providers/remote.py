@@ -17,7 +17,8 @@ import httpx
 from django.conf import settings
 from django.utils import timezone
 
-from memory import encryption, http_out, workspace_settings
+from memory import http_out, workspace_settings
+from memory.installation import encryption
 from memory.providers import base
 from memory.providers.base import Bound, Hit, ProviderError, Pulse
 from memory.rules import errors

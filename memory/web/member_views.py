@@ -11,8 +11,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from memory import mail
-from memory.accounts import invitations, workspaces
+from memory.accounts import invitations, mail, workspaces
 from memory.journal import queries
 from memory.models import Invitation
 from memory.rules import errors

@@ -9,7 +9,7 @@ from typing import Any, Final
 from django.db import transaction
 from django.utils import timezone
 
-from memory import encryption
+from memory.installation import encryption
 from memory.journal import append as journal
 from memory.models import Workspace, WorkspaceSetting
 from memory.rules import errors

@@ -10,7 +10,8 @@ from typing import Any, Final, TypeVar, cast
 
 import structlog
 
-from memory import encryption, installation
+from memory.installation import encryption
+from memory.installation import identity as installation
 from memory.models import WorkspaceSetting
 from memory.rules.permissions import Actor
 from memory.rules.settings import BadValue, Setting

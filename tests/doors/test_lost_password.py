@@ -11,8 +11,8 @@ from django.test import Client
 
 from crewship_memory import log_redaction, password_reset
 from crewship_memory import settings as house_settings
-from memory import mail as house_mail
 from memory.accounts import login_links as accounts
+from memory.accounts import mail as house_mail
 from tests.world import PASSWORD, World
 
 RESET = "/accounts/password/reset/"
@@ -77,7 +77,7 @@ def test_links_go_to_a_mail_server_and_nowhere_else(
 def test_a_mail_server_is_read_from_the_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert house_settings._mail() == {"EMAIL_BACKEND": "memory.mail.NoServer"}
+    assert house_settings._mail() == {"EMAIL_BACKEND": "memory.accounts.mail.NoServer"}
     monkeypatch.setenv("CREWSHIP_EMAIL_URL", "smtp+tls://me:word@mail.example:587")
     read = house_settings._mail()
     assert (read["EMAIL_HOST"], read["EMAIL_PORT"]) == ("mail.example", 587)

@@ -23,8 +23,9 @@ from django.db import (
 from django.test import Client
 from pytest_django import Settings
 
-from memory import outages, schema_version
+from memory import outages
 from memory.files import versions
+from memory.installation import schema_version
 from memory.jobs import registry as jobs
 from memory.models import JobRun, JournalEntry
 from memory.rules import errors

@@ -19,7 +19,7 @@ from episodic.index import engine, policy
 from episodic.index import status as index_status
 from episodic.index import sweep as index
 from episodic.models import Embedding, IndexState, State
-from memory import task_dispatch
+from memory.jobs import dispatch
 from memory.journal import append as journal
 from memory.models import JournalEntry
 from memory.ports import ranker
@@ -142,7 +142,7 @@ def test_an_append_asks_for_a_sweep_only_when_there_is_something_to_embed(
     from crewship_memory.celery import app
 
     asked: list[int] = []
-    monkeypatch.setattr(task_dispatch, "send", lambda *_, **__: asked.append(1))
+    monkeypatch.setattr(dispatch, "send", lambda *_, **__: asked.append(1))
     with django_capture_on_commit_callbacks(execute=True):
         world.entry()
     assert asked == []

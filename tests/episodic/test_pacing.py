@@ -11,7 +11,7 @@ from crewship_memory.celery import app
 from episodic import tasks
 from episodic.index import sweep as index
 from episodic.models import Embedding
-from memory import task_dispatch
+from memory.jobs import dispatch
 from tests import factories
 from tests.world import World
 
@@ -20,7 +20,7 @@ def test_one_message_is_under_way_until_the_sweep_looks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked: list[int] = []
-    monkeypatch.setattr(task_dispatch, "send", lambda *_, **__: asked.append(1))
+    monkeypatch.setattr(dispatch, "send", lambda *_, **__: asked.append(1))
     monkeypatch.setattr(tasks, "LOST_SECONDS", 1_000)
     app.conf.crewship_delivers = True
     nudge = tasks.Nudge()

@@ -17,8 +17,8 @@ from pytest_django import Settings
 
 from crewship_memory import data_folder, doctor
 from crewship_memory import settings as own_settings
-from memory import key_files
 from memory.files import paths as file_paths
+from memory.installation import key_files
 from tests.memory.files import kit
 from tests.world import World
 

@@ -12,8 +12,9 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from crewship_memory import celery, sqlite_integrity
 from crewship_memory.management.commands import up
-from memory import outages, schema_version
+from memory import outages
 from memory.accounts import workspaces
+from memory.installation import schema_version
 from memory.jobs import registry as jobs
 from memory.models import Workspace
 

@@ -14,7 +14,7 @@ from redis.exceptions import ResponseError
 from crewship_memory import shared_cache
 from crewship_memory.celery import app
 from crewship_memory.shared_cache import Link, SharedCache
-from memory import task_dispatch
+from memory.jobs import dispatch
 from memory.jobs import registry as jobs
 from memory.models import JobRun, RunState
 from tests.world import World
@@ -131,11 +131,11 @@ def test_a_message_that_cannot_be_sent_costs_one_attempt(
         raise OperationalError("gone")
 
     monkeypatch.setattr(app, "send_task", fail)
-    assert [task_dispatch.send("memory.tick") for _ in range(3)] == [False] * 3
+    assert [dispatch.send("memory.tick") for _ in range(3)] == [False] * 3
     assert tried == ["memory.tick"]
-    task_dispatch.broker.reset()
+    dispatch.broker.reset()
     monkeypatch.setattr(app, "send_task", lambda *_, **__: None)
-    assert task_dispatch.send("memory.tick") is True
+    assert dispatch.send("memory.tick") is True
 
 
 def test_what_was_asked_for_waits_in_the_database(

@@ -27,7 +27,6 @@ from gdpr.erasure import replay, tombstones
 from gdpr.erasure.tombstones import Record
 from gdpr.subjects import restriction
 from memory import (
-    agent_tools,
     data_folder_adoption,
     journal_import,
     tool_registry,
@@ -36,7 +35,7 @@ from memory import (
 )
 from memory.accounts import api_keys, invitations, workspaces
 from memory.files import policy
-from memory.integrations import selftest_runs
+from memory.integrations import agent_tools, selftest_runs
 from memory.integrations.gateway import settings as gateway_settings
 from memory.integrations.gateway import users
 from memory.journal import compaction
@@ -308,7 +307,7 @@ SITES: Final[dict[Site, Drive]] = {
     ("gdpr/subjects/registry.py", "record"): operation("create_subject"),
     ("gdpr/suppression.py", "lift"): operation("lift_suppression"),
     ("memory/admin/entries.py", "mark"): _marked_by_staff,
-    ("memory/agent_tools.py", "_append"): _by_an_agents_tool,
+    ("memory/integrations/agent_tools.py", "_append"): _by_an_agents_tool,
     ("memory/journal/compaction.py", "_summarise"): _compacted,
     ("memory/integrations/selftest_runs.py", "_keep"): _wires,
     ("memory/api/api.py", "act"): operation("append_entry"),

@@ -11,8 +11,8 @@ from typing import Any, Final, Protocol
 
 from django.test import Client
 
-from memory import agent_tools
 from memory.accounts import api_keys, workspaces
+from memory.integrations import agent_tools
 from memory.integrations.promptkit import executor
 from memory.integrations.promptkit.executor import Executor
 from memory.integrations.promptkit.testing import InMemoryStore

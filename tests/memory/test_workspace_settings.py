@@ -12,7 +12,8 @@ from django.apps import apps
 from django.db import connection
 from pytest_django import Settings
 
-from memory import encryption, workspace_settings
+from memory import workspace_settings
+from memory.installation import encryption
 from memory.journal import verify
 from memory.models import JournalEntry, WorkspaceSetting
 from memory.rules import errors

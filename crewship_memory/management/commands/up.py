@@ -26,7 +26,8 @@ from crewship_memory.background import Embedded
 from crewship_memory.demo import load
 from crewship_memory.startup_progress import Progress
 from episodic.index.reference_counts import marks
-from memory import installation, schema_version
+from memory.installation import identity as installation
+from memory.installation import schema_version
 from memory.models import User
 
 

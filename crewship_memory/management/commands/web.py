@@ -11,7 +11,7 @@ from django.db import connections
 
 from crewship_memory import healthz, server
 from crewship_memory.wsgi import application
-from memory import schema_version
+from memory.installation import schema_version
 
 
 class Command(BaseCommand):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from memory import encryption
-from memory.encryption import Broken
+from memory.installation import encryption
+from memory.installation.encryption import Broken
 from memory.integrations.gateway.config import Secret
 
 __all__ = ["Broken", "opens", "seal", "unseal"]

@@ -13,7 +13,7 @@ from typing import Any, Final
 from django.db import transaction
 from django.utils import timezone
 
-from memory import installation
+from memory.installation import identity as installation
 from memory.integrations.gateway import client as gateway_client
 from memory.integrations.gateway import config
 from memory.integrations.gateway import secrets as gateway_secrets

@@ -7,7 +7,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from memory import data_folder_adoption, installation
+from memory import data_folder_adoption
+from memory.installation import identity as installation
 from memory.rules import errors
 
 

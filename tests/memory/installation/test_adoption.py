@@ -12,8 +12,9 @@ from pytest_django import Settings
 
 from gdpr.certificates import keys as signing_keys
 from gdpr.erasure import tombstones
-from memory import data_folder_adoption, installation
+from memory import data_folder_adoption
 from memory.files import reconcile, versions
+from memory.installation import identity as installation
 from memory.journal import compaction, erasure, verify
 from memory.models import ChainHead, JournalEntry
 from memory.rules import errors

@@ -11,10 +11,11 @@ import pytest
 from django.test import Client
 
 from crewship_memory import file_watcher
-from memory import installation, tasks
+from memory import tasks
 from memory.files import erasure, reading, reconcile, retention, versions
 from memory.files.reconcile import Report
 from memory.files.storage import RootLost
+from memory.installation import identity as installation
 from memory.jobs import registry as jobs
 from memory.models import JobRun, JournalEntry, MemoryVersion
 from memory.review import rescan

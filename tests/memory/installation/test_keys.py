@@ -11,7 +11,7 @@ from pytest_django import Settings
 
 from gdpr.certificates import keys as signing_keys
 from gdpr.models import SigningKey
-from memory import installation
+from memory.installation import identity as installation
 from memory.integrations.gateway import settings as gateway_settings
 from memory.journal import append as journal
 from memory.models import Installation, JournalEntry, KeyFingerprint

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memory import agent_tools, workspace_settings
+from memory import workspace_settings
+from memory.integrations import agent_tools
 from memory.integrations.gateway import turns
 from memory.integrations.gateway.strategies import (
     Completion,

@@ -14,7 +14,7 @@ from typing import Final
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from memory import installation
+from memory.installation import identity as installation
 
 VERSION: Final = "v1."
 NONCE_BYTES: Final = 12

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from memory import agent_tools, tool_registry
+from memory import tool_registry
+from memory.integrations import agent_tools
 from memory.integrations.atomicmemory.provider import extension_calls
 from memory.providers import ownership
 from memory.providers.base import Bound
