@@ -12,32 +12,32 @@ from django.urls import URLPattern, URLResolver
 from ninja import NinjaAPI
 from ninja.openapi.schema import OpenAPISchema
 
-from crewship_memory import problems
+from crewship_memory import problem_details
 from crewship_memory.auth import KeyOrSession
-from crewship_memory.body import StrictParser
+from crewship_memory.json_parser import StrictParser
 from crewship_memory.throttle import KeyThrottle
 from crewship_memory.version import VERSION
-from episodic.doors.api import router as episodic_router
-from episodic.doors.context_api import router as context_router
-from episodic.doors.health_api import router as health_router
-from episodic.doors.proposal_api import router as proposal_router
-from gdpr.doors.cases_api import router as cases_router
-from gdpr.doors.certificates_api import router as certificates_router
-from gdpr.doors.exports_api import router as exports_router
-from gdpr.doors.express_api import router as express_router
-from gdpr.doors.holds_api import router as holds_router
-from gdpr.doors.subjects_api import router as subjects_router
-from memory.doors.api import router as journal_router
-from memory.doors.api import workspace_router
-from memory.doors.files_api import router as files_router
-from memory.doors.jobs_api import router as jobs_router
-from memory.doors.portability_api import router as portability_router
-from memory.doors.provider_api import router as provider_router
-from memory.doors.quarantine_api import router as quarantine_router
-from memory.doors.records_api import router as records_router
-from memory.doors.settings_api import router as settings_router
-from memory.doors.tools_api import router as tools_router
-from memory.doors.turns_api import router as turns_router
+from episodic.api.api import router as episodic_router
+from episodic.api.context import router as context_router
+from episodic.api.health import router as health_router
+from episodic.api.proposal import router as proposal_router
+from gdpr.api.cases import router as cases_router
+from gdpr.api.certificates import router as certificates_router
+from gdpr.api.exports import router as exports_router
+from gdpr.api.holds import router as holds_router
+from gdpr.api.one_call import router as express_router
+from gdpr.api.subjects import router as subjects_router
+from memory.api.api import router as journal_router
+from memory.api.api import workspace_router
+from memory.api.files import router as files_router
+from memory.api.jobs import router as jobs_router
+from memory.api.portability import router as portability_router
+from memory.api.provider import router as provider_router
+from memory.api.quarantine import router as quarantine_router
+from memory.api.records import router as records_router
+from memory.api.settings import router as settings_router
+from memory.api.tools import router as tools_router
+from memory.api.turns import router as turns_router
 from memory.rules import errors
 
 
@@ -55,10 +55,10 @@ def known_queries(run: Callable[..., HttpResponse]) -> Callable[..., HttpRespons
     def checked(request: HttpRequest, **kwargs: Any) -> HttpResponse:
         if "\x00" in request.path:
             # No id holds a NUL, and PostgreSQL cannot even be asked for one.
-            return problems.response(errors.NotFound())
+            return problem_details.response(errors.NotFound())
         if any("\x00" in text for texts in request.GET.lists() for text in texts[1]):
             detail = "The query holds a NUL character."
-            return problems.response(errors.Invalid(detail, code="bad_text"))
+            return problem_details.response(errors.Invalid(detail, code="bad_text"))
         unknown = sorted(set(request.GET) - known)
         if unknown:
             faults = [
@@ -67,7 +67,9 @@ def known_queries(run: Callable[..., HttpResponse]) -> Callable[..., HttpRespons
             ]
             detail = "The query names a parameter that is not known here."
             code = "unknown_parameter"
-            return problems.response(errors.Invalid(detail, code=code, errors=faults))
+            return problem_details.response(
+                errors.Invalid(detail, code=code, errors=faults)
+            )
         return run(request, **kwargs)
 
     return checked
@@ -78,7 +80,7 @@ class Api(NinjaAPI):
 
     def get_openapi_schema(self, **kwargs: Any) -> OpenAPISchema:
         """Return the document with the problems each operation may answer with."""
-        return problems.declare(super().get_openapi_schema(**kwargs))
+        return problem_details.declare(super().get_openapi_schema(**kwargs))
 
 
 api = Api(
@@ -91,7 +93,7 @@ api = Api(
     urls_namespace="api",
     docs_url="/docs",
 )
-problems.install(api)
+problem_details.install(api)
 api.add_decorator(known_queries, mode="view")
 for prefix, router in (
     ("/journal", journal_router),
@@ -127,7 +129,7 @@ def _in_one_shape(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespon
         answer = view(request, *args, **kwargs)
         if answer.status_code != 405:
             return answer
-        refusal = problems.response(problems.NoSuchMethod())
+        refusal = problem_details.response(problem_details.NoSuchMethod())
         refusal["Allow"] = answer["Allow"]
         return refusal
 

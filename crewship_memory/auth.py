@@ -10,10 +10,11 @@ from django.middleware.csrf import CsrfViewMiddleware
 from django.shortcuts import resolve_url
 
 from crewship_memory import client_address
-from memory import accounts, invitations, keys, mail
+from memory.accounts import api_keys, invitations, mail
+from memory.accounts import login_links as accounts
 from memory.models import Membership, User
 from memory.rules import end_users, errors
-from memory.rules.actors import Actor, Role
+from memory.rules.permissions import Actor, Role
 
 SESSION_WORKSPACE: Final = "workspace"
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -120,7 +121,7 @@ class KeyOrSession:
         """Return the actor, or raise Unauthenticated."""
         token = token_of(request)
         if token is not None:
-            actor = keys.authenticate(token)
+            actor = api_keys.authenticate(token)
             if actor is None:
                 raise errors.Unauthenticated
             _check_workspace_header(request, actor)

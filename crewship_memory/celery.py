@@ -23,7 +23,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "crewship_memory.settings")
 def refuse_newer_schema(**_: Any) -> None:
     """End before the first task where the database is newer than this code."""
     django.setup()
-    schema = import_module("memory.schema")
+    schema = import_module("memory.installation.schema_version")
     names = schema.unknown()
     if names:
         raise SystemExit(schema.refusal(names).detail)

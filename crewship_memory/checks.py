@@ -9,8 +9,8 @@ from typing import Any, Final
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 
-from episodic import engine
-from memory import key_files
+from episodic.index import engine
+from memory.installation import key_files
 
 OLDEST_SQLITE: Final = (3, 38, 0)
 WORKERS: Final = "WEB_CONCURRENCY"

@@ -9,7 +9,7 @@ from typing import Final
 
 from django.conf import settings
 
-from memory import key_files
+from memory.installation import key_files
 
 BESIDE: Final = ("", "-wal", "-shm", "-journal")
 

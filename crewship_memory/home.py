@@ -16,16 +16,18 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from crewship_memory import auth
-from episodic import overview as recall_overview
-from episodic.doors import health_page
-from gdpr import overview as case_overview
-from memory import overview, queries
-from memory.doors import pages
-from memory.files import dossier, inbox
-from memory.files.dossier import Line
+from episodic.health import overview as recall_overview
+from episodic.web import health_page
+from gdpr.cases import overview as case_overview
+from memory import overview
+from memory.journal import queries
 from memory.models import HeldState, User
+from memory.review import detail as review_detail
+from memory.review import queue as review_queue
+from memory.review.detail import Line
 from memory.rules import errors
-from memory.rules.actors import Actor
+from memory.rules.permissions import Actor
+from memory.web import pages
 
 ENTRY_ID: Final = re.compile(r"j_[0-9a-f]{4,32}")
 HELD_SHOWN: Final = 4
@@ -83,9 +85,9 @@ def _held(actor: Actor) -> list[Line] | None:
     """Return what is most urgent to review; nothing of it counts as looked at here."""
     if not actor.can("quarantine.read"):
         return None
-    wanted = inbox.HeldFilter(state=HeldState.HELD.value)
-    found = inbox.page(actor, wanted, limit=HELD_SHOWN)
-    return [dossier.line(held) for held in found.items]
+    wanted = review_queue.HeldFilter(state=HeldState.HELD.value)
+    found = review_queue.page(actor, wanted, limit=HELD_SHOWN)
+    return [review_detail.line(held) for held in found.items]
 
 
 def _beginning(actor: Actor, activity: overview.Activity) -> Beginning | None:

@@ -19,7 +19,8 @@ from django.views.decorators.http import (
 )
 
 from crewship_memory import auth, login
-from memory import accounts, invitations
+from memory.accounts import invitations
+from memory.accounts import login_links as accounts
 from memory.models import Invitation, User
 from memory.rules import errors
 

@@ -15,8 +15,9 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from memory import accounts, tenancy
-from memory.accounts import Opening, Purpose
+from memory.accounts import login_links as accounts
+from memory.accounts import workspaces
+from memory.accounts.login_links import Opening, Purpose
 from memory.models import User
 
 
@@ -49,7 +50,7 @@ def _choose_password(
         status = 200 if posted is None else 422
         return render(request, "login_password.html", context, status=status)
     password = form.cleaned_data["new_password1"]
-    user = tenancy.choose_password(opening.purpose, token, password)
+    user = workspaces.choose_password(opening.purpose, token, password)
     if user is None:
         return gone(request)
     answer: HttpResponse = perform_login(request, user)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
-from crewship_memory import redaction
+from crewship_memory import log_redaction
 
 if TYPE_CHECKING:
     from structlog.typing import Processor
@@ -39,12 +39,12 @@ def _renderer(log_format: str) -> Processor:
 
 def _formatter(log_format: str) -> dict[str, Any]:
     return {
-        "()": redaction.Formatter,
+        "()": log_redaction.Formatter,
         "foreign_pre_chain": _first(),
         "processors": [
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-            redaction.render_exception,
-            redaction.redact,
+            log_redaction.render_exception,
+            log_redaction.redact,
             _renderer(log_format),
         ],
     }

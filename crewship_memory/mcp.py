@@ -13,14 +13,16 @@ from django.urls import URLPattern, re_path
 from django.views.decorators.csrf import csrf_exempt
 from django_mcpz.jsonrpc import PARSE_ERROR, error_response
 
-from crewship_memory import body, problems, write_guard
+from crewship_memory import json_parser, problem_details
 from crewship_memory.auth import named_end_user
-from crewship_memory.body import Limit
+from crewship_memory.json_parser import Limit
+from crewship_memory.middleware import write_guard
 from crewship_memory.throttle import KeyThrottle
 from crewship_memory.version import VERSION
-from memory import keys, toolbox
-from memory.doors import mcp
-from memory.doors.dialects.common import token_of
+from memory import tool_registry
+from memory.accounts import api_keys
+from memory.api import mcp
+from memory.integrations.base import token_of
 from memory.rules import end_users, errors
 
 BODY: Final = Limit(1024 * 1024, 20_000)
@@ -29,7 +31,7 @@ _throttle = KeyThrottle(settings.RATE_LIMIT)
 
 def _let_in(request: HttpRequest) -> None:
     token = token_of(request.headers)
-    actor = keys.authenticate(token) if token else None
+    actor = api_keys.authenticate(token) if token else None
     if actor is None:
         raise errors.Unauthenticated
     request.auth = actor  # type: ignore[attr-defined]
@@ -40,8 +42,8 @@ def _let_in(request: HttpRequest) -> None:
 def _read(request: HttpRequest) -> Any:
     """Return the body; one that is large, deep, or no honest JSON is refused."""
     raw = request.body
-    body.check_kind(request)
-    return body.read(raw, BODY)
+    json_parser.check_kind(request)
+    return json_parser.read(raw, BODY)
 
 
 def _meta_user(document: Any) -> str | None:
@@ -66,7 +68,7 @@ def _writes(message: object) -> bool:
         return False
     params = message.get("params")
     name = params.get("name") if isinstance(params, dict) else None
-    return not any(t.name == name and t.reads_only for t in toolbox.registered())
+    return not any(t.name == name and t.reads_only for t in tool_registry.registered())
 
 
 def knock(request: HttpRequest) -> HttpResponse | None:
@@ -74,7 +76,7 @@ def knock(request: HttpRequest) -> HttpResponse | None:
     try:
         _let_in(request)
     except errors.HouseError as error:
-        return problems.response(error)
+        return problem_details.response(error)
     try:
         message = _read(request)
         _bind_end_user(request, message)
@@ -95,7 +97,7 @@ def _view() -> Callable[..., HttpResponse]:
     def view(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         answer = server(request, *args, **kwargs)
         outage = mcp.outage_of(request)
-        return answer if outage is None else problems.response(outage)
+        return answer if outage is None else problem_details.response(outage)
 
     # As the server itself: it wants a key, and no browser comes here.
     opened = csrf_exempt(view)

@@ -20,14 +20,14 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
-from crewship_memory import auth, client_address, problems
-from episodic import engine
+from crewship_memory import auth, client_address, problem_details
 from episodic.embedders.base import State as Answering
+from episodic.index import engine
 from episodic.models import Embedding, State
-from memory import keys
+from memory.accounts import api_keys
 from memory.models import Agent, ChainHead, Workspace
 from memory.rules import errors
-from memory.rules.actors import Role
+from memory.rules.permissions import Role
 
 LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1", "[::1]"})
 REGISTRY: Final = CollectorRegistry()
@@ -115,7 +115,7 @@ def _refusal(request: HttpRequest) -> errors.HouseError | None:
     if is_local(request):
         return None
     token = auth.token_of(request)
-    actor = keys.authenticate(token) if token else None
+    actor = api_keys.authenticate(token) if token else None
     if actor is None:
         return errors.Unauthenticated()
     if actor.role not in (Role.OPERATOR, Role.ADMIN):
@@ -130,5 +130,5 @@ def metrics(request: HttpRequest) -> HttpResponse:
     """Answer a scrape from this machine, or with an operator's or admin's key."""
     refused = _refusal(request)
     if refused is not None:
-        return problems.response(refused)
+        return problem_details.response(refused)
     return HttpResponse(generate_latest(REGISTRY), content_type=CONTENT_TYPE_LATEST)

@@ -15,7 +15,7 @@ import environ
 
 from crewship_memory import client_address, data_folder, logs
 from crewship_memory.sqlite3 import options
-from memory import key_files
+from memory.installation import key_files
 
 # What this process makes is for its own account alone, whatever started it.
 os.umask(0o077)
@@ -33,8 +33,8 @@ def _data_dir() -> Path:
 def _kept_secret(name: str, file: str) -> str:
     """Return a key from the environment or the data folder, empty when there is none.
 
-    ``memory.installation`` makes the missing ones, once the database has said that
-    nothing stands on a key that was lost.
+    ``memory.installation.identity`` makes the missing ones, once the database has said
+    that nothing stands on a key that was lost.
     """
     given = str(env.str(name, ""))
     if given:
@@ -92,7 +92,7 @@ UNKNOWN_PROXY_MARK = DATA_DIR / "unknown-proxy.seen"
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-# The most that any route takes; crewship_memory/limits.py names each route's own.
+# The most that any route takes; middleware/request_limits.py names each route's own.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 1_000
 DATA_UPLOAD_MAX_NUMBER_FILES = 4
@@ -125,10 +125,10 @@ MIDDLEWARE = [
     "crewship_memory.client_address.ClientAddressMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "crewship_memory.limits.LimitsMiddleware",
-    "crewship_memory.strangers.StrangersMiddleware",
+    "crewship_memory.middleware.request_limits.LimitsMiddleware",
+    "crewship_memory.middleware.anonymous_throttle.StrangersMiddleware",
     "csp.middleware.CSPMiddleware",
-    "crewship_memory.write_guard.WriteGuard",
+    "crewship_memory.middleware.write_guard.WriteGuard",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -138,8 +138,8 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "crewship_memory.middleware.RequestLogMiddleware",
-    "crewship_memory.middleware.ActorMiddleware",
+    "crewship_memory.middleware.actor.RequestLogMiddleware",
+    "crewship_memory.middleware.actor.ActorMiddleware",
 ]
 
 TEMPLATES: list[dict[str, Any]] = [
@@ -152,7 +152,7 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "crewship_memory.middleware.frame",
+                "crewship_memory.middleware.actor.frame",
             ],
             "builtins": ["crewship_memory.templatetags.ui"],
         },
@@ -220,7 +220,7 @@ def _mail() -> dict[str, Any]:
     """
     given = env.str("CREWSHIP_EMAIL_URL", "")
     if not given:
-        return {"EMAIL_BACKEND": "memory.mail.NoServer"}
+        return {"EMAIL_BACKEND": "memory.accounts.mail.NoServer"}
     if not given.startswith("smtp"):
         message = "CREWSHIP_EMAIL_URL must name a mail server: smtp://, smtp+tls://, …"
         raise ValueError(message)
@@ -256,7 +256,7 @@ MIGRATION_MODULES: dict[str, str] = {}
 # ── Background work, cache ───────────────────────────────────────────────────
 REDIS_URL = env.str("REDIS_URL", "")
 CELERY_BROKER_URL = REDIS_URL or "memory://"
-# A broker that is away costs a request one short attempt, see memory/dispatch.py.
+# A broker that is away costs a request one short attempt, see memory/jobs/dispatch.py.
 CELERY_BROKER_TRANSPORT_OPTIONS = (
     {"max_retries": 0, "socket_connect_timeout": 1.0, "socket_timeout": 5.0}
     if REDIS_URL

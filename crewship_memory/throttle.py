@@ -22,7 +22,7 @@ from ninja.throttling import BaseThrottle
 
 from crewship_memory.client_address import client_address, network_of
 from memory.rules import errors
-from memory.rules.actors import Actor
+from memory.rules.permissions import Actor
 
 _RATE: Final = re.compile(r"(\d+)/([smh])")
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3_600}

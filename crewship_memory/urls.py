@@ -9,48 +9,48 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path, re_path
 
 from crewship_memory import (
-    dialects,
+    healthz,
     home,
+    integrations,
     invitation_views,
     login,
     mcp,
     metrics,
-    probes,
-    reset,
+    password_reset,
 )
 from crewship_memory.api import api, open_to_programs
-from gdpr.doors import certificate_views
-from memory.doors import conformance_views, provider_views
+from gdpr.web import certificate_views
+from memory.web import conformance_views, provider_views
 
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 # allauth registers these itself, editable: second factors are no support table.
 admin.site.unregister([EmailAddress, Authenticator])
 
-handler400 = "crewship_memory.refusals.bad_request"
-handler403 = "crewship_memory.refusals.forbidden"
-handler404 = "crewship_memory.refusals.not_found"
-handler500 = "crewship_memory.refusals.failed"
+handler400 = "crewship_memory.error_responses.bad_request"
+handler403 = "crewship_memory.error_responses.forbidden"
+handler404 = "crewship_memory.error_responses.not_found"
+handler500 = "crewship_memory.error_responses.failed"
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home.home, name="home"),
     path("find/", home.find, name="find"),
     path("workspace/choose/", home.choose_workspace, name="choose_workspace"),
-    path("journal/", include("memory.doors.urls")),
-    path("recall/", include("episodic.doors.urls")),
-    path("health/", include("episodic.doors.health_urls")),
-    path("proposals/", include("episodic.doors.proposal_urls")),
-    path("quarantine/", include("memory.doors.quarantine_urls")),
-    path("files/", include("memory.doors.files_urls")),
-    path("records/", include("memory.doors.records_urls")),
+    path("journal/", include("memory.web.urls")),
+    path("recall/", include("episodic.web.urls")),
+    path("health/", include("episodic.web.health_urls")),
+    path("proposals/", include("episodic.web.proposal_urls")),
+    path("quarantine/", include("memory.web.quarantine_urls")),
+    path("files/", include("memory.web.files_urls")),
+    path("records/", include("memory.web.records_urls")),
     path("providers/", provider_views.board, name="providers"),
     path("providers/<str:name>/use/", provider_views.choose, name="provider_choose"),
     path("providers/<str:name>/run/", provider_views.run, name="provider_run"),
     path("conformance/", conformance_views.board, name="conformance"),
     path("conformance/run/", conformance_views.run, name="conformance_run"),
-    path("jobs/", include("memory.doors.jobs_urls")),
+    path("jobs/", include("memory.web.jobs_urls")),
     path("certificates/check/", certificate_views.check, name="certificate_check"),
-    path("privacy/", include("gdpr.doors.urls")),
-    path("workspace/", include("memory.doors.workspace_urls")),
+    path("privacy/", include("gdpr.web.urls")),
+    path("workspace/", include("memory.web.workspace_urls")),
     path("invitations/", invitation_views.mine, name="invitations"),
     path(
         "invitations/<str:invitation_id>/accept/",
@@ -68,7 +68,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
         name="invitation_link",
     ),
     path("login/<str:purpose>/<str:token>/", login.link, name="login_link"),
-    path("accounts/password/reset/", reset.password_reset, name="password_reset"),
+    path(
+        "accounts/password/reset/", password_reset.password_reset, name="password_reset"
+    ),
     # Nobody changes their own address, and links of ours replace allauth's: its pages
     # trust an address before it is confirmed.
     re_path(
@@ -78,9 +80,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("accounts/", include("allauth.urls")),
     path("admin/", admin.site.urls),
     path("api/v1/", open_to_programs(api.urls)),
-    *dialects.mounted(),
+    *integrations.mounted(),
     *mcp.mounted(),
-    path("livez", probes.livez, name="livez"),
-    path("readyz", probes.readyz, name="readyz"),
+    path("livez", healthz.livez, name="livez"),
+    path("readyz", healthz.readyz, name="readyz"),
     path("metrics", metrics.metrics, name="metrics"),
 ]

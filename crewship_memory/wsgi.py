@@ -22,7 +22,7 @@ def application(
 ) -> Iterable[bytes]:
     """Answer a request, in a process that forgets when it is told to."""
     # At the first request and not at the import: a server may fork in between.
-    import_module("gdpr.remembering").listen()
-    import_module("crewship_memory.integrity").watch()
-    limits = import_module("crewship_memory.limits")
+    import_module("gdpr.erasure.process_caches").listen()
+    import_module("crewship_memory.sqlite_integrity").watch()
+    limits = import_module("crewship_memory.middleware.request_limits")
     return _django(limits.with_length(environ), start_response)

@@ -9,12 +9,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from episodic.models import (
-    Embedding,
-    EmbeddingChange,
-    IndexState,
-    MemoryRelation,
-)
+from episodic.models import Embedding, EmbeddingChange, IndexState, MemoryRelation
 from memory.admin import rows
 
 

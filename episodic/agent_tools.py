@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, Final
 
-from episodic import context, recall
-from episodic.recall import Hit, Mode, Request
-from episodic.rules import hints
+from episodic.recall import prompt_block, prompt_context
+from episodic.recall import search as recall
+from episodic.recall.search import Hit, Mode, Request
 from episodic.scopes import Scope
-from memory import journal, toolbox
-from memory.rules import scanner
-from memory.rules.actors import Actor
-from memory.toolbox import Tool, schema
+from memory import scanner, tool_registry
+from memory.journal import append as journal
+from memory.rules.permissions import Actor
+from memory.tool_registry import Tool, schema
 
 MOST_CHARS: Final = 100_000
 _TEXT: Final = {"type": "string"}
@@ -37,7 +37,7 @@ _ASKED: Final[dict[str, Any]] = {
 def _request(given: Mapping[str, Any]) -> Request:
     k = int(given.get("k") or recall.K_DEFAULT)
     if not 1 <= k <= recall.K_MAX:
-        raise toolbox.fault("k", f"k lies between 1 and {recall.K_MAX}.")
+        raise tool_registry.fault("k", f"k lies between 1 and {recall.K_MAX}.")
     return Request(
         query=given["query"],
         k=k,
@@ -71,15 +71,15 @@ def _hit(hit: Hit) -> dict[str, Any]:
 def _recall(given: Mapping[str, Any], by: Actor) -> dict[str, Any]:
     answer = recall.ask(_request(given), by=by)
     return {
-        "notice": hints.PREAMBLE,
+        "notice": prompt_block.PREAMBLE,
         "degraded": answer.legs.degraded,
         "hits": [_hit(hit) for hit in answer.hits],
     }
 
 
 def _context(given: Mapping[str, Any], by: Actor) -> dict[str, Any]:
-    most = int(given.get("max_chars") or hints.BUDGET)
-    made = context.ask(
+    most = int(given.get("max_chars") or prompt_block.BUDGET)
+    made = prompt_context.ask(
         _request(given),
         by=by,
         max_chars=max(0, min(most, MOST_CHARS)),
@@ -158,4 +158,4 @@ CATALOGUE: Final = (
 
 def install() -> None:
     """Register them; called at start-up."""
-    toolbox.register(CATALOGUE)
+    tool_registry.register(CATALOGUE)

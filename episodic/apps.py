@@ -18,7 +18,7 @@ class EpisodicConfig(AppConfig):
 
     def ready(self) -> None:
         """Fill the ground floor's port and listen to the journal."""
-        import_module("episodic.wiring").connect()
+        import_module("episodic.connect").connect()
         log = import_module("episodic.migrations.0002_change_log")
         keep = triggers.keeper(log.SQLITE)
         post_migrate.connect(keep, sender=self, weak=False)

@@ -9,12 +9,13 @@ from typing import Final
 
 from django.db.models import Q
 
-from episodic import engine, overview
+from episodic.health import overview
+from episodic.index import engine
 from episodic.models import Embedding, State
-from memory import queries
+from memory.journal import queries
+from memory.journal.visibility import USABLE
 from memory.models import JournalEntry
-from memory.rules.actors import Actor
-from memory.withholding import USABLE
+from memory.rules.permissions import Actor
 
 WAITING_SHOWN: Final = 50
 EXAMPLES: Final = 3

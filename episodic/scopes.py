@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from memory import queries
+from memory.journal import queries
+from memory.journal.visibility import USABLE
 from memory.models import JournalEntry
 from memory.rules import errors
-from memory.rules.actors import Actor, AgentRole
 from memory.rules.entries import RULE_TYPE
-from memory.withholding import USABLE
+from memory.rules.permissions import Actor, AgentRole
 
 
 class Scope(StrEnum):

@@ -9,9 +9,13 @@ from typing import Final
 
 from celery import current_app, shared_task
 
-from episodic import consolidation, decay, health, index
-from memory import dispatch, jobs
-from memory.jobs import Job, Outcome
+from episodic.consolidation import run as consolidation
+from episodic.health import snapshots as health
+from episodic.index import decay
+from episodic.index import sweep as index
+from memory.jobs import dispatch
+from memory.jobs import registry as jobs
+from memory.jobs.registry import Job, Outcome
 
 GATHER_SECONDS: Final = 0.06
 # While appends keep coming, a sweep is followed by a pause of so many times its own

@@ -10,7 +10,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from gdpr import casework, holds
+from gdpr.cases import actions as case_actions
+from gdpr.cases import legal_holds
 from gdpr.models import (
     Case,
     CasePlan,
@@ -24,7 +25,7 @@ from gdpr.models import (
 )
 from memory.admin import rows
 from memory.rules import errors
-from memory.rules.actors import Actor
+from memory.rules.permissions import Actor
 
 REASON = "released in the Django admin"
 
@@ -67,7 +68,7 @@ class CaseRows(rows.ReadOnly):
         """Take cases."""
         done = _each(
             self, request, chosen,
-            lambda row, by: casework.assign(row, by.label, by=by),
+            lambda row, by: case_actions.assign(row, by.label, by=by),
         )  # fmt: skip
         self.message_user(request, f"{done} assigned to you.")
 
@@ -76,7 +77,7 @@ class CaseRows(rows.ReadOnly):
         """Leave cases to anybody."""
         done = _each(
             self, request, chosen,
-            lambda row, by: casework.assign(row, "", by=by),
+            lambda row, by: case_actions.assign(row, "", by=by),
         )  # fmt: skip
         self.message_user(request, f"{done} assigned to nobody.")
 
@@ -126,7 +127,7 @@ class HoldRows(rows.ReadOnly):
         """Release holds."""
         done = _each(
             self, request, chosen,
-            lambda row, by: holds.release(row, REASON, by=by),
+            lambda row, by: legal_holds.release(row, REASON, by=by),
         )  # fmt: skip
         self.message_user(request, f"{done} released.")
 

@@ -15,4 +15,4 @@ class GdprConfig(AppConfig):
 
     def ready(self) -> None:
         """Fill the ground floor's port."""
-        import_module("gdpr.wiring").connect()
+        import_module("gdpr.connect").connect()

@@ -19,15 +19,15 @@ from typing import Final
 from django.db import transaction
 from django.utils import timezone
 
-from gdpr import paging, stamps
+from gdpr import cache_version, pagination
+from gdpr.matching import common_words, name_fields, normalize, patterns, phones
+from gdpr.matching.matcher import Name
 from gdpr.models import Alias, Subject, Suppression
-from gdpr.paging import Ask, Page
-from gdpr.rules import common, fields, folding, phones, shapes
-from gdpr.rules.matching import Name
-from memory import journal
+from gdpr.pagination import Ask, Page
+from memory.journal import append as journal
 from memory.rules import entries, errors
-from memory.rules.actors import Actor
 from memory.rules.entries import NewEntry, Severity
+from memory.rules.permissions import Actor
 
 # What one name leaves: its keyed hash, its kind, and how many words it has.
 Digest = tuple[str, str, int]
@@ -40,7 +40,7 @@ _GAP: Final = 16
 _KINDS: Final = ("user_id", "email", "phone", "handle", "name")
 _PIECES: Final = frozenset({"user_id", "handle"})
 _TOKEN: Final = re.compile(
-    rf"[{folding.UNSPACED}]|(?:(?![{folding.UNSPACED}]){folding.LETTER})+"
+    rf"[{normalize.UNSPACED}]|(?:(?![{normalize.UNSPACED}]){normalize.LETTER})+"
 )
 # An @ that does not stand in an address; what is behind it is cut like any text.
 _AT: Final = re.compile(r"(?<![a-z0-9])@")
@@ -59,7 +59,7 @@ def _hash(key: bytes, kind: str, text: str) -> str:
 
 def _form(kind: str, value: str) -> tuple[str, int] | None:
     """Return what of an alias is hashed, and its number of words; None for nothing."""
-    text = shapes.folded(kind, value)
+    text = patterns.folded(kind, value)
     if kind == "phone":
         return (text[-_PHONE_TAIL:], 1) if len(text) >= phones.LEAST else None
     found = list(_TOKEN.finditer(text))
@@ -81,20 +81,22 @@ def digests_of(workspace_id: str, names: Iterable[Name]) -> list[Digest]:
         form = _form(name.kind, name.value)
         if form is not None:
             digest = _hash(key, name.kind, form[0])
-            alone = name.kind in _PIECES and common.is_common(name.kind, name.value)
+            alone = name.kind in _PIECES and common_words.is_common(
+                name.kind, name.value
+            )
             found[digest] = (digest, name.kind, MARKED if alone else form[1])
     return list(found.values())
 
 
 def unknown(workspace_id: str, text: str) -> str:
     """Return the keyed hash of a name as a writer gave it, of whatever kind."""
-    plain = shapes.folded("handle", text)
+    plain = patterns.folded("handle", text)
     return _hash(_key(workspace_id), "unknown", plain)
 
 
 def aside(workspace_id: str, kind: str, text: str) -> str:
     """Return the keyed hash of an address that is not somebody's."""
-    return _hash(_key(workspace_id), f"aside {kind}", shapes.folded(kind, text))
+    return _hash(_key(workspace_id), f"aside {kind}", patterns.folded(kind, text))
 
 
 # ── Looking for them ─────────────────────────────────────────────────────────
@@ -130,7 +132,10 @@ def _pieces(
 
 
 def _views(text: str) -> list[str]:
-    return [folding.fold(text), *(view.text for view in folding.escaped_views(text))]
+    return [
+        normalize.fold(text),
+        *(view.text for view in normalize.escaped_views(text)),
+    ]
 
 
 def _addressed(text: str) -> Iterator[str]:
@@ -167,7 +172,7 @@ def spotted(workspace_id: str, text: str, digests: Collection[Digest]) -> list[s
     """Return the pieces of a text, folded, whose keyed hash is among digests."""
     free = [one for one in digests if one[2] != MARKED]
     known, key = {digest for digest, _, _ in free}, _key(workspace_id)
-    found = _pieces(fields.spoken(text), sizes_of(free))
+    found = _pieces(name_fields.spoken(text), sizes_of(free))
     hits = [piece for kind, form, piece in found if _hash(key, kind, form) in known]
     marked = {digest for digest, _, words in digests if words == MARKED}
     if marked:
@@ -175,7 +180,7 @@ def spotted(workspace_id: str, text: str, digests: Collection[Digest]) -> list[s
         hits += [one for one in handles if _hash(key, "handle", one[1:]) in marked]
     # A field that says who says it as a whole, an ordinary word too.
     every = {digest for digest, _, _ in digests}
-    whose = fields.people(text) if every else ()
+    whose = name_fields.people(text) if every else ()
     hits += [one for one in whose if is_named(workspace_id, one, every)]
     return list(dict.fromkeys(hits))
 
@@ -239,7 +244,7 @@ def restore(
         ]
         Suppression.objects.bulk_create(made, ignore_conflicts=True)
         if made:
-            stamps.changed(workspace_id)
+            cache_version.changed(workspace_id)
     return len(made)
 
 
@@ -261,7 +266,7 @@ def page(actor: Actor, asked: Ask, *, lifted: bool = False) -> Page[Suppression]
     rows = Suppression.objects.filter(workspace_id=actor.workspace_id)
     rows = rows if lifted else rows.filter(lifted_at=None)
     question = ["suppressions", lifted]
-    return paging.newest(rows, "since", asked, question, actor.workspace_id)
+    return pagination.newest(rows, "since", asked, question, actor.workspace_id)
 
 
 def standing(actor: Actor) -> int:

@@ -8,15 +8,18 @@ from typing import Any, Final
 from celery import shared_task
 from celery.signals import worker_init, worker_process_init
 
-from gdpr import cascade, export, remembering, sweeping
-from memory import jobs
-from memory.jobs import HOUSE, Job, Outcome
+from gdpr import erasure
+from gdpr.erasure import process_caches
+from gdpr.export import make as export
+from gdpr.subjects import backfill
+from memory.jobs import registry as jobs
+from memory.jobs.registry import HOUSE, Job, Outcome
 
 EVERY: Final = timedelta(minutes=1)
 
 
 def _cases(_home: str) -> Outcome:
-    done = cascade.sweep()
+    done = erasure.sweep()
     fault = f"{done['failed']} runs stopped at a fault" if done["failed"] else ""
     return Outcome({"cases_run": done["run"]}, fault)
 
@@ -26,7 +29,7 @@ def _exports(_home: str) -> Outcome:
 
 
 def _aliases(_home: str) -> Outcome:
-    return Outcome(sweeping.sweep())
+    return Outcome(backfill.sweep())
 
 
 def install() -> None:
@@ -72,4 +75,4 @@ def sweep() -> None:
 @worker_process_init.connect
 def listen(**_: Any) -> None:
     """Let a worker, and each child it forks, forget when it is told to."""
-    remembering.listen()
+    process_caches.listen()

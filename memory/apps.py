@@ -18,13 +18,13 @@ class MemoryConfig(AppConfig):
 
     def ready(self) -> None:
         """Register providers, jobs and tools, and tell who releases held records."""
-        import_module("memory.releasing").install()
+        import_module("memory.records.release").install()
         import_module("memory.providers.builtin").install()
         import_module("memory.tasks").install()
-        import_module("memory.agent_tools").install()
-        import_module("memory.provider_tools").install()
-        import_module("memory.conformance.runs").install()
-        import_module("memory.gateway.setups").install()
+        import_module("memory.integrations.agent_tools").install()
+        import_module("memory.integrations.provider_tools").install()
+        import_module("memory.integrations.selftest_runs").install()
+        import_module("memory.integrations.gateway.settings").install()
         import_module("memory.workspace_settings.values").install()
         for name in ("0002_word_index", "0004_chunk_index"):
             made = import_module(f"memory.migrations.{name}")

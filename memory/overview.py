@@ -14,10 +14,10 @@ from typing import Final
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
-from memory import queries
+from memory.journal import queries
 from memory.models import Agent, AgentKey, Crew, JournalEntry
-from memory.rules.actors import Actor
 from memory.rules.entries import Severity
+from memory.rules.permissions import Actor
 
 DAYS: Final = 7
 ESCALATION: Final = "peer.escalation"

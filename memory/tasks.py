@@ -7,9 +7,12 @@ from datetime import timedelta
 import structlog
 from celery import shared_task
 
-from memory import archive, jobs, records, upkeep, webhooks
+from memory import records, webhooks
 from memory.files import reconcile, retention, versions
-from memory.jobs import HOUSE, Job, Outcome
+from memory.jobs import housekeeping
+from memory.jobs import registry as jobs
+from memory.jobs.registry import HOUSE, Job, Outcome
+from memory.journal import compaction
 
 log = structlog.get_logger(__name__)
 
@@ -35,7 +38,7 @@ def _retention(home: str) -> Outcome:
 
 
 def _compaction(home: str) -> Outcome:
-    report = archive.run(home)
+    report = compaction.run(home)
     counts = {"archived": report.archived, "buckets": report.buckets}
     if not report.refused:
         return Outcome(counts)
@@ -44,7 +47,7 @@ def _compaction(home: str) -> Outcome:
 
 
 def _answers(_home: str) -> Outcome:
-    return Outcome({"records_dropped": upkeep.forget_answers()})
+    return Outcome({"records_dropped": housekeeping.forget_answers()})
 
 
 def _expiry(_home: str) -> Outcome:
@@ -52,7 +55,7 @@ def _expiry(_home: str) -> Outcome:
 
 
 def _words(_home: str) -> Outcome:
-    return Outcome({"merge_steps": upkeep.tidy_words()})
+    return Outcome({"merge_steps": housekeeping.tidy_words()})
 
 
 def _webhooks(_home: str) -> Outcome:

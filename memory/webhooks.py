@@ -22,7 +22,8 @@ from django.db import transaction
 from django.db.models import Prefetch
 from django.utils import timezone
 
-from memory import journal, outbound
+from memory import http_out
+from memory.journal import append as journal
 from memory.models import (
     DeliveryStatus,
     JournalEntry,
@@ -32,8 +33,8 @@ from memory.models import (
 )
 from memory.models.webhooks import HEALTH_BAND_CHANGED, delivery_id
 from memory.rules import errors
-from memory.rules.actors import Actor
 from memory.rules.entries import NewEntry, Severity
+from memory.rules.permissions import Actor
 
 EVENTS: Final = (HEALTH_BAND_CHANGED,)
 TEST: Final = "webhook.test"
@@ -51,7 +52,7 @@ KEPT: Final = timedelta(days=30)
 PENDING, SENT = DeliveryStatus.PENDING, DeliveryStatus.SENT
 FAILED: Final = DeliveryStatus.FAILED
 # What receivers may use to check a message.
-verify = outbound.verify
+verify = http_out.verify
 log = structlog.get_logger(__name__)
 
 
@@ -108,7 +109,7 @@ def _record(action: str, hook: Webhook, by: Actor) -> None:
 def create(url: str, events: Iterable[str] = EVENTS, *, by: Actor) -> Webhook:
     """Add a webhook; the caller shows its secret once."""
     by.require(MAY)
-    target, wanted = outbound.checked(url), sorted(set(events))
+    target, wanted = http_out.checked(url), sorted(set(events))
     if not wanted or not set(wanted) <= set(EVENTS):
         raise errors.Invalid("Choose events from the list.", code="bad_events")
     with transaction.atomic():
@@ -219,9 +220,9 @@ def _must_be_active(hook: Webhook) -> None:
 
 
 # ── Sending ──────────────────────────────────────────────────────────────────
-def _message(row: WebhookDelivery) -> outbound.Message:
+def _message(row: WebhookDelivery) -> http_out.Message:
     about = {"X-Crewship-Event": row.event, "X-Crewship-Delivery": row.id}
-    return outbound.Message(row.webhook.url, row.webhook.secret, row.body, about)
+    return http_out.Message(row.webhook.url, row.webhook.secret, row.body, about)
 
 
 def _claim(row: WebhookDelivery, now: datetime) -> bool:
@@ -241,7 +242,7 @@ def send(
     """Claim a delivery and try it once; None when it is another worker's or not due."""
     if not _claim(row, timezone.now()):
         return None
-    answer = outbound.post(_message(row), transport)
+    answer = http_out.post(_message(row), transport)
     status = SENT if not answer.error else FAILED if row.attempts >= TRIES else PENDING
     now = timezone.now()
     ended = {"sent_at": now} if status == SENT else {}

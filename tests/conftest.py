@@ -58,7 +58,7 @@ def _know_the_installation() -> None:
     """Look at the keys once, and mark every data folder that a test chooses."""
     from django.core.signals import setting_changed
 
-    from memory import installation
+    from memory.installation import identity as installation
 
     # A test counts queries, and no test changes keys behind another's back.
     installation.CHECK_SECONDS = 3_600.0
@@ -132,16 +132,19 @@ def _forget() -> None:
 
     from crewship_memory import shared_cache, throttle
     from crewship_memory.celery import app
-    from episodic import engine, marks, tasks
-    from memory import dispatch, lexical, outages, schema
+    from episodic import tasks
+    from episodic.index import engine, reference_counts
+    from memory import fulltext, outages
+    from memory.installation import schema_version
+    from memory.jobs import dispatch
 
     with engine._lock:
         for name in engine._Parts.__slots__:
             setattr(engine._parts, name, None)
-    lexical.frequencies.clear()
-    marks.marks._counts.clear()
+    fulltext.frequencies.clear()
+    reference_counts.marks._counts.clear()
     # A thread that seems to run keeps the buffer from starting one; tests flush.
-    marks.marks._thread = threading.main_thread()
+    reference_counts.marks._thread = threading.main_thread()
     tasks.nudge._last = 0.0
     app.conf.crewship_delivers = False
     cache.clear()
@@ -150,7 +153,7 @@ def _forget() -> None:
     dispatch.broker.reset()
     outages.damage.clear()
     # No look in the middle of a test that counts queries.
-    schema.guard.look_again_at(math.inf)
+    schema_version.guard.look_again_at(math.inf)
     for path in DATA_DIR.iterdir():
         if path.is_dir() and path.name not in KEPT:
             shutil.rmtree(path, ignore_errors=True)
@@ -159,8 +162,7 @@ def _forget() -> None:
 
 def _mark(folder: Path) -> None:
     """Make a folder this installation's, once the database has said which that is."""
-    from memory import key_files
-    from memory.installation import folders
+    from memory.installation import folders, key_files
 
     if mark := key_files.mark_of(DATA_DIR / "keys"):
         folders.mark_folders(folder, mark)
@@ -189,11 +191,11 @@ def _standing_world(request: pytest.FixtureRequest) -> None:
 @pytest.fixture(autouse=True)
 def _nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start no thread behind a test that would read the next test's tables."""
-    from crewship_memory import integrity
-    from gdpr import remembering
+    from crewship_memory import sqlite_integrity
+    from gdpr.erasure import process_caches
 
-    monkeypatch.setattr(remembering, "listen", lambda: None)
-    monkeypatch.setattr(integrity, "watch", lambda: None)
+    monkeypatch.setattr(process_caches, "listen", lambda: None)
+    monkeypatch.setattr(sqlite_integrity, "watch", lambda: None)
 
 
 @pytest.fixture
@@ -240,9 +242,9 @@ def patient_health(monkeypatch: pytest.MonkeyPatch) -> None:
 
     A check of the parity suite that hangs on purpose keeps its own deadline.
     """
-    from memory.conformance import stand
-    from memory.providers import base, deadline, stage
-    from memory.providers.checks import pulses
+    from memory.integrations import selftest_server
+    from memory.providers import base, deadline, parity_harness
+    from memory.providers.parity import health as health_checks
     from tests.waiting import LIMIT_SECONDS
 
     hung: list[base.Provider] = []
@@ -259,19 +261,23 @@ def patient_health(monkeypatch: pytest.MonkeyPatch) -> None:
 
         return made
 
-    for kind in (stage.FilesHarness, stage.RecordsHarness, stage.RemoteHarness):
+    for kind in (
+        parity_harness.FilesHarness,
+        parity_harness.RecordsHarness,
+        parity_harness.RemoteHarness,
+    ):
         monkeypatch.setattr(kind, "hung", remembering(kind.hung))
     monkeypatch.setattr(deadline, "pulse", patient)
     monkeypatch.setattr(base, "REMOTE_SECONDS", LIMIT_SECONDS)
-    monkeypatch.setattr(pulses, "SLACK", LIMIT_SECONDS)
-    monkeypatch.setattr(stand, "SECONDS", LIMIT_SECONDS)
+    monkeypatch.setattr(health_checks, "SLACK", LIMIT_SECONDS)
+    monkeypatch.setattr(selftest_server, "SECONDS", LIMIT_SECONDS)
 
 
 @pytest.fixture
 def minilm() -> Iterator[Any]:
     """The model that comes with the project, for tests of meaning."""
-    from episodic import engine
     from episodic.embedders import registry
+    from episodic.index import engine
 
     engine.use(registry.build("local", local_model="minilm", threads=1))
     yield engine.embedder()

@@ -9,10 +9,10 @@ from typing import Any
 
 from django.utils import timezone
 
-from memory import journal
+from memory.journal import append as journal
 from memory.models import JournalEntry
-from memory.rules.actors import Actor
 from memory.rules.entries import NewEntry
+from memory.rules.permissions import Actor
 
 _numbers = itertools.count(1)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from django.db import connection
 
-from gdpr.residue import raw
+from gdpr.verification import file_scan
 
 
 def database_url() -> str:
@@ -29,7 +29,7 @@ def database_url() -> str:
 
 def bytes_of(path: Path) -> bytes:
     """Return a file's bytes; the live database keeps the locks of this process."""
-    return b"".join(raw.pieces(path, 0))
+    return b"".join(file_scan.pieces(path, 0))
 
 
 def free_port() -> int:

@@ -20,8 +20,10 @@ from django.http.response import HttpResponseBase
 from django.test import Client
 from django.utils import timezone
 
-from episodic import index
-from memory import keys, records, tenancy, tools, workspace_settings
+from episodic.index import sweep as index
+from memory import records, workspace_settings
+from memory.accounts import api_keys, workspaces
+from memory.files import tools
 from memory.models import (
     Agent,
     AgentKey,
@@ -34,9 +36,9 @@ from memory.models import (
     Workspace,
 )
 from memory.records import Amendment, Provenance
-from memory.rules import actors
-from memory.rules.actors import Actor, AgentRole, KeyScope, Role
-from memory.shelf import Draft, Scope
+from memory.records.drafts import Draft, Scope
+from memory.rules import permissions
+from memory.rules.permissions import Actor, AgentRole, KeyScope, Role
 from tests import factories
 
 API: Final = "/api/v1"
@@ -166,13 +168,13 @@ class World:
 
     def actor(self, who: str) -> Actor:
         """Return somebody as the services know them."""
-        found = keys.authenticate(self.tokens[who])
+        found = api_keys.authenticate(self.tokens[who])
         assert found is not None, who
         return found
 
     def system(self) -> Actor:
         """Return the house itself, in acme."""
-        return actors.system(self.acme.id)
+        return permissions.system(self.acme.id)
 
     def api(self, who: str, **headers: str) -> ApiClient:
         """Return a client with somebody's key; ``nobody`` has none."""
@@ -243,18 +245,18 @@ class World:
 
 
 def _people(world: World) -> None:
-    house = actors.system(world.acme.id)
+    house = permissions.system(world.acme.id)
     for who, role in PEOPLE.items():
-        user, _ = tenancy.ensure_user(f"{who}@acme.example")
-        tenancy.set_member(user, role, by=house)
+        user, _ = workspaces.ensure_user(f"{who}@acme.example")
+        workspaces.set_member(user, role, by=house)
         world.people[who] = user
-        issued = keys.issue_operator_key(user, role, by=house)
+        issued = api_keys.issue_operator_key(user, role, by=house)
         world.tokens[who] = issued.token
-    user, _ = tenancy.ensure_user("stranger@other.example")
-    theirs = actors.system(world.other.id)
-    tenancy.set_member(user, Role.ADMIN, by=theirs)
+    user, _ = workspaces.ensure_user("stranger@other.example")
+    theirs = permissions.system(world.other.id)
+    workspaces.set_member(user, Role.ADMIN, by=theirs)
     world.people["stranger"] = user
-    issued = keys.issue_operator_key(user, Role.ADMIN, by=theirs)
+    issued = api_keys.issue_operator_key(user, Role.ADMIN, by=theirs)
     world.tokens["stranger"] = issued.token
 
 
@@ -268,31 +270,31 @@ AGENTS: Final = (
 
 def _agents(world: World) -> None:
     for shop, crew_slug, slug, role in AGENTS:
-        house = actors.system(getattr(world, shop).id)
-        crew, _ = tenancy.ensure_crew(crew_slug, by=house)
+        house = permissions.system(getattr(world, shop).id)
+        crew, _ = workspaces.ensure_crew(crew_slug, by=house)
         name = crew_slug if shop == "acme" else f"{shop}/{crew_slug}"
         world.crews[name] = crew
-        agent, _ = tenancy.ensure_agent(slug, crew, by=house, role=role)
+        agent, _ = workspaces.ensure_agent(slug, crew, by=house, role=role)
         world.agents[slug] = agent
-        world.tokens[slug] = keys.issue_agent_key(agent, by=house).token
+        world.tokens[slug] = api_keys.issue_agent_key(agent, by=house).token
 
 
 def _odd_keys(world: World) -> None:
     """Keys of ada that no longer work, or work only in part."""
-    house = actors.system(world.acme.id)
+    house = permissions.system(world.acme.id)
     ada = world.agents["ada"]
     soon = timezone.now() + timedelta(days=1)
-    expired = keys.issue_agent_key(ada, by=house, name="expired", expires_at=soon)
+    expired = api_keys.issue_agent_key(ada, by=house, name="expired", expires_at=soon)
     past = timezone.now() - timedelta(seconds=1)
     AgentKey.objects.filter(pk=expired.key.pk).update(expires_at=past)
     world.tokens["expired"] = expired.token
-    revoked = keys.issue_agent_key(ada, by=house, name="revoked")
-    keys.revoke(revoked.key, by=house)
+    revoked = api_keys.issue_agent_key(ada, by=house, name="revoked")
+    api_keys.revoke(revoked.key, by=house)
     world.tokens["revoked"] = revoked.token
-    reader = keys.issue_agent_key(ada, by=house, scopes=[KeyScope.READ])
+    reader = api_keys.issue_agent_key(ada, by=house, scopes=[KeyScope.READ])
     world.tokens["reader"] = reader.token
     owner = world.people["owner"]
-    looker = keys.issue_operator_key(
+    looker = api_keys.issue_operator_key(
         owner, Role.ADMIN, by=house, scopes=[KeyScope.READ]
     )
     world.tokens["looker"] = looker.token
@@ -300,8 +302,8 @@ def _odd_keys(world: World) -> None:
 
 def build() -> World:
     """Make the world through the services."""
-    acme, _ = tenancy.ensure_workspace("acme", "Acme")
-    other, _ = tenancy.ensure_workspace("other", "Other")
+    acme, _ = workspaces.ensure_workspace("acme", "Acme")
+    other, _ = workspaces.ensure_workspace("other", "Other")
     world = World(acme, other)
     _people(world)
     _agents(world)

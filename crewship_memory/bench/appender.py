@@ -22,10 +22,11 @@ SLOW_MS: Final = 300
 def main(token: str) -> None:
     """Append until told to stop."""
     from crewship_memory.bench.measure import spread  # noqa: PLC0415  (after set-up)
-    from memory import journal, keys  # noqa: PLC0415
+    from memory.accounts import api_keys  # noqa: PLC0415
+    from memory.journal import append as journal  # noqa: PLC0415
     from memory.rules.entries import NewEntry  # noqa: PLC0415
 
-    actor = keys.authenticate(token)
+    actor = api_keys.authenticate(token)
     if actor is None:
         raise SystemExit("bad key")
     over = threading.Event()

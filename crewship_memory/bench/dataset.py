@@ -19,12 +19,14 @@ import numpy as np
 from django.db import connection, transaction
 from django.utils import timezone
 
-from episodic import engine, index
+from episodic.index import engine
+from episodic.index import sweep as index
 from episodic.models import Embedding, State
-from memory import journal, keys, tenancy
+from memory.accounts import api_keys, workspaces
+from memory.journal import append as journal
 from memory.models import Agent, ChainHead, JournalEntry
-from memory.rules.actors import AgentRole, system
 from memory.rules.entries import NewEntry, Severity
+from memory.rules.permissions import AgentRole, system
 
 BATCH: Final = 1_000
 VOCABULARY: Final = 30_000
@@ -89,18 +91,18 @@ class Writer:
 
 def open_shop(slug: str) -> Shop:
     """Make a workspace with one crew, one lead and a key."""
-    workspace, _ = tenancy.ensure_workspace(slug)
+    workspace, _ = workspaces.ensure_workspace(slug)
     by = system(workspace.id, "bench")
-    crew, _ = tenancy.ensure_crew("bench", by=by)
-    agent, _ = tenancy.ensure_agent("lead", crew, by=by, role=AgentRole.LEAD)
-    issued = keys.issue_agent_key(agent, by=by)
+    crew, _ = workspaces.ensure_crew("bench", by=by)
+    agent, _ = workspaces.ensure_agent("lead", crew, by=by, role=AgentRole.LEAD)
+    issued = api_keys.issue_agent_key(agent, by=by)
     return Shop(workspace.id, agent, issued.token)
 
 
 def fill(shop: Shop, upto: int, *, seed: int = 7) -> None:
     """Append entries until the workspace holds ``upto``, each with a vector."""
     head = ChainHead.objects.get(pk=shop.workspace_id).seq
-    actor = keys.authenticate(shop.token)
+    actor = api_keys.authenticate(shop.token)
     assert actor is not None  # noqa: S101  (the key was made a moment ago)
     writer = Writer(seed + head)
     chunk: list[NewEntry] = []

@@ -18,13 +18,16 @@ from django.db import connection
 
 from crewship_memory.bench import dataset
 from crewship_memory.bench.dataset import Shop, Writer
-from gdpr import cascade, cases, planning, runs
-from gdpr.cases import NewCase
+from gdpr import erasure
+from gdpr.cases import dry_run, leases
+from gdpr.cases import workflow as cases
+from gdpr.cases.workflow import NewCase
 from gdpr.models import Alias, Case, CaseKind, Subject
-from memory import journal, keys
-from memory.rules.actors import Actor, system
+from memory.accounts import api_keys
+from memory.journal import append as journal
 from memory.rules.entries import NewEntry
-from memory.rules.words import fold
+from memory.rules.permissions import Actor, system
+from memory.rules.tokenizer import fold
 
 CHUNK: Final = 1_000
 PIECE: Final = 4 * 1024 * 1024
@@ -46,7 +49,7 @@ def _person(shop: Shop, rows: int) -> tuple[Subject, str]:
 
 def _mention(shop: Shop, mail: str, rows: int) -> None:
     """Append entries that name the person, each with words of its own."""
-    actor = keys.authenticate(shop.token)
+    actor = api_keys.authenticate(shop.token)
     assert actor is not None  # noqa: S101  (the key was made a moment ago)
     writer = Writer(rows)
     for start in range(0, rows, CHUNK):
@@ -85,22 +88,22 @@ def _run(shop: Shop, subject: Subject, by: Actor) -> tuple[Case, dict[str, float
     case = cases.open_case(new, by=by)
     times = {}
     start = time.perf_counter()
-    plan = planning.make(case, by=by)
+    plan = dry_run.make(case, by=by)
     times["plan"] = time.perf_counter() - start
     case = Case.objects.get(pk=case.pk)
     start = time.perf_counter()
     phrase = cases.phrase(case, plan.plan_hash)
-    cascade.start(case, plan.plan_hash, phrase, by=by)
+    erasure.start(case, plan.plan_hash, phrase, by=by)
     times["plan_again_and_start"] = time.perf_counter() - start
     start = time.perf_counter()
-    cascade.run(shop.workspace_id, case.pk)
+    erasure.run(shop.workspace_id, case.pk)
     times["run"] = time.perf_counter() - start
     return Case.objects.get(pk=case.pk), times
 
 
 def _steps(case: Case) -> dict[str, float]:
     found = {}
-    for step in runs.steps(case):
+    for step in leases.steps(case):
         if step.started_at and step.finished_at:
             spent = (step.finished_at - step.started_at).total_seconds()
             if spent >= 0.02:

@@ -9,9 +9,9 @@ from typing import Any
 
 import httpx
 
-from crewship_memory.bench import dataset, naive
+from crewship_memory.bench import baseline, dataset
 from crewship_memory.bench.dataset import Shop, Writer
-from episodic import engine
+from episodic.index import engine
 
 
 def spread(milliseconds: Sequence[float]) -> dict[str, float]:
@@ -130,7 +130,7 @@ def naive_recall(shop: Shop, runs: int) -> dict[str, Any]:
     query = engine.embedder().embed_query(Writer(99).sentence(6)).tolist()
     return {
         "runs": runs,
-        "ms": spread(naive.milliseconds(shop.workspace_id, query, runs)),
+        "ms": spread(baseline.milliseconds(shop.workspace_id, query, runs)),
     }
 
 

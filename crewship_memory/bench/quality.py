@@ -25,12 +25,15 @@ from numpy.typing import NDArray
 
 from crewship_memory.bench import dataset, scoring
 from crewship_memory.bench.dataset import Shop
-from episodic import engine, index, recall
+from episodic.index import engine
+from episodic.index import sweep as index
 from episodic.models import Embedding, State
-from episodic.recall import Fusion, Legs, Mode, Request, Timings
-from episodic.rules import fusion
+from episodic.recall import fusion
+from episodic.recall import search as recall
+from episodic.recall.search import Fusion, Legs, Mode, Request, Timings
 from episodic.scopes import Reach
-from memory import journal, keys
+from memory.accounts import api_keys
+from memory.journal import append as journal
 from memory.models import JournalEntry
 from memory.rules import entries
 from memory.rules.entries import NewEntry, Severity
@@ -93,7 +96,7 @@ def document(entry: Mapping[str, Any]) -> NewEntry:
 
 def fill(shop: Shop, path: Path) -> list[Item]:
     """Append and embed the documents; return the questions."""
-    actor = keys.authenticate(shop.token)
+    actor = api_keys.authenticate(shop.token)
     assert actor is not None  # noqa: S101  (the key was made a moment ago)
     found = [e for e in lines(path) if entries.is_type(e["entry_type"])]
     items: list[Item] = []

@@ -11,7 +11,7 @@ from typing import Final
 
 from django.db.backends.sqlite3 import base
 
-from crewship_memory.sqlite3.line import Line
+from crewship_memory.sqlite3.writer_queue import Line
 
 SECONDS: Final = 20.0
 _lines: dict[str, Line] = {}

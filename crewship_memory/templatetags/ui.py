@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from memory.rules.actors import Actor
+from memory.rules.permissions import Actor
 
 register = template.Library()
 

@@ -1,5 +1,5 @@
 import django.db.models.deletion
-import episodic.health_models
+import episodic.models.health
 from django.db import migrations, models
 
 
@@ -16,7 +16,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.CharField(
-                        default=episodic.health_models.snapshot_id,
+                        default=episodic.models.health.snapshot_id,
                         max_length=32,
                         primary_key=True,
                         serialize=False,

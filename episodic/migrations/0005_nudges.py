@@ -1,6 +1,6 @@
 import django.db.models.deletion
 import django.utils.timezone
-import episodic.nudge_models
+import episodic.models.nudges
 from django.db import migrations, models
 
 
@@ -17,7 +17,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.CharField(
-                        default=episodic.nudge_models.check_id,
+                        default=episodic.models.nudges.check_id,
                         max_length=32,
                         primary_key=True,
                         serialize=False,

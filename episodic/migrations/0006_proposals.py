@@ -1,6 +1,6 @@
 import django.db.models.deletion
 import django.utils.timezone
-import episodic.proposal_models
+import episodic.models.proposals
 from django.db import migrations, models
 
 
@@ -47,7 +47,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.CharField(
-                        default=episodic.proposal_models.proposal_id,
+                        default=episodic.models.proposals.proposal_id,
                         max_length=32,
                         primary_key=True,
                         serialize=False,

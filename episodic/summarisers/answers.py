@@ -17,7 +17,8 @@ from typing import Any, Final
 
 from episodic.summarisers.base import SummariserError, one_line
 from episodic.summarisers.ollama import OllamaSummariser
-from memory.rules import entries, scanner
+from memory import scanner
+from memory.rules import entries
 
 MEMORIES: Final = 120
 CHARS: Final = 24_000

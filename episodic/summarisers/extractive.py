@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from episodic.summarisers.base import Material, Rule, one_line
-from memory.rules import words
+from memory.rules import tokenizer
 
 # Two entries are alike from here on; in a large set also three deviations above what
 # is usual there, because models differ in how near everything is to everything.
@@ -43,7 +43,9 @@ _DECISIONS: Final = {
 
 
 def _terms(one: Material) -> frozenset[str]:
-    return frozenset(words.telling(words.split(f"{one.summary}\n{one.text[:600]}")))
+    return frozenset(
+        tokenizer.telling(tokenizer.split(f"{one.summary}\n{one.text[:600]}"))
+    )
 
 
 # ── How alike entries are ────────────────────────────────────────────────────
@@ -143,7 +145,7 @@ def _sentences(text: str) -> list[str]:
 
 def _repeats(sentence: str, summaries: Sequence[frozenset[str]]) -> bool:
     """Whether a sentence says what the entries' own headlines say."""
-    mine = set(words.telling(words.split(sentence)))
+    mine = set(tokenizer.telling(tokenizer.split(sentence)))
     return any(2 * len(mine & theirs) > len(mine | theirs) for theirs in summaries)
 
 
@@ -151,7 +153,7 @@ def _central(texts: Sequence[str], weights: Counter[str]) -> str:
     """Return the text whose words the cluster uses most, the first of equals."""
 
     def worth(text: str) -> float:
-        terms = set(words.telling(words.split(text)))
+        terms = set(tokenizer.telling(tokenizer.split(text)))
         if len(terms) < 3:
             return 0.0
         return sum(weights[term] for term in terms) / (len(terms) + 4)
@@ -169,7 +171,9 @@ def _action(members: Sequence[Material]) -> str:
         best = [text for text in outcomes if times[text] == often]
         return one_line(_central(best, weights), OUTCOME_CHARS)
     told = [s for one in members for s in _sentences(one.text)[:4]]
-    heads = [frozenset(words.telling(words.split(one.summary))) for one in members]
+    heads = [
+        frozenset(tokenizer.telling(tokenizer.split(one.summary))) for one in members
+    ]
     fresh = [s for s in told if len(s) <= OUTCOME_CHARS and not _repeats(s, heads)]
     return one_line(_central(fresh, weights), OUTCOME_CHARS)
 

@@ -20,7 +20,7 @@ import httpx
 from episodic.embedders.base import EmbedderError
 from episodic.embedders.ollama import address, bounded, client
 from episodic.summarisers.base import Material, Rule, SummariserError, one_line
-from memory.rules import scanner
+from memory import scanner
 
 BATCH: Final = 120
 LINE_CHARS: Final = 400

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from django.db.backends.base.schema import BaseDatabaseSchemaEditor
     from django.db.migrations.state import StateApps
 
-# gdpr.residue.sqlite.ADOPTED when this was written.
+# gdpr.verification.sqlite.ADOPTED when this was written.
 ADOPTED = 5_201
 
 

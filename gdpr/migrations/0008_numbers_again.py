@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import migrations
 
-from gdpr.rules import repairing
+from gdpr.matching import mask_repair
 
 if TYPE_CHECKING:
     from django.apps.registry import Apps
     from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
 COLUMNS: tuple[tuple[str, str, str, Callable[[Any], Any]], ...] = (
-    ("episodic", "HealthSnapshot", "details", repairing.sections),
-    ("memory", "JobRun", "counts", repairing.left),
-    ("gdpr", "CaseStep", "counts", repairing.left),
-    ("gdpr", "CaseEvent", "data", repairing.left),
-    ("gdpr", "GdprAction", "scope", repairing.left),
+    ("episodic", "HealthSnapshot", "details", mask_repair.sections),
+    ("memory", "JobRun", "counts", mask_repair.left),
+    ("gdpr", "CaseStep", "counts", mask_repair.left),
+    ("gdpr", "CaseEvent", "data", mask_repair.left),
+    ("gdpr", "GdprAction", "scope", mask_repair.left),
 )
 
 
@@ -28,7 +28,7 @@ def repair(apps: Apps, _editor: BaseDatabaseSchemaEditor) -> None:
         rows = apps.get_model(app, name).objects.only("pk", column)
         for row in rows.order_by("pk").iterator():
             value = getattr(row, column)
-            if repairing.is_damaged(value):
+            if mask_repair.is_damaged(value):
                 setattr(row, column, mend(value))
                 row.save(update_fields=[column])
     _plans(apps)
@@ -37,17 +37,19 @@ def repair(apps: Apps, _editor: BaseDatabaseSchemaEditor) -> None:
 
 def _plans(apps: Apps) -> None:
     for plan in apps.get_model("gdpr", "CasePlan").objects.order_by("pk").iterator():
-        if repairing.is_damaged(plan.body):
-            plan.body = repairing.plan(plan.body, plan.rows, plan.plan_hash)
+        if mask_repair.is_damaged(plan.body):
+            plan.body = mask_repair.plan(plan.body, plan.rows, plan.plan_hash)
             plan.save(update_fields=["body"])
 
 
 def _results(apps: Apps) -> None:
     certificates = apps.get_model("gdpr", "Certificate").objects
     for case in apps.get_model("gdpr", "Case").objects.order_by("pk").iterator():
-        if repairing.is_damaged(case.result):
+        if mask_repair.is_damaged(case.result):
             proof = certificates.filter(case_id=case.pk).order_by("-run").first()
-            case.result = repairing.result(case.result, proof.document if proof else "")
+            case.result = mask_repair.result(
+                case.result, proof.document if proof else ""
+            )
             case.save(update_fields=["result"])
 
 

@@ -23,6 +23,7 @@ from gdpr.models.proofs import (
     GdprAction,
     SigningKey,
 )
+from gdpr.models.row_decisions import Ground, RowVerdict, Verdict
 from gdpr.models.subjects import (
     Alias,
     AliasKind,
@@ -36,7 +37,6 @@ from gdpr.models.subjects import (
     UnknownName,
     Via,
 )
-from gdpr.models.verdicts import Ground, RowVerdict, Verdict
 
 __all__ = [
     "OPEN",

@@ -28,7 +28,7 @@ class CaseKind(models.TextChoices):
 
 
 class CaseState(models.TextChoices):
-    """Where a case stands; ``gdpr.rules.flow`` says what may follow what."""
+    """Where a case stands; ``gdpr.cases.state_machine`` says what may follow what."""
 
     RECEIVED = "received", "Received"
     IDENTIFIED = "identified", "Identity verified"

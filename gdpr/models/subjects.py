@@ -7,7 +7,7 @@ import secrets
 from django.db import models
 from django.utils import timezone
 
-from gdpr.rules import common
+from gdpr.matching import common_words
 from memory.models import Workspace, ids
 
 
@@ -100,7 +100,7 @@ class Alias(models.Model):
     @property
     def is_common(self) -> bool:
         """Whether it is found in much that means something else."""
-        return common.is_common(self.kind, self.value)
+        return common_words.is_common(self.kind, self.value)
 
 
 class Via(models.TextChoices):

@@ -12,8 +12,8 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from memory import journal
 from memory.admin import rows
+from memory.journal import append as journal
 from memory.models import (
     Agent,
     ArchivedEntry,

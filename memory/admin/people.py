@@ -11,7 +11,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from memory import accounts, keys
+from memory.accounts import api_keys
+from memory.accounts import login_links as accounts
 from memory.admin import rows
 from memory.models import (
     Agent,
@@ -179,7 +180,7 @@ class KeyRows(rows.ReadOnly):
         done = 0
         for key in chosen:
             try:
-                keys.revoke(key, by=rows.staff_actor(request, key.workspace_id))
+                api_keys.revoke(key, by=rows.staff_actor(request, key.workspace_id))
                 done += 1
             except errors.HouseError as error:
                 text = f"{key.prefix}…: {error.detail}"

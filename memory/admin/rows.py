@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 
 from memory.models import Membership
 from memory.rules import errors
-from memory.rules.actors import Actor, Role
+from memory.rules.permissions import Actor, Role
 
 SHOWN_OF_HASH: Final = 12
 

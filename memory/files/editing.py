@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from memory.files import browse, scribe
-from memory.files.places import Owner
-from memory.files.scribe import Request, Written
+from memory.files import listing, writer
+from memory.files.paths import Owner
+from memory.files.writer import Request, Written
 from memory.rules import errors
-from memory.rules.actors import Actor
+from memory.rules.permissions import Actor
 from memory.rules.tiers import Place, WriteMode
 
 
@@ -28,19 +28,19 @@ def edit(
     Appending needs no base: it takes nothing away.
     """
     by.require("files.write", owner.workspace_id)
-    row = browse.row_of(owner, place)
+    row = listing.row_of(owner, place)
     present = row.sha256 if row else ""
     if mode is WriteMode.REPLACE and present != base:
         raise EditedSince(label=place.label)
     text = text.replace("\r\n", "\n")
-    return scribe.write(Request(owner, place, text, mode, "operator"), by=by)
+    return writer.write(Request(owner, place, text, mode, "operator"), by=by)
 
 
 def restore(owner: Owner, place: Place, number: int, *, by: Actor) -> Written:
     """Put a version back as a new one, through every check of a write."""
     by.require("files.write", owner.workspace_id)
-    row = browse.row_of(owner, place)
-    found = browse.version(row, number)
+    row = listing.row_of(owner, place)
+    found = listing.version(row, number)
     if row is None or not found.sha256:
         raise errors.Conflict("That version says that the file was removed.")
-    return scribe.restore(row, found, by=by)
+    return writer.restore(row, found, by=by)

@@ -16,16 +16,16 @@ from memory import workspace_settings
 from memory.files import quarantine
 from memory.models import HeldFile, HeldState, Workspace
 from memory.rules import errors
-from memory.rules.actors import Actor
-from memory.rules.scanner import registry
-from memory.rules.scanner.model import Rule
+from memory.rules.permissions import Actor
 from memory.rules.settings import Setting
 from memory.rules.tiers import Tier
-from memory.workspace_settings import table
+from memory.scanner import registry
+from memory.scanner.model import Rule
+from memory.workspace_settings import declarations
 
-MODES: Final = table.MODES
-DEFAULT: Final = table.DEFAULT_MODE
-SOURCES: Final = table.SOURCES
+MODES: Final = declarations.MODES
+DEFAULT: Final = declarations.DEFAULT_MODE
+SOURCES: Final = declarations.SOURCES
 COUNTED: Final = 5_000
 
 
@@ -119,7 +119,7 @@ def card(actor: Actor, rule_id: str) -> RuleCard:
 def lines(actor: Actor) -> list[PolicyLine]:
     """Return the policy of every tier and source."""
     actor.require("scanner.read")
-    policy = workspace_settings.value(actor.workspace_id, table.SCANNER_POLICY)
+    policy = workspace_settings.value(actor.workspace_id, declarations.SCANNER_POLICY)
     tiers = [("tier", tier.value, f"tier {tier.value}") for tier in Tier]
     sources = [("source", name, words) for name, words in SOURCES.items()]
     return [
@@ -150,7 +150,7 @@ def set_rule(rule_id: str, mode: str, *, by: Actor) -> str:
         detail = f"mode is one of {', '.join(MODES)}."
         raise errors.Invalid(detail, code="unknown_mode")
     value = "" if mode == DEFAULT else mode
-    return _change(by, table.SCANNER_RULES, rule_id, value) or DEFAULT
+    return _change(by, declarations.SCANNER_RULES, rule_id, value) or DEFAULT
 
 
 def set_policy(key: str, action: str, *, by: Actor) -> str:
@@ -159,4 +159,4 @@ def set_policy(key: str, action: str, *, by: Actor) -> str:
     known = {line.key for line in lines(by)}
     if key not in known or action not in ("", *quarantine.ACTIONS):
         raise errors.Invalid("There is no such policy.", code="unknown_policy")
-    return _change(by, table.SCANNER_POLICY, key, action)
+    return _change(by, declarations.SCANNER_POLICY, key, action)

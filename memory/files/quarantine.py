@@ -16,9 +16,10 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from memory import journal, people, workspace_settings
-from memory.files.places import Owner
-from memory.files.vault import digest
+from memory import scanner, workspace_settings
+from memory.files.paths import Owner
+from memory.files.storage import digest
+from memory.journal import append as journal
 from memory.models import (
     BlockedSource,
     Clearance,
@@ -26,17 +27,18 @@ from memory.models import (
     HeldState,
     KnownAttack,
 )
-from memory.rules import errors, scanner
-from memory.rules.actors import Actor
+from memory.ports import subject_linker
+from memory.rules import errors
 from memory.rules.entries import NewEntry, Severity
-from memory.rules.scanner import Verdict
-from memory.rules.scanner.similarity import SAME
-from memory.workspace_settings import table
+from memory.rules.permissions import Actor
+from memory.scanner import Verdict
+from memory.scanner.similarity import SAME
+from memory.workspace_settings import declarations
 
 KNOWN_ATTACKS: Final = 2_000
 # The priority of a text that is held for who wrote it, whatever it says.
 UNSEEN: Final = 0.4
-ACTIONS: Final = table.ACTIONS
+ACTIONS: Final = declarations.ACTIONS
 
 
 class Held(errors.HouseError):
@@ -126,17 +128,17 @@ class Judgement:
 
 
 def _settings(workspace_id: str) -> dict[str, Any]:
-    both = (table.SCANNER_RULES, table.SCANNER_POLICY)
+    both = (declarations.SCANNER_RULES, declarations.SCANNER_POLICY)
     kept = workspace_settings.values(workspace_id, both)
     return {
-        "rules": kept[table.SCANNER_RULES.name],
-        "policy": kept[table.SCANNER_POLICY.name],
+        "rules": kept[declarations.SCANNER_RULES.name],
+        "policy": kept[declarations.SCANNER_POLICY.name],
     }
 
 
 def rule_modes(workspace_id: str) -> dict[str, str]:
     """Return what the workspace set single rules to: off, observe, hold or block."""
-    return workspace_settings.value(workspace_id, table.SCANNER_RULES)
+    return workspace_settings.value(workspace_id, declarations.SCANNER_RULES)
 
 
 def action_for(settings: Mapping[str, Any], tier: str, source: str) -> str:
@@ -290,10 +292,10 @@ def hold(incoming: Incoming, judged: Judgement, *, by: Actor) -> HeldFile:
         if found is None:
             found = _case(incoming, judged, fingerprint)
             found.save(force_insert=True)
-            told = people.Written(
+            told = subject_linker.Written(
                 found.pk, (incoming.text, incoming.place.key), incoming.subjects
             )
-            people.note(found.workspace_id, "held", [told])
+            subject_linker.note(found.workspace_id, "held", [told])
         else:
             HeldFile.objects.filter(pk=found.pk).update(
                 times_seen=F("times_seen") + 1, last_seen_at=timezone.now()

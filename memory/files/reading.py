@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from memory import people
-from memory.files import places, reconcile, words
-from memory.files.places import Owner
-from memory.files.vault import RootLost
-from memory.files.words import SNIPPET_CHARS
+from memory import scanner
+from memory.files import paths, reconcile, search_index
+from memory.files.paths import Owner
+from memory.files.search_index import SNIPPET_CHARS
+from memory.files.storage import RootLost
 from memory.models import HeldFile, HeldState, MemoryFile
-from memory.rules import errors, scanner, tiers
-from memory.rules.actors import Actor
+from memory.ports import subject_linker
+from memory.rules import errors, tiers
+from memory.rules.permissions import Actor
 from memory.rules.tiers import Place, Tier
 
 LIMIT: Final = 20
@@ -65,14 +66,14 @@ def shown(workspace_id: str, text: str, by: Actor) -> str:
 
     Those who answer for personal data see everything.
     """
-    return text if by.can("gdpr.read") else people.mask(workspace_id, text)
+    return text if by.can("gdpr.read") else subject_linker.mask(workspace_id, text)
 
 
 def read(owner: Owner, place: Place, *, by: Actor) -> Text:
     """Return a file's text, judged: what is on disk now was seen by the scanner."""
     permit(owner, by)
     reconcile.notice(owner, place)
-    found = places.vault().read(owner.of(place).parts(place))
+    found = paths.vault().read(owner.of(place).parts(place))
     data = found.data if found else b""
     return Text(
         label=place.label,
@@ -107,7 +108,7 @@ def _look(found: Sequence[MemoryFile]) -> list[MemoryFile]:
     fresh = []
     for file in found:
         try:
-            reconcile.notice(places.owner_of(file), places.place_of(file))
+            reconcile.notice(paths.owner_of(file), paths.place_of(file))
         except RootLost:
             raise
         except errors.HouseError:
@@ -127,7 +128,7 @@ def search(
         raise errors.Invalid("q must not be blank.", code="blank_query")
     limit = limit if 0 < limit <= LIMIT else LIMIT
     reachable = {file.id: file for file in _look(files(owner, by=by, tier=tier))}
-    found = words.find(list(reachable), query, limit)
+    found = search_index.find(list(reachable), query, limit)
     best = max((hit.score for hit in found), default=0.0)
     hits = [
         Hit(

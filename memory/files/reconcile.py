@@ -13,13 +13,15 @@ from dataclasses import dataclass
 import structlog
 from django.db.models import Q
 
-from memory.files import places, quarantine, settling, versions
-from memory.files.places import Owner
+from memory import scanner
+from memory.files import commit, quarantine, versions
+from memory.files import paths as file_paths
+from memory.files.paths import Owner
 from memory.files.quarantine import Incoming, Judgement
-from memory.files.vault import RootLost, Stored, Unsafe
+from memory.files.storage import RootLost, Stored, Unsafe
 from memory.models import MemoryFile, Workspace
-from memory.rules import entries, errors, scanner
-from memory.rules.actors import system
+from memory.rules import entries, errors
+from memory.rules.permissions import system
 from memory.rules.tiers import HARD_CAP, Place
 
 log = structlog.get_logger(__name__)
@@ -47,7 +49,7 @@ def notice(owner: Owner, place: Place) -> str:
     vault.RootLost when the whole tree is gone: then nothing was removed by anybody.
     """
     owner = owner.of(place)
-    vault = places.vault()
+    vault = file_paths.vault()
     file = MemoryFile.objects.filter(
         workspace_id=owner.workspace_id, path=owner.path(place)
     ).first()
@@ -56,16 +58,16 @@ def notice(owner: Owner, place: Place) -> str:
     if on_disk == (file.sha256 if file else "") and not (file and _unfinished(file)):
         return "same"
     with vault.locked(owner.path(place)):
-        file = settling.file_of(owner, place)
+        file = commit.file_of(owner, place)
         return look(file)
 
 
 def look(file: MemoryFile) -> str:
     """Do what ``notice`` does for a file whose lock the caller holds."""
-    owner, place = places.owner_of(file), places.place_of(file)
-    settling.recover(file)
+    owner, place = file_paths.owner_of(file), file_paths.place_of(file)
+    commit.recover(file)
     file.refresh_from_db(fields=["sha256", "bytes", "updated_at"])
-    found = places.vault().read(owner.parts(place))
+    found = file_paths.vault().read(owner.parts(place))
     if (found.sha256 if found else "") == file.sha256:
         return "same"
     return _found(file, owner, place, found)
@@ -74,9 +76,9 @@ def look(file: MemoryFile) -> str:
 def _found(file: MemoryFile, owner: Owner, place: Place, found: Stored | None) -> str:
     by = system(owner.workspace_id, "disk")
     if found is None:
-        places.require_tree(owner.crew.workspace.slug)
+        file_paths.require_tree(owner.crew.workspace.slug)
         gone = versions.begin(file, None, by=by, source="disk")
-        settling.settle(file, gone, "")
+        commit.settle(file, gone, "")
         return "removed"
     text = _text(found)
     if text is None or _is_held(file, owner, place, found, text):
@@ -85,7 +87,7 @@ def _found(file: MemoryFile, owner: Owner, place: Place, found: Stored | None) -
         _put_back(file, owner, place)
         return "held"
     version = versions.begin(file, found.data, by=by, source="disk")
-    settling.settle(file, version, text)
+    commit.settle(file, version, text)
     return "changed"
 
 
@@ -133,7 +135,7 @@ def _is_held(
 
 def _put_back(file: MemoryFile, owner: Owner, place: Place) -> None:
     """Put the last good version back in place of what must not be read."""
-    vault, good = places.vault(), versions.latest(file)
+    vault, good = file_paths.vault(), versions.latest(file)
     try:
         data = versions.read(good) if good is not None else b""
     except errors.HouseError:
@@ -147,7 +149,7 @@ def _put_back(file: MemoryFile, owner: Owner, place: Place) -> None:
 
 def visit(parts: Iterable[str], report: Report) -> None:
     """Look at one path below the root, for the watcher and the sweep."""
-    located = places.locate(tuple(parts))
+    located = file_paths.locate(tuple(parts))
     if located is None:
         return
     report.seen += 1
@@ -170,7 +172,7 @@ def sweep(workspace_slug: str | None = None) -> Report:
 
     Raises vault.RootLost when the folders of the files are gone or not ours.
     """
-    report, vault = Report(), places.vault()
+    report, vault = Report(), file_paths.vault()
     start = (workspace_slug,) if workspace_slug else ()
     paths = set(vault.walk(start))
     shops = Workspace.objects.filter(Q(slug=workspace_slug) if workspace_slug else Q())

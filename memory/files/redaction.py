@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from memory import scanner
 from memory.files import quarantine
 from memory.files.quarantine import Incoming, Policy
-from memory.files.vault import digest
-from memory.rules import errors, scanner
-from memory.rules.scanner import Finding, Level, Span, Verdict
+from memory.files.storage import digest
+from memory.rules import errors
+from memory.scanner import Finding, Level, Span, Verdict
 
 SHOWN: Final = 20
 

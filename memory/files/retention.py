@@ -7,18 +7,18 @@ from django.db import DatabaseError
 
 from memory import workspace_settings
 from memory.files import versions
-from memory.files.vault import RootLost
+from memory.files.storage import RootLost
 from memory.files.versions import Pruned
 from memory.models import Workspace
 from memory.rules import errors
-from memory.workspace_settings import table
+from memory.workspace_settings import declarations
 
 log = structlog.get_logger(__name__)
 
 
 def days_of(workspace_id: str) -> int:
     """Return a workspace's window in days, 0 for ever."""
-    return workspace_settings.value(workspace_id, table.VERSIONS_RETENTION_DAYS)
+    return workspace_settings.value(workspace_id, declarations.VERSIONS_RETENTION_DAYS)
 
 
 def run() -> dict[str, Pruned]:

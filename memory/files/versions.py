@@ -19,15 +19,16 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from memory import installation, people
-from memory.files.vault import RootLost, Vault, digest
+from memory.files.storage import RootLost, Vault, digest
+from memory.installation import identity as installation
 from memory.models import MemoryFile, MemoryVersion
+from memory.ports import subject_linker
 from memory.rules import errors
-from memory.rules.actors import Actor
-from memory.workspace_settings import table
+from memory.rules.permissions import Actor
+from memory.workspace_settings import declarations
 
 KEEP_NEWEST: Final = 3
-KEEP_DAYS: Final = table.VERSIONS_RETENTION_DAYS.default
+KEEP_DAYS: Final = declarations.VERSIONS_RETENTION_DAYS.default
 ORPHAN_AGE: Final = timedelta(hours=1)
 
 
@@ -155,10 +156,10 @@ def begin(
         note=note[:400],
     )
     text = (data or b"").decode("utf-8", "replace")
-    told = people.Written(made.pk, (text, file.key, note), subjects)
+    told = subject_linker.Written(made.pk, (text, file.key, note), subjects)
     with transaction.atomic():
         made.save(force_insert=True)
-        people.note(file.workspace_id, "versions", [told])
+        subject_linker.note(file.workspace_id, "versions", [told])
     if data is not None:
         keep(file.workspace_id, data)
     return made

@@ -9,8 +9,7 @@ from typing import Final
 from django.conf import settings
 from django.db import transaction
 
-from memory import key_files
-from memory.installation import keys
+from memory.installation import key_files, keys
 from memory.installation.keys import KEYS, SAMPLE, WAY_OUT
 from memory.models import ChainHead, Installation, MemoryFile, ids
 from memory.models.installation import ONLY

@@ -10,9 +10,9 @@ from typing import Final
 
 from django.conf import settings
 
-from memory import key_files
+from memory.installation import key_files
 from memory.models import ChainHead, KeyFingerprint
-from memory.rules import chain
+from memory.rules import hashing
 
 SAMPLE: Final = 50
 WAY_OUT: Final = "manage.py adopt_data_folder says what giving it up would cost"
@@ -105,7 +105,8 @@ def chain_witness(key: str) -> bool | None:
         return None
     secret = key.encode()
     return any(
-        chain.head_mac(secret, head.workspace_id, head.seq, head.entry_hash) == head.mac
+        hashing.head_mac(secret, head.workspace_id, head.seq, head.entry_hash)
+        == head.mac
         for head in heads
     )
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from memory.models import ids
 from memory.models.tenancy import Workspace
-from memory.rules.actors import PERSON_ROLES
+from memory.rules.permissions import PERSON_ROLES
 
 
 class Invitation(models.Model):

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from memory.models import ids
-from memory.rules.actors import PERSON_ROLES, AgentRole, Role
+from memory.rules.permissions import PERSON_ROLES, AgentRole, Role
 
 SLUG = RegexValidator(
     r"^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?\Z",

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, Final, Protocol, runtime_checkable
 
 from memory.rules import errors
-from memory.rules.actors import Actor
+from memory.rules.permissions import Actor
 
 LIMIT: Final = 20
 SNIPPET_CHARS: Final = 500

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from memory.models import Agent, Workspace
-from memory.providers import base, conformance, registry, remote
+from memory.providers import base, parity_runs, registry, remote
 from memory.providers.base import Bound
-from memory.rules import actors, errors
-from memory.rules.actors import Actor
+from memory.rules import errors, permissions
+from memory.rules.permissions import Actor
 
 MAY: Final = "providers.manage"
 PROBE: Final = "connection test"
@@ -37,7 +37,7 @@ def _recall(workspace: Workspace) -> str:
     if agent is None:
         return NO_AGENT
     bound = Bound(
-        by=actors.system(workspace.id, "connection test"),
+        by=permissions.system(workspace.id, "connection test"),
         workspace_id=workspace.id,
         agent_id=agent.id,
         crew_id=agent.crew_id,
@@ -53,7 +53,7 @@ def test(*, by: Actor) -> Outcome:
     workspace = Workspace.objects.get(pk=by.workspace_id)
     start = time.perf_counter()
     ok = False
-    pulse = conformance.take_pulse(workspace, registry.entry(remote.NAME))
+    pulse = parity_runs.take_pulse(workspace, registry.entry(remote.NAME))
     message = pulse.message
     if pulse.ok:
         try:

@@ -14,17 +14,18 @@ from typing import Final
 from django.db import IntegrityError
 from django.utils import timezone
 
-from memory import records, shelf
+from memory import records, scanner
 from memory.files import reading
-from memory.files.places import Owner
-from memory.files.scribe import TierFull
+from memory.files.paths import Owner
+from memory.files.writer import TierFull
 from memory.models import Record
-from memory.providers import base, whose
+from memory.providers import base, ownership
 from memory.providers.base import Bound, Hit, Pulse
-from memory.rules import errors, scanner, tiers, words
+from memory.records import drafts
+from memory.records.drafts import Draft
+from memory.rules import errors, tiers, tokenizer
 from memory.rules.entries import SUBJECTS
 from memory.rules.tiers import Place, Tier, WriteMode
-from memory.shelf import Draft
 
 NAME: Final = "native"
 SOURCE: Final = "provider"
@@ -44,7 +45,7 @@ def _subjects(place: Place, content: str) -> tuple[str, ...]:
 
 
 def _check_cap(place: Place, current: str, final: str) -> None:
-    size, cap = len(final.encode()), place.rule.cap or shelf.CONTENT_BYTES
+    size, cap = len(final.encode()), place.rule.cap or drafts.CONTENT_BYTES
     if size <= cap:
         return
     present = len(current.encode())
@@ -72,10 +73,10 @@ class Native:
         """Save a record, or make the next version of the one with this label."""
         bound = base.guard(self._bound, request)
         try:
-            owner = whose.owner(bound)
-            mode = whose.mode(request.mode)
+            owner = ownership.owner(bound)
+            mode = ownership.mode(request.mode)
             place = tiers.place(request.tier, request.key or None)
-            whose.writable(place, owner, bound.by)
+            ownership.writable(place, owner, bound.by)
             if not request.content.strip():
                 detail = "content must not be empty."
                 raise errors.Invalid(detail, code="empty_content")
@@ -134,7 +135,7 @@ class Native:
         try:
             if not request.query.strip():
                 raise errors.Invalid("q is required.", code="blank_query")
-            tier, owner = whose.tier(request.tier), whose.owner(bound)
+            tier, owner = ownership.tier(request.tier), ownership.owner(bound)
             found = records.find(
                 request.query,
                 owner=owner,
@@ -158,7 +159,7 @@ class Native:
         try:
             if not by_id:
                 return self._forget_subject(bound, request.data_subject_id)
-            owner = whose.owner(bound)
+            owner = ownership.owner(bound)
             found = self._named(bound, owner, request.id)
         except errors.HouseError as error:
             raise base.Refusal("forget", error) from error
@@ -171,14 +172,14 @@ class Native:
     def _forget_subject(self, bound: Bound, alias: str) -> base.Forgotten:
         """Forget by person; a person who names no owner means the workspace."""
         named = bound.agent_id or bound.crew_id or bound.by.is_agent
-        owner = whose.owner(bound) if named else None
+        owner = ownership.owner(bound) if named else None
         gone = records.forget_subject(alias, owner=owner, by=bound.by)
         return base.Forgotten(gone)
 
     def _named(self, bound: Bound, owner: Owner, name: str) -> Record | None:
         if _RECORD.fullmatch(name):
             return records.mine(owner, by=bound.by).filter(pk=name).first()
-        place = whose.writable(whose.place_of(name), owner, bound.by)
+        place = ownership.writable(ownership.place_of(name), owner, bound.by)
         return self._record(bound, owner.of(place), place)
 
     # ── Health ───────────────────────────────────────────────────────────────
@@ -197,9 +198,11 @@ class Native:
 
 def _hit(found: records.Hit, query: str) -> Hit:
     """Return a hit with the piece of the record that holds the first word asked for."""
-    text, asked = found.record.content, words.telling(words.split(query))
+    text, asked = found.record.content, tokenizer.telling(tokenizer.split(query))
     lines = text.splitlines() or [""]
-    held = (n for n, line in enumerate(lines) if set(words.split(line)) & set(asked))
+    held = (
+        n for n, line in enumerate(lines) if set(tokenizer.split(line)) & set(asked)
+    )
     start = next(held, 0)
     snippet = scanner.redact_for_prompt("\n".join(lines[start:])[: base.SNIPPET_CHARS])
     cut = snippet[: base.SNIPPET_CHARS]

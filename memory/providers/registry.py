@@ -14,9 +14,9 @@ from memory import workspace_settings
 from memory.models import Workspace
 from memory.providers.base import Bound, Provider
 from memory.rules import errors
-from memory.workspace_settings import table
+from memory.workspace_settings import declarations
 
-DEFAULT: Final = table.PROVIDER.default
+DEFAULT: Final = declarations.PROVIDER.default
 Factory = Callable[[Bound | None], Provider]
 
 
@@ -48,7 +48,7 @@ def register(entry: Entry) -> None:
         message = f"There is a provider {entry.name} already."
         raise RuntimeError(message)
     _registry.entries[entry.name] = entry
-    table.provider_titles[entry.name] = entry.title
+    declarations.provider_titles[entry.name] = entry.title
 
 
 def close() -> None:
@@ -76,7 +76,7 @@ def entry(name: str) -> Entry:
 
 def chosen(workspace: Workspace) -> str:
     """Return the name of a workspace's provider; an unknown one is an error, loudly."""
-    name = workspace_settings.value(workspace.id, table.PROVIDER)
+    name = workspace_settings.value(workspace.id, declarations.PROVIDER)
     if name not in _registry.entries:
         raise errors.Unavailable(reason="the workspace's provider is not here")
     return name

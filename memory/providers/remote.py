@@ -17,12 +17,13 @@ import httpx
 from django.conf import settings
 from django.utils import timezone
 
-from memory import outbound, sealing, workspace_settings
+from memory import http_out, workspace_settings
+from memory.installation import encryption
 from memory.providers import base
 from memory.providers.base import Bound, Hit, ProviderError, Pulse
 from memory.rules import errors
 from memory.rules.json_structure import is_within
-from memory.workspace_settings import table
+from memory.workspace_settings import declarations
 
 NAME: Final = "remote"
 PREFIX: Final = "/api/v1/provider"
@@ -150,7 +151,7 @@ class Remote:
             except httpx.ConnectError:
                 if not tries:
                     raise base.UpstreamRefused(verb=verb) from None
-            except outbound.Unreachable as refused:
+            except http_out.Unreachable as refused:
                 raise base.UpstreamForbidden(verb=verb, reason=str(refused)) from None
             except httpx.TimeoutException:
                 raise base.UpstreamTimeout(verb=verb, seconds=seconds) from None
@@ -165,7 +166,7 @@ class Remote:
         with (
             httpx.Client(
                 transport=self._transport
-                or outbound.PinnedTransport(
+                or http_out.PinnedTransport(
                     private=self._private, who="the remote provider"
                 ),
                 timeout=httpx.Timeout(seconds, connect=min(CONNECT_SECONDS, seconds)),
@@ -257,10 +258,10 @@ def make(bound: Bound | None) -> Remote:
     """Return the provider for a binding; the workspace's settings say where it is."""
     url = key = ""
     if bound is not None:
-        url = workspace_settings.value(bound.workspace_id, table.REMOTE_URL)
+        url = workspace_settings.value(bound.workspace_id, declarations.REMOTE_URL)
         try:
-            key = workspace_settings.secret(bound.workspace_id, table.REMOTE_KEY)
-        except sealing.Broken:
+            key = workspace_settings.secret(bound.workspace_id, declarations.REMOTE_KEY)
+        except encryption.Broken:
             reason = "the remote provider's key cannot be opened; enter it again"
             raise errors.Unavailable(reason=reason) from None
     if not url or not key:

@@ -17,11 +17,11 @@ from typing import Final
 from django.conf import settings
 from django.utils import timezone
 
-from memory.files import places, reading, reconcile, scribe
-from memory.files.places import Owner
-from memory.files.scribe import Request
+from memory.files import paths, reading, reconcile, writer
+from memory.files.paths import Owner
+from memory.files.writer import Request
 from memory.models import Workspace
-from memory.providers import base, whose
+from memory.providers import base, ownership
 from memory.providers.base import Bound, Hit, Pulse
 from memory.rules import errors, tiers
 
@@ -43,7 +43,7 @@ def probe(bound: Bound, data: Path | None = None) -> None:
     """
     if data is None:
         try:
-            places.vault().check()
+            paths.vault().check()
         except errors.Unavailable:
             message = "stat: the folder of the memory files is missing or not ours"
             raise StoreFault(message) from None
@@ -91,7 +91,7 @@ def _look_around(owner: Owner) -> None:
 
     Search itself looks at every file that is known; a new one lies in the tree only.
     """
-    vault = places.vault()
+    vault = paths.vault()
     for whose_tree in (owner, Owner(owner.crew)):
         tree = whose_tree.parts()
         for parts in vault.walk(tree):
@@ -114,10 +114,10 @@ class TierFiles:
         """Write a file through the scribe."""
         bound = base.guard(self._bound, request)
         try:
-            owner = whose.owner(bound)
-            mode = whose.mode(request.mode)
+            owner = ownership.owner(bound)
+            mode = ownership.mode(request.mode)
             place = tiers.place(request.tier, request.key or None)
-            whose.writable(place, owner, bound.by)
+            ownership.writable(place, owner, bound.by)
             asked = Request(
                 owner,
                 place,
@@ -126,7 +126,7 @@ class TierFiles:
                 SOURCE,
                 subjects=request.subjects,
             )
-            done = scribe.write(asked, by=bound.by)
+            done = writer.write(asked, by=bound.by)
         except errors.HouseError as error:
             raise base.Refusal("retain", error) from error
         return base.Retained(done.label, done.size)
@@ -135,9 +135,9 @@ class TierFiles:
         """Search the files of the agent and of its crew."""
         bound = base.guard(self._bound, request)
         try:
-            tier = whose.tier(request.tier)
+            tier = ownership.tier(request.tier)
             limit = base.clamp(request.limit)
-            owner = whose.owner(bound)
+            owner = ownership.owner(bound)
             reading.permit(owner, bound.by)
             _look_around(owner)
             found = reading.search(
@@ -158,13 +158,13 @@ class TierFiles:
         if base.selector(request) != "id":
             raise base.UnsupportedSelector
         try:
-            place = whose.place_of(request.id)
-            owner = whose.owner(bound)
-            whose.writable(place, owner, bound.by)
+            place = ownership.place_of(request.id)
+            owner = ownership.owner(bound)
+            ownership.writable(place, owner, bound.by)
         except errors.HouseError as error:
             raise base.Refusal("forget", error) from error
         try:
-            gone = scribe.remove(owner, place, source=SOURCE, by=bound.by)
+            gone = writer.remove(owner, place, source=SOURCE, by=bound.by)
         except errors.HouseError as error:
             raise base.Refusal("forget: remove", error) from error
         return base.Forgotten(int(gone))

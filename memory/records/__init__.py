@@ -17,23 +17,11 @@ from memory.records.access import (
     reach,
     scope_of,
 )
+from memory.records.batch import all_or_nothing, called, keep_all, prepare_all, saying
 from memory.records.chain import TYPES, named
-from memory.records.counting import count, kinds, scopes
-from memory.records.finding import find, search
-from memory.records.forgetting import (
-    forget,
-    forget_scope,
-    forget_subject,
-    retire_expired,
-)
-from memory.records.many import (
-    all_or_nothing,
-    called,
-    keep_all,
-    prepare_all,
-    saying,
-)
-from memory.records.past import authors, history, versions
+from memory.records.counts import count, kinds, scopes
+from memory.records.erasure import forget, forget_scope, forget_subject, retire_expired
+from memory.records.ranked_search import find, search
 from memory.records.reading import (
     by_external,
     facts,
@@ -43,7 +31,7 @@ from memory.records.reading import (
     sources,
     told_again,
 )
-from memory.records.showing import is_safe, withheld
+from memory.records.redaction import is_safe, withheld
 from memory.records.types import (
     KEEP,
     Action,
@@ -59,6 +47,7 @@ from memory.records.types import (
     Version,
     Wanted,
 )
+from memory.records.version_history import authors, history, versions
 from memory.records.writing import (
     amend,
     draft_of,

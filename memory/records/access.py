@@ -11,13 +11,13 @@ from django.db.models.functions import Cast, Left
 from django.db.models.lookups import Exact
 from django.utils import timezone
 
-from memory import queries
-from memory.files.places import Owner
+from memory.files.paths import Owner
+from memory.journal import queries
 from memory.models import Agent, Crew, Record, RecordStatus
-from memory.records import sifting
+from memory.records import sql_filters
 from memory.records.types import Match, Wanted
 from memory.rules import entries, errors, scopes
-from memory.rules.actors import Actor, AgentRole
+from memory.rules.permissions import Actor, AgentRole
 from memory.rules.scopes import Scope
 
 # Ids of records, or a question for them.
@@ -222,5 +222,5 @@ def narrowed(rows: QuerySet[Record], wanted: Wanted) -> QuerySet[Record]:
     if wanted.text:
         rows = rows.filter(content__icontains=wanted.text)
     if wanted.filter is not None:
-        rows = rows.filter(sifting.conditions(wanted.filter))
+        rows = rows.filter(sql_filters.conditions(wanted.filter))
     return rows

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from memory import journal, withholding
+from memory.journal import append as journal
+from memory.journal import visibility
 from memory.models import JournalEntry, Record, RecordEntry, RecordEvent, SubjectMention
-from memory.rules.actors import Actor
+from memory.records.drafts import Draft
 from memory.rules.entries import SUBJECTS, NewEntry
-from memory.shelf import Draft
+from memory.rules.permissions import Actor
 
 SUMMARY_CHARS: Final = 600
 VERBS: Final = {
@@ -167,4 +168,4 @@ def retire_old(record: Record) -> None:
     ids = spoken_ids(record.workspace_id, [record.id])
     if record.status == "current":
         ids = [entry_id for entry_id in ids if entry_id != record.current_entry_id]
-    withholding.retire(record.workspace_id, ids)
+    visibility.retire(record.workspace_id, ids)

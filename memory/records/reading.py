@@ -10,16 +10,16 @@ from typing import Any, Final, NamedTuple, TypeVar
 from django.db.models import Model, Q, QuerySet
 from django.utils.dateparse import parse_datetime
 
-from memory import cursors
-from memory.files.places import Owner
+from memory import pagination
+from memory.files.paths import Owner
 from memory.models import Record, RecordEntry, RecordStatus
-from memory.records import past
+from memory.records import version_history
 from memory.records.access import equal, mine, owner_for, reach, select
-from memory.records.likeness import alike
-from memory.records.showing import is_safe, withheld
+from memory.records.redaction import is_safe, withheld
+from memory.records.similarity import alike
 from memory.records.types import Action, Order, Page, Saved, Wanted
 from memory.rules import errors, filters
-from memory.rules.actors import Actor
+from memory.rules.permissions import Actor
 from memory.rules.scopes import Scope
 
 LIMIT: Final = 500
@@ -161,10 +161,10 @@ def _of_now(
 def _of_then(
     wanted: Wanted, moment: datetime, order: Order, after: Place | None, by: Actor
 ) -> Iterator[tuple[Record | None, Place]]:
-    links: QuerySet[RecordEntry] = past.links_at(wanted, moment, by=by)
+    links: QuerySet[RecordEntry] = version_history.links_at(wanted, moment, by=by)
     for link, place in _walk(links, order, LINKS[order], after):
-        then = past.at(link)
-        yield then if past.held(then, wanted, moment) else None, place
+        then = version_history.at(link)
+        yield then if version_history.held(then, wanted, moment) else None, place
 
 
 def walk(
@@ -207,7 +207,7 @@ def page(
 ) -> Page:
     """Return a page of records. For an agent, what no model may see is not there."""
     limit = max(1, min(limit, LIMIT))
-    question = cursors.digest([asdict(_bare(wanted)), _whose(wanted), order.value])
+    question = pagination.digest([asdict(_bare(wanted)), _whose(wanted), order.value])
     after = _after(cursor, by, question) if cursor else None
     rows: list[Record] = []
     last: Place | None = None
@@ -219,7 +219,7 @@ def page(
         is_full = len(rows) == limit and row is not None
         if is_full or (number >= SCAN and not offset):
             assert last is not None  # noqa: S101  (limit and SCAN are positive)
-            made = cursors.make(
+            made = pagination.make(
                 by.workspace_id, question, [last[0].isoformat(), last[1]]
             )
             return Page(rows, made)
@@ -250,7 +250,7 @@ def _whose(wanted: Wanted) -> list[str | None]:
 
 
 def _after(cursor: str, by: Actor, question: str) -> Place:
-    moment, key = cursors.read(cursor, by.workspace_id, question)
+    moment, key = pagination.read(cursor, by.workspace_id, question)
     parsed = parse_datetime(str(moment))
     if parsed is None:
         raise errors.Invalid("The cursor is damaged.", code="bad_cursor")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
-from memory.files.vault import digest
+from memory.files.storage import digest
 from memory.models import Record, RecordStatus
 from memory.records import chain
+from memory.records.drafts import Draft
 from memory.rules import scopes
-from memory.rules.actors import Actor
-from memory.shelf import Draft
+from memory.rules.permissions import Actor
 
 # What an external id names: a record of this owner and this scope.
 Name = tuple[str | None, str | None, str, str]

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import Enum, StrEnum
 from typing import Any, Final
 
-from memory.files.places import Owner
+from memory.files.paths import Owner
 from memory.models import Record
 from memory.rules.scopes import Scope
 

@@ -14,14 +14,13 @@ from typing import Final
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from memory import shelf
 from memory.models import Record, RecordEvent, RecordStatus
-from memory.records import chain, likeness, rows
+from memory.records import chain, drafts, rows, similarity
 from memory.records.access import owner_of, permit, reach, scope_of
+from memory.records.drafts import Draft
 from memory.records.types import KEEP, Action, Amendment, Saved
 from memory.rules import errors
-from memory.rules.actors import Actor
-from memory.shelf import Draft
+from memory.rules.permissions import Actor
 
 TRIES: Final = 50
 
@@ -33,14 +32,14 @@ def prepare(draft: Draft, *, provenance: str, by: Actor) -> Draft:
     Raises Forbidden, Invalid, TooLarge, Held or Refused. Not inside a transaction.
     """
     permit(draft.owner, by.workspace_id, by)
-    shelf.check(draft)
-    return shelf.gate(draft, "", source=provenance, by=by)
+    drafts.check(draft)
+    return drafts.gate(draft, "", source=provenance, by=by)
 
 
 def insert(draft: Draft, *, provenance: str, by: Actor) -> Record:
     """Save a draft that was judged already, by the gate or by a person."""
     permit(draft.owner, by.workspace_id, by)
-    shelf.check(draft)
+    drafts.check(draft)
     record = rows.fresh(draft, provenance, by)
     with transaction.atomic():
         rows.store([record], [draft], by)
@@ -85,7 +84,7 @@ def save(draft: Draft, *, provenance: str, by: Actor) -> Saved:
     """
     judged = prepare(draft, provenance=provenance, by=by)
     record, action = keep(judged, provenance=provenance, by=by)
-    return Saved(record, action, likeness.alike(record))
+    return Saved(record, action, similarity.alike(record))
 
 
 # ── Next versions ────────────────────────────────────────────────────────────
@@ -117,7 +116,7 @@ def replace_content(
 ) -> Record | None:
     """Make a judged draft the next version; None when the record moved on meanwhile."""
     permit(owner_of(record), record.workspace_id, by)
-    shelf.check(draft)
+    drafts.check(draft)
     with transaction.atomic():
         locked = Record.objects.select_for_update().filter(pk=record.pk)
         live = locked.filter(workspace_id=by.workspace_id).first()
@@ -179,10 +178,10 @@ def amend(
             )
         draft = _amended(row, wanted)
         permit(draft.owner, row.workspace_id, by)
-        shelf.check(draft)
+        drafts.check(draft)
         if rows.says(row, draft):
             return row
-        draft = shelf.gate(draft, row.id, source=provenance, by=by)
+        draft = drafts.gate(draft, row.id, source=provenance, by=by)
         done = replace_content(
             row, draft, expected=row.version, provenance=provenance, reason=reason,
             by=by,
@@ -235,7 +234,7 @@ def supersede(
             _end(row, new.id, reason, by)
         rows.store([new], [judged], by, reason)
         Record.objects.filter(pk__in=ids).update(superseded_by=new)
-    return Saved(new, Action.CREATED, likeness.alike(new))
+    return Saved(new, Action.CREATED, similarity.alike(new))
 
 
 def _end(row: Record, by_id: str, reason: str, by: Actor) -> None:

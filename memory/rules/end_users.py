@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from memory.rules import entries, errors
-from memory.rules.actors import Actor
+from memory.rules.permissions import Actor
 
 HEADER: Final = "X-End-User"
 META: Final = "crewship/end-user"

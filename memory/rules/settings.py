@@ -13,8 +13,8 @@ from enum import StrEnum
 from typing import Any, Final, Generic, TypeVar
 
 from memory.rules import entries
-from memory.rules.actors import Actor
 from memory.rules.entries import NewEntry, Severity
+from memory.rules.permissions import Actor
 
 T = TypeVar("T")
 TEXT_CHARS: Final = 500

@@ -6,7 +6,7 @@ from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from memory.files import marking
+from memory.review import highlight
 
 register = template.Library()
 
@@ -14,7 +14,7 @@ register = template.Library()
 @register.filter
 def unseen(text: str) -> SafeString:
     """Return a text, escaped, with every invisible character as a named box."""
-    pieces = marking.mark(str(text), []).pieces
+    pieces = highlight.mark(str(text), []).pieces
     return format_html_join(
         "",
         "{}",

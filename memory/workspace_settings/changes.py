@@ -9,10 +9,11 @@ from typing import Any, Final
 from django.db import transaction
 from django.utils import timezone
 
-from memory import journal, sealing
+from memory.installation import encryption
+from memory.journal import append as journal
 from memory.models import Workspace, WorkspaceSetting
 from memory.rules import errors
-from memory.rules.actors import Actor
+from memory.rules.permissions import Actor
 from memory.rules.settings import BadValue, Change, Setting
 from memory.workspace_settings import catalogue, values
 
@@ -66,7 +67,7 @@ def _put(row: WorkspaceSetting, setting: Setting[Any], value: Any) -> Change | N
             return None
         bound = values.bound_to(row.workspace_id, setting.name)
         row.sealed = (
-            sealing.seal(value, purpose=values.PURPOSE, bound_to=bound)
+            encryption.seal(value, purpose=values.PURPOSE, bound_to=bound)
             if is_set
             else ""
         )

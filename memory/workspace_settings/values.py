@@ -10,9 +10,10 @@ from typing import Any, Final, TypeVar, cast
 
 import structlog
 
-from memory import installation, sealing
+from memory.installation import encryption
+from memory.installation import identity as installation
 from memory.models import WorkspaceSetting
-from memory.rules.actors import Actor
+from memory.rules.permissions import Actor
 from memory.rules.settings import BadValue, Setting
 from memory.workspace_settings.catalogue import declared
 
@@ -104,7 +105,7 @@ def secret(workspace_id: str, setting: Setting[str]) -> str:
     row = rows.first()
     if row is None or not row.is_set:
         return ""
-    return sealing.unseal(
+    return encryption.unseal(
         row.sealed, purpose=PURPOSE, bound_to=bound_to(workspace_id, setting.name)
     )
 
@@ -115,7 +116,7 @@ def key_opens(key: str) -> bool | None:
     if not rows:
         return None
     return any(
-        sealing.opens(
+        encryption.opens(
             key,
             row.sealed,
             purpose=PURPOSE,

@@ -10,13 +10,13 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from episodic import index
-from gdpr import holds, planning
-from gdpr.holds import NewHold
-from memory import invitations
+from episodic.index import sweep as index
+from gdpr.cases import dry_run, legal_holds
+from gdpr.cases.legal_holds import NewHold
+from memory.accounts import invitations
 from memory.models import User
-from memory.rules.actors import Role
 from memory.rules.entries import Severity
+from memory.rules.permissions import Role
 from tests.gdpr import erasing
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def shown(shared_world: World) -> dict[str, str]:
     guest = invitations.invite("guest@b.example", Role.VIEWER, by=admin)
     who = erasing.maria(shared_world)
     case = erasing.opened(shared_world, who)
-    planning.make(case, by=shared_world.actor("compliance"))
+    dry_run.make(case, by=shared_world.actor("compliance"))
     return {
         "entry": row.id,
         "record": shared_world.record().id,
@@ -209,7 +209,7 @@ def test_no_cell_of_a_narrow_table_runs_into_the_next(
 ) -> None:
     shared_world.file()
     erasing.erased(shared_world, erasing.maria(shared_world))
-    holds.place(
+    legal_holds.place(
         erasing.otto(shared_world),
         NewHold(reason="A claim", review_at=timezone.now() + timedelta(days=30)),
         by=shared_world.actor("compliance"),

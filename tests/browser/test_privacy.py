@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from playwright.sync_api import expect
 
-from gdpr import cascade
+from gdpr import erasure
 from gdpr.models import Case
 from tests.gdpr import erasing
 
@@ -56,7 +56,7 @@ def test_an_erasure_in_six_clicks(
     page.emulate_media(reduced_motion="reduce")
     assert axe(page) == []
     case = Case.objects.get()
-    cascade.run(case.workspace_id, case.pk)
+    erasure.run(case.workspace_id, case.pk)
     # Nobody touches the page: it follows the run and stops asking.
     expect(heading).to_have_text("Erasure: nothing is left")
     assert page.locator("[hx-trigger]").count() == 0

@@ -10,7 +10,7 @@ from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory import filing
+from memory.integrations.anthropic import filesystem
 from memory.models import HeldFile, Record
 from memory.rules import errors
 from tests.dialects.conftest import RunClient
@@ -131,10 +131,10 @@ def test_a_folder_moves_with_all_in_it(world: World) -> None:
 @given(st.text(alphabet="ab./\\%\x00\n ", max_size=12))
 def test_a_path_is_a_plain_name_or_refused(rest: str) -> None:
     try:
-        name = filing.below(f"/memories/{rest}")
+        name = filesystem.below(f"/memories/{rest}")
     except errors.Invalid:
         return
     parts = name.split("/")
     assert name == "" or not {"", ".", ".."} & set(parts)
     assert "\\" not in name and "\x00" not in name
-    assert filing.below(f"/memories/{name}" if name else "/memories") == name
+    assert filesystem.below(f"/memories/{name}" if name else "/memories") == name

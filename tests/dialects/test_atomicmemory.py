@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from crewship_memory import dialects
+from crewship_memory import integrations
 from crewship_memory.throttle import KeyThrottle
 from memory.models import Record
 from tests import world as worlds
@@ -148,14 +148,14 @@ def test_what_cannot_be_read_is_refused_in_one_shape(
 def test_too_many_requests_say_when_to_come_back(
     ada: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dialects, "_throttle", KeyThrottle("2/h"))
+    monkeypatch.setattr(integrations, "_throttle", KeyThrottle("2/h"))
     statuses = [ada.get("/list").status_code for _ in range(3)]
     assert statuses == [200, 200, 429]
     assert 1 <= int(ada.get("/list")["Retry-After"]) <= 3_600
 
 
 def test_a_bug_is_told_to_nobody(ada: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
-    from memory.providers.ours.provider import Remembering
+    from memory.integrations.atomicmemory.provider.provider import Remembering
 
     def broken(*_: Any) -> None:
         raise RuntimeError("secret: hunter2")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from episodic import index
+from episodic.index import sweep as index
 from memory.models import Record
 from tests.memory.test_records_forgetting import everything_stored
 from tests.world import World

@@ -12,15 +12,17 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memory import chain, records
-from memory.files.places import Owner
-from memory.gateway import serving, users
-from memory.gateway.users import Limits
+from memory import records
+from memory.files.paths import Owner
+from memory.integrations.gateway import server as gateway_server
+from memory.integrations.gateway import users
+from memory.integrations.gateway.users import Limits
+from memory.journal import verify
 from memory.models import GatewayKey, GatewayPending, HeldFile, JournalEntry, Record
+from memory.records.drafts import Draft
 from memory.rules import errors
-from memory.rules.actors import KeyScope
+from memory.rules.permissions import KeyScope
 from memory.rules.scopes import Scope
-from memory.shelf import Draft
 from tests.world import ATTACK, World
 
 ALL = ["current_chat", "resources", "all_user_memory"]
@@ -30,7 +32,7 @@ clock = itertools.count(1_772_366_400_000)
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing embeds while a test runs, so nothing is worth waiting for."""
-    monkeypatch.setattr(serving, "SETTLE_SECONDS", 0.0)
+    monkeypatch.setattr(gateway_server, "SETTLE_SECONDS", 0.0)
 
 
 class Guest:
@@ -469,9 +471,9 @@ def test_unknown_keys_of_newer_clients_are_passed_over(mia: Guest) -> None:
 
 @pytest.fixture
 def _slow_down(monkeypatch: pytest.MonkeyPatch) -> None:
-    from crewship_memory import dialects
+    from crewship_memory import integrations
 
-    monkeypatch.setattr(dialects._throttle, "limit", 2)
+    monkeypatch.setattr(integrations._throttle, "limit", 2)
 
 
 @pytest.mark.usefixtures("_slow_down")
@@ -497,4 +499,4 @@ def test_the_key_is_in_no_log(mia: Guest, caplog: pytest.LogCaptureFixture) -> N
 def test_the_chain_still_holds(world: World, mia: Guest) -> None:
     mia.add("One")
     mia.call("flush", session_id="chat:c1")
-    assert chain.verify(world.acme.id, by=world.actor("owner")).ok
+    assert verify.verify(world.acme.id, by=world.actor("owner")).ok

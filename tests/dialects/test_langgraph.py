@@ -12,8 +12,8 @@ from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.doors.dialects import langgraph
-from memory.doors.dialects import langgraph_filters as filters
+from memory.integrations.langgraph import filters
+from memory.integrations.langgraph import routes as langgraph
 from memory.models import HeldFile, Record
 from memory.rules import errors
 from tests.dialects.conftest import RunClient

@@ -11,9 +11,9 @@ from django.test import Client
 
 from crewship_memory import mcp
 from crewship_memory.throttle import KeyThrottle
-from memory import toolbox
+from memory import tool_registry
 from memory.models import JournalEntry
-from memory.rules import fence
+from memory.rules import prompt_fence
 from tests.dialects.conftest import RunClient
 from tests.memory.promptkit import speak
 from tests.world import ATTACK, World
@@ -239,7 +239,7 @@ def test_a_notification_is_accepted(world: World) -> None:
 
 
 def test_every_tool_is_registered_once_with_a_whole_description() -> None:
-    names = [tool.name for tool in toolbox.registered()]
+    names = [tool.name for tool in tool_registry.registered()]
     assert set(names) >= ALL
     assert len(names) == len(set(names))
 
@@ -261,10 +261,10 @@ def _fenced(text: str) -> Any:
     opening, rest = text.split("\n", 1)
     assert re.fullmatch(r'<recalled-memory boundary="[0-9a-f]{32}">', opening), opening
     warning, rest = rest.split("\n", 1)
-    assert warning == fence.PREAMBLE
+    assert warning == prompt_fence.PREAMBLE
     document, closing = rest.rsplit("\n", 1)
     assert closing == "</recalled-memory>"
-    assert not any(mark in document for mark in fence.LESS + fence.MORE)
+    assert not any(mark in document for mark in prompt_fence.LESS + prompt_fence.MORE)
     return json.loads(document)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from memory.doors.dialects import mem0_filters as filters
+from memory.integrations.mem0 import filters
 from memory.models import Record
 from memory.rules import errors
 from tests.dialects.conftest import RunClient

@@ -8,9 +8,13 @@ from typing import Any, Final
 
 from django.utils import timezone
 
-from gdpr import cases, certificates, export, holds, planning, subjects, suppression
-from gdpr.cases import NewCase
-from gdpr.holds import NewHold
+from gdpr import suppression
+from gdpr.cases import dry_run, legal_holds
+from gdpr.cases import workflow as cases
+from gdpr.cases.legal_holds import NewHold
+from gdpr.cases.workflow import NewCase
+from gdpr.certificates import issue as certificates
+from gdpr.export import make as export
 from gdpr.models import (
     Case,
     CaseKind,
@@ -20,7 +24,8 @@ from gdpr.models import (
     Subject,
     Suppression,
 )
-from gdpr.subjects import NewAlias
+from gdpr.subjects import registry as subjects
+from gdpr.subjects.registry import NewAlias
 from tests.gdpr import kit
 from tests.gdpr import requests as make
 from tests.world import World
@@ -53,7 +58,7 @@ def hold(world: World) -> Hold:
             review_at=timezone.now() + timedelta(days=30),
             scope="journal",
         )
-        world.kept["hold"] = holds.place(
+        world.kept["hold"] = legal_holds.place(
             subject(world), new, by=world.system(), places=frozenset({"journal"})
         )
     found: Hold = world.kept["hold"]
@@ -72,7 +77,7 @@ def exported(world: World) -> Export:
 def plan_hash(world: World) -> str:
     """Return the hash of the case's plan, made by the house."""
     if "plan_hash" not in world.kept:
-        made = planning.make(case(world), by=world.system())
+        made = dry_run.make(case(world), by=world.system())
         world.kept["plan_hash"] = made.plan_hash
     return str(world.kept["plan_hash"])
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from episodic import consolidation, health
+from episodic.consolidation import run as consolidation
+from episodic.health import snapshots as health
 from episodic.summarisers.base import Rule
 from memory.rules.tiers import Tier
 from tests.doors import gdpr_operations

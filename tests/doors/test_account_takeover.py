@@ -10,7 +10,8 @@ import pytest
 from allauth.account.models import EmailAddress
 from django.test import Client
 
-from memory import accounts, keys, tenancy
+from memory.accounts import api_keys, workspaces
+from memory.accounts import login_links as accounts
 from memory.models import (
     Invitation,
     JournalEntry,
@@ -19,7 +20,7 @@ from memory.models import (
     User,
 )
 from memory.rules import errors
-from memory.rules.actors import Role, system
+from memory.rules.permissions import Role, system
 from tests.doors.inviting import (
     CHOSEN,
     MEMBERS,
@@ -99,31 +100,31 @@ def test_a_command_does_not_add_an_account_that_somebody_else_opened(
     entered(invited(world, "owner"))
     user = User.objects.get(email=NEW)
     with pytest.raises(errors.Conflict) as caught:
-        tenancy.set_member(user, Role.ADMIN, by=system(world.other.pk))
+        workspaces.set_member(user, Role.ADMIN, by=system(world.other.pk))
     assert caught.value.problem_code == "must_accept"
     assert homes(NEW) == {"acme"}
     accounts.prove(user)
-    tenancy.set_member(user, Role.ADMIN, by=system(world.other.pk))
+    workspaces.set_member(user, Role.ADMIN, by=system(world.other.pk))
     assert homes(NEW) == {"acme", "other"}
 
 
 def test_no_admin_adds_anybody_without_an_invitation(world: World) -> None:
     with pytest.raises(errors.Forbidden):
-        tenancy.set_member(
+        workspaces.set_member(
             world.people["viewer"], Role.ADMIN, by=world.actor("stranger")
         )
     assert homes("viewer@acme.example") == {"acme"}
 
 
 def test_an_admin_who_left_has_no_invitation_left(world: World) -> None:
-    tenancy.set_member(world.people["operator"], Role.ADMIN, by=world.system())
+    workspaces.set_member(world.people["operator"], Role.ADMIN, by=world.system())
     path = invited(world, "operator")
     member = Membership.objects.get(user=world.people["operator"])
-    tenancy.remove_member(member, by=world.actor("owner"))
+    workspaces.remove_member(member, by=world.actor("owner"))
     assert Client().post(path, CHOSEN).status_code == 410
-    tenancy.set_member(world.people["compliance"], Role.ADMIN, by=world.system())
+    workspaces.set_member(world.people["compliance"], Role.ADMIN, by=world.system())
     path = invited(world, "compliance")
-    tenancy.set_member(
+    workspaces.set_member(
         world.people["compliance"], Role.COMPLIANCE, by=world.actor("owner")
     )
     assert Client().post(path, CHOSEN).status_code == 410
@@ -132,14 +133,14 @@ def test_an_admin_who_left_has_no_invitation_left(world: World) -> None:
 def test_old_keys_do_not_come_back_with_a_new_membership(world: World) -> None:
     viewer = world.people["viewer"]
     member = Membership.objects.get(user=viewer)
-    tenancy.remove_member(member, by=world.actor("owner"))
+    workspaces.remove_member(member, by=world.actor("owner"))
     assert {key.state for key in OperatorKey.objects.filter(user=viewer)} == {"revoked"}
     # A key from before keys were revoked with the membership.
     OperatorKey.objects.filter(user=viewer).update(revoked_at=None)
     browser = signed_in(viewer)
     browser.post(invited(world, email=viewer.email), {"answer": "accept"})
     assert homes(viewer.email) == {"acme"}
-    assert keys.authenticate(world.tokens["viewer"]) is None
+    assert api_keys.authenticate(world.tokens["viewer"]) is None
 
 
 # ── A way back in ────────────────────────────────────────────────────────────
@@ -182,7 +183,7 @@ def test_for_these_accounts_no_admin_makes_a_link(
 ) -> None:
     user = world.people["owner" if who == "self" else "viewer"]
     if who == "two_workspaces":
-        tenancy.set_member(user, Role.VIEWER, by=system(world.other.pk))
+        workspaces.set_member(user, Role.VIEWER, by=system(world.other.pk))
     elif who == "staff":
         User.objects.filter(pk=user.pk).update(is_staff=True)
     elif who == "root":
@@ -200,17 +201,19 @@ def test_for_these_accounts_no_admin_makes_a_link(
 
 
 def _role(world: World) -> None:
-    tenancy.set_member(world.people["viewer"], Role.OPERATOR, by=world.actor("owner"))
+    workspaces.set_member(
+        world.people["viewer"], Role.OPERATOR, by=world.actor("owner")
+    )
 
 
 def _leave(world: World) -> None:
     member = Membership.objects.get(user=world.people["viewer"])
-    tenancy.remove_member(member, by=world.actor("owner"))
+    workspaces.remove_member(member, by=world.actor("owner"))
 
 
 def _join(world: World) -> None:
     viewer = world.people["viewer"]
-    tenancy.set_member(viewer, Role.VIEWER, by=system(world.other.pk))
+    workspaces.set_member(viewer, Role.VIEWER, by=system(world.other.pk))
 
 
 def _password(world: World) -> None:
@@ -253,14 +256,16 @@ def test_every_link_of_an_account_ends_with_what_it_depends_on(
 
 
 def test_a_password_link_ends_when_its_maker_is_no_admin(world: World) -> None:
-    tenancy.set_member(world.people["operator"], Role.ADMIN, by=world.system())
+    workspaces.set_member(world.people["operator"], Role.ADMIN, by=world.system())
     path = _password_link(world, "viewer", by="operator")
-    tenancy.set_member(world.people["operator"], Role.VIEWER, by=world.actor("owner"))
+    workspaces.set_member(
+        world.people["operator"], Role.VIEWER, by=world.actor("owner")
+    )
     assert Client().post(path, CHOSEN).status_code == 410
     # An admin of another workspace is none of this one.
     maker = world.people["operator"]
     accounts.prove(maker)
-    tenancy.set_member(maker, Role.ADMIN, by=system(world.other.pk))
+    workspaces.set_member(maker, Role.ADMIN, by=system(world.other.pk))
     assert Client().post(path, CHOSEN).status_code == 410
 
 

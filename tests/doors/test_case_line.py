@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gdpr import casebook, casework, planning, queries
-from gdpr.doors import progress_line
+from gdpr.cases import actions, dry_run, queries, transitions
+from gdpr.web import progress_line
 from tests.gdpr import erasing
 from tests.world import World
 
@@ -12,9 +12,9 @@ def _line(world: World, *, planned: bool) -> list[progress_line.Node]:
     officer = world.actor("compliance")
     case = erasing.opened(world, erasing.maria(world))
     if planned:
-        planning.make(case, by=officer)
-    casework.refuse(casebook.case(officer, case.pk), "Not ours", by=officer)
-    case = casebook.case(officer, case.pk)
+        dry_run.make(case, by=officer)
+    actions.refuse(transitions.case(officer, case.pk), "Not ours", by=officer)
+    case = transitions.case(officer, case.pk)
     return progress_line.nodes(queries.dossier(officer, case))
 
 

@@ -12,9 +12,10 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from gdpr import certificates, runs
+from gdpr.cases import leases
+from gdpr.certificates import document as certificate_document
+from gdpr.certificates import issue as certificates
 from gdpr.models import Certificate
-from gdpr.rules import signing
 from memory.models import JournalEntry
 from tests.gdpr import requests as make
 from tests.gdpr.requests import ME
@@ -35,14 +36,14 @@ def made(world: World) -> Certificate:
     case = make.running(world)
     make.searched(case, make.house(world))
     found = certificates.issue(case, make.facts())
-    runs.close(case, ME, "complete", {}, by=make.house(world))
+    leases.close(case, ME, "complete", {}, by=make.house(world))
     return found
 
 
 def forged(made: Certificate, statement: str) -> str:
     """Return a certificate with other words under a stranger's key."""
     content = json.loads(made.document)["content"] | {"statement": statement}
-    return signing.sign(content, Ed25519PrivateKey.generate())
+    return certificate_document.sign(content, Ed25519PrivateKey.generate())
 
 
 def text(response: Any) -> str:
@@ -72,7 +73,7 @@ def test_a_replayed_certificate(
 ) -> None:
     told = world.api("nobody").post(VERIFY + query, made.document).data
     assert (told["valid"], told["reasons"]) == (False, [reason])
-    assert told["explanations"] == [signing.SENTENCES[reason]]
+    assert told["explanations"] == [certificate_document.SENTENCES[reason]]
 
 
 def test_each_fault_has_its_name(world: World, made: Certificate) -> None:
@@ -105,7 +106,9 @@ def test_checking_leaves_no_trace(world: World, made: Certificate) -> None:
 
 def test_the_keys_are_published(world: World, made: Certificate) -> None:
     [key] = world.api("nobody").get("/gdpr/keys").data["keys"]
-    assert signing.verify(made.document, {key["key_id"]: key["public_key"]}).valid
+    assert certificate_document.verify(
+        made.document, {key["key_id"]: key["public_key"]}
+    ).valid
 
 
 def test_a_case_gives_its_certificate_byte_for_byte(
@@ -149,7 +152,7 @@ def test_a_valid_one_says_what_it_proves_and_what_not(
 def test_one_that_does_not_hold_says_why(client: Client, made: Certificate) -> None:
     told = text(client.post(PAGE, {"text": made.document, "case_id": "c_1"}))
     assert "This certificate does not hold" in told
-    assert signing.SENTENCES["wrong_case"] in told
+    assert certificate_document.SENTENCES["wrong_case"] in told
 
 
 def test_a_strangers_words_are_not_shown_as_ours(
@@ -159,7 +162,7 @@ def test_a_strangers_words_are_not_shown_as_ours(
     told = text(client.post(PAGE, {"text": forged(made, lie)}))
     shown = told.split('id="h-keys"')[0]
     assert "Maria" not in shown
-    assert signing.SENTENCES["unknown_key"] in told
+    assert certificate_document.SENTENCES["unknown_key"] in told
 
 
 @pytest.mark.parametrize(

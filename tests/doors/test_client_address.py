@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.test import Client, RequestFactory
 from pytest_django import Settings
 
-from crewship_memory import checks, client_address, diagnosis
+from crewship_memory import checks, client_address, doctor
 from crewship_memory.client_address import TrustedProxies, parse_proxies
 from memory.models import User
 
@@ -220,13 +220,13 @@ def test_metrics_of_a_published_installation_need_a_key(
 
 # ── What an operator is told ─────────────────────────────────────────────────
 def test_doctor_names_a_proxy_that_was_forgotten(settings: Settings) -> None:
-    assert [finding.level.value for finding in diagnosis.proxies()] == ["ok"]
+    assert [finding.level.value for finding in doctor.proxies()] == ["ok"]
     seen("10.0.0.1", {"X-Forwarded-For": "198.51.100.1"})
-    (finding,) = diagnosis.proxies()
+    (finding,) = doctor.proxies()
     assert finding.level.value == "warn"
     assert "CREWSHIP_TRUSTED_PROXIES" in finding.hint
     settings.TRUSTED_PROXIES = parse_proxies(["10.0.0.1"])
-    assert [finding.level.value for finding in diagnosis.proxies()] == ["ok"]
+    assert [finding.level.value for finding in doctor.proxies()] == ["ok"]
 
 
 def test_https_without_a_trusted_proxy_is_pointed_out(

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from episodic import engine, index, marks
 from episodic.embedders.none import NoEmbedder
+from episodic.index import engine, reference_counts
+from episodic.index import sweep as index
 from episodic.models import MemoryRelation, NudgeSent
 from tests import factories
 from tests.world import ATTACK, World
@@ -70,10 +71,10 @@ def test_exactly_what_is_in_the_text_is_marked(world: World) -> None:
     world.indexed("refund " + "x" * 1_900)
     data = ask(world)
     assert data["skipped"] == 1
-    assert dict(marks.marks._counts) == dict.fromkeys(data["entry_ids"], 1)
-    marks.marks._counts.clear()
+    assert dict(reference_counts.marks._counts) == dict.fromkeys(data["entry_ids"], 1)
+    reference_counts.marks._counts.clear()
     ask(world, mark=False)
-    assert not marks.marks._counts
+    assert not reference_counts.marks._counts
 
 
 def test_without_an_embedder_the_answer_says_so(world: World) -> None:

@@ -10,17 +10,19 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from episodic import context, questions, recall, recall_checks, why
-from episodic.recall import Request
-from memory import ranking
-from memory.gateway import users
-from memory.gateway.users import Limits
-from memory.pipeline.protocols import Retrieve
-from memory.pipeline.store import RecordStore
-from memory.providers.contract import types
-from memory.providers.ours.provider import Remembering
-from memory.ranking import Question
-from memory.records import fusing
+from episodic.recall import checks, explain, prompt_context
+from episodic.recall import request as recall_request
+from episodic.recall import search as recall
+from episodic.recall.search import Request
+from memory.integrations.atomicmemory.contract import types
+from memory.integrations.atomicmemory.provider.provider import Remembering
+from memory.integrations.gateway import users
+from memory.integrations.gateway.users import Limits
+from memory.integrations.promptkit.protocols import Retrieve
+from memory.integrations.promptkit.store import RecordStore
+from memory.ports import ranker
+from memory.ports.ranker import Question
+from memory.records import fusion
 from memory.rules.fusion import Fusion
 from tests.house import source
 from tests.memory import promptkit
@@ -84,12 +86,12 @@ def _page(world: World) -> None:
 
 def _check(world: World) -> None:
     row, owner = world.entry(QUERY), world.actor("owner")
-    made = recall_checks.save("one", Request(query=QUERY), [row.id], by=owner)
-    recall_checks.run(made, by=owner)
+    made = checks.save("one", Request(query=QUERY), [row.id], by=owner)
+    checks.run(made, by=owner)
 
 
 def _port(world: World) -> None:
-    ranking.ranker().recall(Question(query=QUERY), by=world.actor("ada"))
+    ranker.ranker().recall(Question(query=QUERY), by=world.actor("ada"))
 
 
 def _contract(world: World) -> None:
@@ -138,7 +140,7 @@ WAYS: dict[str, Way] = {
 def fused(monkeypatch: pytest.MonkeyPatch) -> list[Fusion]:
     """Return the fusions that are used, as they are used."""
     used: list[Fusion] = []
-    of_entries, of_records = recall.fuse, fusing.fuse
+    of_entries, of_records = recall.fuse, fusion.fuse
 
     def entries(request: Request, legs: recall.Legs) -> dict[str, float]:
         used.append(request.fused_by)
@@ -149,7 +151,7 @@ def fused(monkeypatch: pytest.MonkeyPatch) -> list[Fusion]:
         return of_records(words, near, how)
 
     monkeypatch.setattr(recall, "fuse", entries)
-    monkeypatch.setattr(fusing, "fuse", rows)
+    monkeypatch.setattr(fusion, "fuse", rows)
     return used
 
 
@@ -184,7 +186,7 @@ def test_a_new_way_cannot_forget_it(world: World) -> None:
     with pytest.raises(ValueError, match="settle"):
         recall.fuse(request, recall.Legs())
     world.set(fusion="convex")
-    assert questions.settled(request, world.acme.id).fused_by is Fusion.CONVEX
+    assert recall_request.settled(request, world.acme.id).fused_by is Fusion.CONVEX
     assert recall.ask(request, by=world.actor("ada")).request.fused_by is Fusion.CONVEX
 
 
@@ -195,29 +197,29 @@ def test_the_rule_is_read_in_two_places() -> None:
         for path in source.sources()
         if re.search(r"\btable\.FUSION\b", path.read_text(encoding="utf-8"))
     }
-    assert readers == {"episodic/questions.py", "memory/records/finding.py"}
+    assert readers == {"episodic/recall/request.py", "memory/records/search.py"}
 
 
 def test_the_ports_that_pass_a_request_on(world: World) -> None:
     world.set(fusion="convex")
     row = world.indexed("Refund denied without a receipt")
     by, request = world.actor("ada"), Request(query=QUERY)
-    assert context.ask(request, by=by).answer.request.fused_by is Fusion.CONVEX
-    assert why.ask(request, row.id, by=by).answer.request.fused_by is Fusion.CONVEX
+    assert prompt_context.ask(request, by=by).answer.request.fused_by is Fusion.CONVEX
+    assert explain.ask(request, row.id, by=by).answer.request.fused_by is Fusion.CONVEX
 
 
 # ── Records ──────────────────────────────────────────────────────────────────
 def test_convex_weighs_scores_where_rrf_weighs_ranks() -> None:
     words, near = {0: 9.0, 1: 8.9, 2: 0.1}, {0: 0.2, 1: 0.9, 2: 0.95, 3: 0.05}
-    convex = fusing.fuse(words, near, Fusion.CONVEX)
-    assert fusing.order(convex) == [1, 0, 2]
+    convex = fusion.fuse(words, near, Fusion.CONVEX)
+    assert fusion.order(convex) == [1, 0, 2]
     assert convex[1] == pytest.approx(0.5 * (0.85 / 0.9) + 0.5 * 8.9 / 9.0)
-    assert fusing.order(fusing.fuse(words, near, Fusion.RRF)) == [0, 2, 1]
+    assert fusion.order(fusion.fuse(words, near, Fusion.RRF)) == [0, 2, 1]
     assert 3 not in convex
     assert all(0 <= score <= 1 for score in convex.values())
 
 
 @pytest.mark.parametrize("how", list(Fusion))
 def test_without_vectors_the_words_decide(how: Fusion) -> None:
-    assert fusing.order(fusing.fuse({0: 1.0, 1: 2.0}, None, how)) == [1, 0]
-    assert fusing.fuse({}, {}, how) == {}
+    assert fusion.order(fusion.fuse({0: 1.0, 1: 2.0}, None, how)) == [1, 0]
+    assert fusion.fuse({}, {}, how) == {}

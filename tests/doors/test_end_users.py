@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from memory import keys, workspace_settings
+from memory import workspace_settings
+from memory.accounts import api_keys
 from memory.models import AgentKey, Record
 from memory.rules import end_users
 from tests.memory.promptkit import speak
@@ -47,7 +48,7 @@ def over_mcp(
 def key_for(world: World, user: str) -> str:
     """Issue ada a key for one end user."""
     by = world.actor("owner")
-    return keys.issue_agent_key(world.agents["ada"], by=by, end_user=user).token
+    return api_keys.issue_agent_key(world.agents["ada"], by=by, end_user=user).token
 
 
 def contents(listed: Any) -> list[str]:

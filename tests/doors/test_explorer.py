@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from episodic import index
+from episodic.index import sweep as index
 from episodic.models import NudgeSent, RecallCheck
 from tests import factories
 from tests.world import ATTACK, World

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from memory.gateway import setups, users
-from memory.gateway.config import Secret
+from memory.integrations.gateway import settings as gateway_settings
+from memory.integrations.gateway import users
+from memory.integrations.gateway.config import Secret
 from memory.models import GatewayKey, GatewaySetup
 from tests.world import World
 
@@ -52,7 +53,7 @@ def owner(world: World) -> Client:
 def test_who_may(world: World, who: str, status: int) -> None:
     admin = world.actor("owner")
     key = users.issue(world.agents["ada"], "tom", by=admin).key
-    row = setups.choose({"mode": "curated"}, by=admin)
+    row = gateway_settings.choose({"mode": "curated"}, by=admin)
     client = world.page(who)
     assert client.get(PAGE).status_code == status
     home = _text(client.get("/", follow=True))
@@ -74,7 +75,7 @@ def test_who_may(world: World, who: str, status: int) -> None:
 def test_another_workspace_finds_nothing(world: World) -> None:
     admin = world.actor("owner")
     key = users.issue(world.agents["ada"], "tom", by=admin).key
-    row = setups.choose({"mode": "curated"}, by=admin)
+    row = gateway_settings.choose({"mode": "curated"}, by=admin)
     client = world.page("stranger")
     for path in (f"{PAGE}{key.id}/revoke/", f"{TURNS}{row.id}/remove/"):
         assert client.post(path).status_code == 404
@@ -123,7 +124,7 @@ def test_choosing_where_turns_go(world: World, owner: Client) -> None:
     again = {**CHOSEN, "user_key": "", "top_k": "5"}
     assert owner.post(TURNS, again).status_code == 302
     row = GatewaySetup.objects.get()
-    config = setups.settings_of(row).gateway
+    config = gateway_settings.settings_of(row).gateway
     assert config is not None
     assert (config.top_k, config.user_key) == (5, Secret(KEY))
     assert owner.post(f"{TURNS}{row.id}/remove/").status_code == 302

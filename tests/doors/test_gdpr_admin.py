@@ -9,8 +9,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from gdpr import holds
-from gdpr.holds import NewHold
+from gdpr.cases import legal_holds
+from gdpr.cases.legal_holds import NewHold
 from memory.models import User
 from tests.gdpr import requests as make
 from tests.world import World
@@ -63,7 +63,7 @@ def test_a_hold_is_released_through_the_service(world: World, staff: Client) -> 
     person = make.subject(world)
     new = NewHold(reason="Audit", review_at=timezone.now() + timedelta(days=3))
     by = world.actor("compliance")
-    row = holds.place(person, new, by=by, places=frozenset())
+    row = legal_holds.place(person, new, by=by, places=frozenset())
     case = make.opened(world, subject=person)
     assert case.state == "on_hold"
     told = {"action": "release", "_selected_action": [row.pk]}

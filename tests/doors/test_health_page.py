@@ -10,9 +10,10 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from crewship_memory.templatetags import charts
-from episodic import health, index
+from episodic.health import snapshots as health
+from episodic.index import sweep as index
 from episodic.models import HealthSnapshot
-from memory import tenancy
+from memory.accounts import workspaces
 from tests import factories
 from tests.world import World
 
@@ -144,8 +145,8 @@ def test_many_crews_ask_no_more_questions(
     world: World, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     for number in range(8):
-        crew, _ = tenancy.ensure_crew(f"crew-{number}", by=world.actor("owner"))
-        tenancy.ensure_agent(f"agent-{number}", crew, by=world.actor("owner"))
+        crew, _ = workspaces.ensure_crew(f"crew-{number}", by=world.actor("owner"))
+        workspaces.ensure_agent(f"agent-{number}", crew, by=world.actor("owner"))
     fill(world)
     client = world.page("viewer")
     with django_assert_max_num_queries(40):

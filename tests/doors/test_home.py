@@ -8,15 +8,18 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from episodic import backlog, engine, index, overview
 from episodic.embedders import base
 from episodic.embedders.hashing import HashingEmbedder
 from episodic.embedders.none import NoEmbedder
+from episodic.health import overview
+from episodic.index import engine
+from episodic.index import status as index_status
+from episodic.index import sweep as index
 from memory import overview as ground
-from memory import tenancy
+from memory.accounts import workspaces
 from memory.models import JournalEntry
-from memory.rules.actors import Role, system
 from memory.rules.entries import Severity
+from memory.rules.permissions import Role, system
 from tests.world import World
 
 HTMX = {"HX-Request": "true"}
@@ -41,12 +44,12 @@ def _text(response: object) -> str:
 
 
 # ── The finding ──────────────────────────────────────────────────────────────
-def _status(**counts: float) -> backlog.Status:
+def _status(**counts: float) -> index_status.Status:
     told: dict[str, object] = {
         "embeddable": 0, "indexed": 0, "pending": 0, "failed": 0,
         "model": "m", "dim": 3, "oldest_pending_seconds": None,
     }  # fmt: skip
-    return backlog.Status(**(told | counts))  # type: ignore[arg-type]
+    return index_status.Status(**(told | counts))  # type: ignore[arg-type]
 
 
 ANSWERS = base.Pulse(base.State.ANSWERING)
@@ -147,10 +150,10 @@ def test_the_live_part_comes_alone_and_brings_the_headline(world: World) -> None
 
 
 def test_an_empty_workspace_says_how_to_begin(world: World) -> None:
-    empty, _ = tenancy.ensure_workspace("empty")
+    empty, _ = workspaces.ensure_workspace("empty")
     house = system(empty.id)
-    user, _ = tenancy.ensure_user("first@empty.example")
-    tenancy.set_member(user, Role.ADMIN, by=house)
+    user, _ = workspaces.ensure_user("first@empty.example")
+    workspaces.set_member(user, Role.ADMIN, by=house)
     world.people["first"] = user
     page = _text(world.page("first").get("/"))
     assert "No crew yet, so no agent can write." in page
@@ -182,8 +185,8 @@ def test_home_asks_the_same_number_of_questions_for_many_crews(
     world: World, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     for number in range(12):
-        crew, _ = tenancy.ensure_crew(f"crew-{number}", by=world.actor("owner"))
-        tenancy.ensure_agent(f"agent-{number}", crew, by=world.actor("owner"))
+        crew, _ = workspaces.ensure_crew(f"crew-{number}", by=world.actor("owner"))
+        workspaces.ensure_agent(f"agent-{number}", crew, by=world.actor("owner"))
     client = world.page("viewer")
     with django_assert_max_num_queries(30):
         assert client.get("/").status_code == 200
@@ -224,7 +227,7 @@ def test_find_leads_to_an_entry_an_agent_or_words(
 # ── Which workspace ──────────────────────────────────────────────────────────
 def test_a_member_of_two_workspaces_switches(world: World) -> None:
     owner = world.people["owner"]
-    tenancy.set_member(owner, Role.VIEWER, by=system(world.other.id))
+    workspaces.set_member(owner, Role.VIEWER, by=system(world.other.id))
     client = world.page("owner")
     assert 'name="workspace"' in _text(client.get("/"))
     answer = client.post("/workspace/choose/", {"workspace": world.other.pk})
@@ -241,7 +244,7 @@ def test_nobody_switches_to_a_workspace_that_is_not_theirs(world: World) -> None
 
 
 def test_somebody_without_a_workspace_reads_why(world: World) -> None:
-    world.people["lone"], _ = tenancy.ensure_user("lone@nowhere.example")
+    world.people["lone"], _ = workspaces.ensure_user("lone@nowhere.example")
     client = world.page("lone")
     page = client.get("/")
     assert page.status_code == 200

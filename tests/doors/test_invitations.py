@@ -14,7 +14,8 @@ from django.test import Client
 from django.utils import timezone
 
 from crewship_memory import auth
-from memory import accounts, invitations, keys, tenancy
+from memory.accounts import api_keys, invitations, workspaces
+from memory.accounts import login_links as accounts
 from memory.models import (
     Invitation,
     JournalEntry,
@@ -22,7 +23,7 @@ from memory.models import (
     User,
 )
 from memory.rules import errors
-from memory.rules.actors import Role, system
+from memory.rules.permissions import Role, system
 from tests.doors.inviting import (
     CHOSEN,
     MEMBERS,
@@ -162,7 +163,7 @@ def test_a_link_that_ends_while_it_is_used_opens_nothing(
             elif overtaken_by == "a withdrawal":
                 Invitation.objects.all().delete()
             else:
-                tenancy.ensure_user(NEW)
+                workspaces.ensure_user(NEW)
         return invitation
 
     monkeypatch.setattr(invitations, "by_token", overtaken)
@@ -242,10 +243,10 @@ def test_a_pending_membership_gives_no_access_anywhere(
     assert "Admin of other" in text(client.get("/"))
     assert [m.workspace_id for m in auth.memberships(other_admin)] == [world.other.pk]
     with pytest.raises(errors.NotFound):
-        keys.issue_operator_key(other_admin, Role.ADMIN, by=world.actor("owner"))
-    from gdpr import digest
+        api_keys.issue_operator_key(other_admin, Role.ADMIN, by=world.actor("owner"))
+    from gdpr.cases import reminder_email
 
-    assert other_admin.email not in digest.readers(world.acme.pk)
+    assert other_admin.email not in reminder_email.readers(world.acme.pk)
     page = text(world.page("viewer").get(MEMBERS))
     assert other_admin.email not in page
     key_form = text(world.page("owner").get("/workspace/keys/"))

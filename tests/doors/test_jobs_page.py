@@ -10,7 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import jobs
+from memory.jobs import registry as jobs
 from memory.models import JobRun, RunState
 from tests.world import World
 

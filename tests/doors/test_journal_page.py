@@ -10,10 +10,10 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from memory import chain
-from memory.doors import journal_page
+from memory.journal import verify
 from memory.models import JournalEntry
 from memory.rules.entries import Severity
+from memory.web import journal_page
 from tests import factories
 from tests.world import World
 
@@ -425,7 +425,7 @@ def test_a_break_is_listed_with_its_entry(world: World) -> None:
 def test_the_next_breaks_stand_behind_a_summary(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chain, "MAX_BREAKS", 12)
+    monkeypatch.setattr(verify, "MAX_BREAKS", 12)
     rows = factories.append_many(world.actor("ada"), [f"Row {n}" for n in range(14)])
     ids = [row.pk for row in rows]
     JournalEntry.objects.filter(pk__in=ids).update(summary="Forged")

@@ -10,9 +10,10 @@ import pytest
 from django.test import Client
 from django.urls import get_resolver
 
-from crewship_memory import body, limits, throttle
-from memory.doors import dialects as wires
-from memory.gateway import users
+from crewship_memory import json_parser, throttle
+from crewship_memory.middleware import request_limits
+from memory.integrations import registry as wires
+from memory.integrations.gateway import users
 from memory.models import JournalEntry
 from memory.rules import errors
 from tests.world import World
@@ -54,7 +55,7 @@ def routes() -> set[str]:
 
 
 def test_every_row_of_the_table_is_a_route() -> None:
-    assert set(limits.ROUTES) <= routes()
+    assert set(request_limits.ROUTES) <= routes()
 
 
 # ── Before the body is read ──────────────────────────────────────────────────
@@ -144,10 +145,10 @@ def chunked(path: str, raw: bytes) -> dict[str, Any]:
 
 def test_a_body_in_chunks_is_read_up_to_its_limit() -> None:
     source = chunked("/api/v1/episodic/recall", b"x" * MIB)
-    environ = limits.with_length(source)
+    environ = request_limits.with_length(source)
     assert environ["CONTENT_LENGTH"] == str(256 * KIB + 1)
     assert source["wsgi.input"].tell() == 256 * KIB + 1
-    small = limits.with_length(chunked("/nowhere", b"{}"))
+    small = request_limits.with_length(chunked("/nowhere", b"{}"))
     assert (small["CONTENT_LENGTH"], small["wsgi.input"].read()) == ("2", b"{}")
 
 
@@ -188,7 +189,7 @@ def test_without_a_key_that_works_a_body_holds_64_kib(
 ) -> None:
     made_up = "uk_" + "x" * 43
     assert search(made_up, size=100).status_code == 401
-    monkeypatch.setattr(body, "read", lambda *_: pytest.fail("it was read"))
+    monkeypatch.setattr(json_parser, "read", lambda *_: pytest.fail("it was read"))
     for token in (made_up, "", issued.token[:-1] + "~"):
         reply = search(token, size=70_000)
         assert reply.status_code == 413

@@ -19,9 +19,9 @@ from django.test import Client, RequestFactory
 from django.urls import URLPattern, URLResolver, get_resolver, resolve
 from django.utils.log import log_response
 
-from crewship_memory import logs, redaction
-from memory import keys
-from memory.files import inbox
+from crewship_memory import log_redaction, logs
+from memory.accounts import api_keys
+from memory.review import queue as review_queue
 from tests.world import World
 
 NAME = "zeldaquux"
@@ -37,7 +37,7 @@ def lines() -> Iterator[io.StringIO]:
     text = io.StringIO()
     root = logging.getLogger()
     (handler,) = [
-        h for h in root.handlers if isinstance(h.formatter, redaction.Formatter)
+        h for h in root.handlers if isinstance(h.formatter, log_redaction.Formatter)
     ]
     assert isinstance(handler, logging.StreamHandler)
     loggers = [
@@ -92,7 +92,7 @@ def clients(world: World) -> list[Client]:
 
 def test_every_section_is_known_to_the_redaction() -> None:
     tops = {p.split("/")[0].strip("^$?") for p in patterns(get_resolver().url_patterns)}
-    assert tops - set(redaction.SECTIONS) == {""}
+    assert tops - set(log_redaction.SECTIONS) == {""}
 
 
 @pytest.mark.parametrize("value", [ADDRESS, NAME])
@@ -155,8 +155,8 @@ def crash(*_args: Any, **_kwargs: Any) -> Any:
 def test_a_fault_names_its_type_and_its_lines_and_quotes_no_row(
     world: World, lines: io.StringIO, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keys, "authenticate", crash)
-    monkeypatch.setattr(inbox, "waiting", crash)
+    monkeypatch.setattr(api_keys, "authenticate", crash)
+    monkeypatch.setattr(review_queue, "waiting", crash)
     key = {"Authorization": "Bearer cmk_any"}
     browser = clients(world)[0]
     api = Client(raise_request_exception=False).get(
@@ -282,7 +282,7 @@ def test_what_helps_an_operator_stays(lines: io.StringIO) -> None:
     text = lines.getvalue()
     assert "OperationalError: database is locked" in text
     assert "compact" in text
-    assert redaction.clean("/work/crewship/memory/records/reading.py") == (
+    assert log_redaction.clean("/work/crewship/memory/records/reading.py") == (
         "/work/crewship/memory/records/reading.py"
     )
 

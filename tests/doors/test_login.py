@@ -10,15 +10,15 @@ from django.db import OperationalError, connection, transaction
 from django.test import Client
 from django.utils import timezone
 
-from crewship_memory import auth, founding
-from memory import accounts
+from crewship_memory import auth, bootstrap
+from memory.accounts import login_links as accounts
 from memory.models import User
 from tests.world import PASSWORD, World
 
 
 @pytest.fixture
 def person(db: None) -> User:
-    return founding.found("login-shop", "pat@login.example").user
+    return bootstrap.found("login-shop", "pat@login.example").user
 
 
 def test_looking_at_a_link_does_not_use_it(person: User) -> None:

@@ -9,10 +9,10 @@ import pytest
 from django.core import mail
 from django.test import Client
 
-from crewship_memory import redaction, reset
+from crewship_memory import log_redaction, password_reset
 from crewship_memory import settings as house_settings
-from memory import accounts
-from memory import mail as house_mail
+from memory.accounts import login_links as accounts
+from memory.accounts import mail as house_mail
 from tests.world import PASSWORD, World
 
 RESET = "/accounts/password/reset/"
@@ -27,7 +27,7 @@ def _text(response: Any) -> str:
 def mailing(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Set a mail server, and send in the request."""
     settings.MAIL_SERVER = True
-    monkeypatch.setattr(reset._sender, "submit", lambda act, *args: act(*args))
+    monkeypatch.setattr(password_reset._sender, "submit", lambda act, *args: act(*args))
 
 
 # ── Without a mail server ────────────────────────────────────────────────────
@@ -77,7 +77,7 @@ def test_links_go_to_a_mail_server_and_nowhere_else(
 def test_a_mail_server_is_read_from_the_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert house_settings._mail() == {"EMAIL_BACKEND": "memory.mail.NoServer"}
+    assert house_settings._mail() == {"EMAIL_BACKEND": "memory.accounts.mail.NoServer"}
     monkeypatch.setenv("CREWSHIP_EMAIL_URL", "smtp+tls://me:word@mail.example:587")
     read = house_settings._mail()
     assert (read["EMAIL_HOST"], read["EMAIL_PORT"]) == ("mail.example", 587)
@@ -88,7 +88,7 @@ def test_a_mail_server_is_read_from_the_environment(
     "purpose", ["sign-in", "password", "member", "mailbox", "invitation"]
 )
 def test_the_token_of_a_link_is_cut_out_of_a_log_line(purpose: str) -> None:
-    line = redaction.clean(f"GET /login/{purpose}/Abc-de:f_g:hi/ 500")
+    line = log_redaction.clean(f"GET /login/{purpose}/Abc-de:f_g:hi/ 500")
     assert "Abc-de" not in line
     assert "hi" not in line.replace("…", "")
 

@@ -23,8 +23,10 @@ from django.db import (
 from django.test import Client
 from pytest_django import Settings
 
-from memory import jobs, outages, schema
+from memory import outages
 from memory.files import versions
+from memory.installation import schema_version
+from memory.jobs import registry as jobs
 from memory.models import JobRun, JournalEntry
 from memory.rules import errors
 from tests.world import World
@@ -259,7 +261,7 @@ def newer(world: World) -> World:
     from django.db.migrations.recorder import MigrationRecorder
 
     MigrationRecorder(connection).record_applied("gdpr", "9999_from_later")
-    schema.guard.look_again_at(0.0)
+    schema_version.guard.look_again_at(0.0)
     return world
 
 
@@ -277,7 +279,7 @@ def test_a_newer_schema_is_read_and_never_written(newer: World) -> None:
 def test_no_job_runs_on_a_newer_schema(newer: World) -> None:
     by = newer.actor("operator")
     for start in (jobs.nightly, jobs.tick, lambda: jobs.ask("word_index", by=by)):
-        with pytest.raises(schema.Newer):
+        with pytest.raises(schema_version.Newer):
             start()
     assert not JobRun.objects.exists()
 
@@ -303,8 +305,8 @@ def test_a_known_schema_is_looked_at_once_in_a_while(
         looked.append(1)
         return []
 
-    monkeypatch.setattr(schema, "unknown", look)
-    schema.guard.look_again_at(0.0)
+    monkeypatch.setattr(schema_version, "unknown", look)
+    schema_version.guard.look_again_at(0.0)
     for _ in range(3):
         world.api("ada").post("/journal", GOOD)
     assert looked == [1]

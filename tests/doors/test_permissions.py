@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from crewship_memory.api import api
-from memory import keys, tenancy
+from memory.accounts import api_keys, workspaces
 from memory.models import AgentKey, Membership
-from memory.rules.actors import Role
+from memory.rules.permissions import Role
 from tests.conftest import Row
 from tests.doors.operations import BY_ID, OPERATIONS, WHO, Operation
 from tests.world import PEOPLE, World
@@ -110,8 +110,8 @@ def test_a_bad_key_is_not_rescued_by_a_session(world: World) -> None:
 def test_a_revoked_key_is_refused_at_once(world: World) -> None:
     ada = world.api("ada")
     assert ada.get("/me").status == 200
-    key = AgentKey.objects.get(digest=keys.digest(world.tokens["ada"]))
-    keys.revoke(key, by=world.actor("owner"))
+    key = AgentKey.objects.get(digest=api_keys.digest(world.tokens["ada"]))
+    api_keys.revoke(key, by=world.actor("owner"))
     assert ada.get("/me").status == 401
 
 
@@ -119,14 +119,16 @@ def test_who_leaves_is_refused_at_once(world: World) -> None:
     by_key, browser = world.api("viewer"), world.session("viewer")
     assert (by_key.get("/me").status, browser.get("/me").status) == (200, 200)
     member = Membership.objects.get(user=world.people["viewer"])
-    tenancy.remove_member(member, by=world.actor("owner"))
+    workspaces.remove_member(member, by=world.actor("owner"))
     assert (by_key.get("/me").status, browser.get("/me").status) == (401, 401)
 
 
 def test_a_lower_role_holds_at_once(world: World) -> None:
     operator = world.api("operator")
     assert operator.get("/journal/verify").status == 200
-    tenancy.set_member(world.people["operator"], Role.VIEWER, by=world.actor("owner"))
+    workspaces.set_member(
+        world.people["operator"], Role.VIEWER, by=world.actor("owner")
+    )
     assert operator.get("/journal/verify").status == 403
     assert operator.get("/me").data["role"] == "viewer"
 

@@ -11,9 +11,12 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
-from gdpr import cascade, cases, export, holds, ledger, planning, privacy
-from gdpr.cases import NewCase
-from gdpr.ledger import LedgerQuery
+from gdpr import audit_log, erasure
+from gdpr.audit_log import LedgerQuery
+from gdpr.cases import dry_run, legal_holds, privacy_settings
+from gdpr.cases import workflow as cases
+from gdpr.cases.workflow import NewCase
+from gdpr.export import make as export
 from gdpr.models import Case, CaseKind, Hold, Subject, Suppression
 from tests.gdpr.erasing import MAIL, NAME, WORD, erased, lived_in, maria, opened
 from tests.world import World
@@ -39,13 +42,13 @@ def post(world: World, path: str, by: str = "compliance", /, **body: Any) -> Any
 def planned(world: World, who: Subject) -> tuple[Case, str, str]:
     """Return a planned case, the hash of its plan and the phrase."""
     case = opened(world, who)
-    plan = planning.make(case, by=world.actor("compliance"))
+    plan = dry_run.make(case, by=world.actor("compliance"))
     live = Case.objects.get(pk=case.pk)
     return live, plan.plan_hash, cases.phrase(live, plan.plan_hash)
 
 
 def rules(world: World, **fields: Any) -> None:
-    privacy.change(privacy.Change(**fields), by=world.actor("owner"))
+    privacy_settings.change(privacy_settings.Change(**fields), by=world.actor("owner"))
 
 
 # ── Who sees them ────────────────────────────────────────────────────────────
@@ -146,7 +149,7 @@ def test_the_live_part_asks_for_the_whole_page_at_the_end(shared_world: World) -
     live = page.get(f"/privacy/cases/{case.id}/", headers=headers)
     assert "HX-Refresh" not in live
     assert "<html" not in text(live)
-    cascade.run(case.workspace_id, case.pk)
+    erasure.run(case.workspace_id, case.pk)
     over = page.get(f"/privacy/cases/{case.id}/", headers=headers)
     assert over["HX-Refresh"] == "true"
 
@@ -293,7 +296,7 @@ def test_names_are_shown_on_demand_and_that_is_written_down(world: World) -> Non
     seen = text(post(world, f"subjects/{who.id}/names/"))
     assert MAIL in seen
     query = LedgerQuery(subject_id=who.id, action="view")
-    rows = ledger.listed(world.actor("compliance"), query).items
+    rows = audit_log.listed(world.actor("compliance"), query).items
     assert [row.actor_label for row in rows] == [world.actor("compliance").label]
     assert MAIL not in text(get(world, "ledger/"))
 
@@ -309,9 +312,9 @@ def test_samples_of_a_plan_are_shown_on_demand_too(world: World) -> None:
     assert post(world, f"{path}samples/", "stranger").status_code == 404
     assert post(world, f"{path}samples/", "operator").status_code == 403
     query = LedgerQuery(case_id=case.id, action="view")
-    assert ledger.listed(world.actor("compliance"), query).items == []
+    assert audit_log.listed(world.actor("compliance"), query).items == []
     assert WORD in text(post(world, f"{path}samples/"))
-    [row] = ledger.listed(world.actor("compliance"), query).items
+    [row] = audit_log.listed(world.actor("compliance"), query).items
     told = (row.actor_label, row.subject_ref, row.scope)
     seen = world.actor("compliance").label
     assert told == (seen, who.id, {"what": "samples of the plan"})
@@ -403,7 +406,7 @@ def test_holds_are_placed_and_released(world: World) -> None:
     hold = Hold.objects.get()
     assert hold.pk in text(get(world, "holds/"))
     post(world, f"holds/{hold.pk}/release/", reason="")
-    assert holds.hold(world.actor("compliance"), hold.pk).released_at is None
+    assert legal_holds.hold(world.actor("compliance"), hold.pk).released_at is None
     assert post(world, f"holds/{hold.pk}/release/", reason="over").status_code == 302
     assert hold.pk in text(get(world, "holds/?state=released"))
     assert "a dry run comes next" in text(get(world, f"cases/{case.id}/"))
@@ -446,6 +449,6 @@ def test_settings_are_for_admins(world: World) -> None:
     bad = post(world, "settings/", "owner", **{**told, "time_zone": "Mars"})
     assert bad.status_code == 422
     assert post(world, "settings/", "owner", **told).status_code == 302
-    now = privacy.of(world.acme.id)
+    now = privacy_settings.of(world.acme.id)
     assert (now.two_person, now.time_zone, now.digest) == (True, "Europe/Oslo", False)
     assert "Two people are needed" in text(get(world, "settings/"))

@@ -10,9 +10,10 @@ from django.db import OperationalError, connection
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 
-from crewship_memory import founding, issuing, probes
+from crewship_memory import bootstrap, healthz, issue_key
 from crewship_memory.shared_cache import SharedCache
-from memory import keys, outages
+from memory import outages
+from memory.accounts import api_keys
 
 PATHS = ("/livez", "/readyz", "/metrics")
 
@@ -23,10 +24,10 @@ def here() -> Client:
 
 
 def key_of(role: str) -> str:
-    wanted = issuing.Wanted(
+    wanted = issue_key.Wanted(
         workspace="probe-shop", email=f"{role}@probe.example", role=role, create=True
     )
-    return issuing.issue(wanted).token
+    return issue_key.issue(wanted).token
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -69,8 +70,8 @@ def test_a_silent_database_makes_it_unready(
 def test_a_waiting_migration_makes_it_unready(
     db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(probes.CHECKS, "migrations", probes._Migrations())
-    monkeypatch.setattr(probes, "waiting_migrations", lambda: ["memory.0099_more"])
+    monkeypatch.setitem(healthz.CHECKS, "migrations", healthz._Migrations())
+    monkeypatch.setattr(healthz, "waiting_migrations", lambda: ["memory.0099_more"])
     answer = Client().get("/readyz")
     assert answer.status_code == 503
     assert answer.json()["reasons"] == ["1 migrations are not applied."]
@@ -102,15 +103,15 @@ def test_another_apps_migration_is_none_of_ours(db: None) -> None:
 @pytest.mark.parametrize(
     ("free", "status", "words"),
     [
-        (probes.FULL_BYTES - 1, 503, "is full"),
-        (probes.FULL_BYTES, 200, "nearly full"),
-        (probes.LOW_BYTES, 200, ""),
+        (healthz.FULL_BYTES - 1, 503, "is full"),
+        (healthz.FULL_BYTES, 200, "nearly full"),
+        (healthz.LOW_BYTES, 200, ""),
     ],
 )
 def test_room_runs_out_in_two_steps(
     db: None, monkeypatch: pytest.MonkeyPatch, free: int, status: int, words: str
 ) -> None:
-    monkeypatch.setattr(probes, "free_bytes", lambda: free)
+    monkeypatch.setattr(healthz, "free_bytes", lambda: free)
     answer = Client().get("/readyz")
     body = answer.json()
     assert (answer.status_code, body["ready"]) == (status, status == 200)
@@ -129,14 +130,14 @@ def test_without_redis_it_is_degraded_and_ready(
     db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(settings, "REDIS_URL", "redis://127.0.0.1:1/0")
-    monkeypatch.setattr(probes, "cache", SharedCache("redis://127.0.0.1:1/0", {}))
+    monkeypatch.setattr(healthz, "cache", SharedCache("redis://127.0.0.1:1/0", {}))
     answer = Client().get("/readyz")
     assert (answer.status_code, answer.json()["ready"]) == (200, True)
-    assert answer.json()["degraded"] == [probes.NO_REDIS]
+    assert answer.json()["degraded"] == [healthz.NO_REDIS]
 
 
 def test_metrics_count_without_naming_a_tenant(db: None) -> None:
-    founding.found("secret-tenant", "boss@secret.example")
+    bootstrap.found("secret-tenant", "boss@secret.example")
     body = here().get("/metrics").content.decode()
     for name in (
         "crewship_journal_entries_total",
@@ -166,7 +167,7 @@ def test_from_elsewhere_a_revoked_or_missing_key_is_not_enough(db: None) -> None
     far = Client(REMOTE_ADDR="192.0.2.7")
     assert far.get("/metrics").status_code == 401
     assert far.get("/metrics", headers={"X-API-Key": "cmk_no"}).status_code == 401
-    assert keys.authenticate("cmk_no") is None
+    assert api_keys.authenticate("cmk_no") is None
 
 
 def test_a_proxy_on_this_machine_does_not_make_the_world_local(db: None) -> None:

@@ -11,12 +11,14 @@ from django.db import connections
 from django.utils import timezone
 from pytest_django import Settings
 
-from episodic import approval, consolidation, index, proposals
+from episodic.consolidation import approval, proposals
+from episodic.consolidation import run as consolidation
+from episodic.index import sweep as index
 from episodic.models import ConsolidationProposal, Embedding, MemoryRelation
 from episodic.summarisers.base import Rule
-from memory import journal, tools
-from memory.files import scribe, settling, versions
-from memory.files.places import Owner
+from memory.files import commit, tools, versions, writer
+from memory.files.paths import Owner
+from memory.journal import append as journal
 from memory.models import JournalEntry, MemoryVersion
 from memory.rules import errors
 from memory.rules.entries import NewEntry
@@ -43,7 +45,7 @@ def proposed(world: World, pattern: str = PATTERN) -> ConsolidationProposal:
 def learned(world: World) -> str:
     """Return today's learned file of support."""
     place = Place(Tier.LEARNED, timezone.now().date().isoformat())
-    return scribe.current(Owner(world.crews["support"]), place)
+    return writer.current(Owner(world.crews["support"]), place)
 
 
 def approve(world: World, one: ConsolidationProposal, **more: Any) -> Any:
@@ -129,7 +131,7 @@ def test_a_failed_write_decides_nothing(
         if name == "rename":
             raise errors.Unavailable(reason="the disk")
 
-    monkeypatch.setattr(settling, "step", fail)
+    monkeypatch.setattr(commit, "step", fail)
     with pytest.raises(errors.Unavailable):
         approval.approve(one, version=1, by=world.actor("operator"))
     one.refresh_from_db()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from memory.providers import choice
+from memory.providers import selection
 from tests.world import World
 
 pytestmark = pytest.mark.usefixtures("patient_health")
@@ -103,7 +103,7 @@ def test_unknown_fields_are_refused(world: World) -> None:
 
 
 def test_compliance_forgets_a_person_wherever_records_name_them(world: World) -> None:
-    choice.choose(world.acme, "native", by=world.actor("owner"))
+    selection.choose(world.acme, "native", by=world.actor("owner"))
     for who in ("ada", "bob"):
         record = {"content": "Mia likes tea.", "subjects": ["mia@acme.example"]}
         assert world.api(who).post("/records", record).status == 201

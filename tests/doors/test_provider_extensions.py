@@ -10,13 +10,13 @@ import httpx
 import pytest
 from django.test import Client
 
-from episodic import consolidation
+from episodic.consolidation import run as consolidation
 from episodic.summarisers.ollama import OllamaSummariser
 from memory import records
 from memory.models import HeldFile, Record
 from memory.records import Provenance
+from memory.records.drafts import Draft
 from memory.rules.scopes import Scope
-from memory.shelf import Draft
 from tests.memory.promptkit import speak
 from tests.world import ATTACK, World
 

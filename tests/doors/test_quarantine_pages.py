@@ -10,10 +10,9 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
-from memory import workspace_settings
+from memory import scanner, workspace_settings
 from memory.models import HeldFile, JournalEntry, SavedFilter
-from memory.rules import scanner
-from memory.workspace_settings import table
+from memory.workspace_settings import declarations
 from tests.memory.files import kit
 from tests.memory.files.test_quarantine import held
 from tests.world import World
@@ -328,7 +327,7 @@ def test_an_admin_sets_a_policy(world: World) -> None:
     admin = world.page("owner")
     body = {"key": "tier:daily", "action": "block"}
     assert admin.post("/quarantine/rules/policy/", body).status_code == 302
-    kept = workspace_settings.value(world.acme.id, table.SCANNER_POLICY)
+    kept = workspace_settings.value(world.acme.id, declarations.SCANNER_POLICY)
     assert kept == {"tier:daily": "block"}
     admin.post("/quarantine/rules/policy/", body | {"action": "explode"})
     assert (

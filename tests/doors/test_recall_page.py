@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
-from episodic import engine, index, marks, queries
+from episodic import queries
 from episodic.embedders.none import NoEmbedder
+from episodic.index import engine, reference_counts
+from episodic.index import sweep as index
 from episodic.models import Embedding, State
 from tests import factories
 from tests.world import World
@@ -102,7 +104,7 @@ def test_asking_marks_nothing(world: World) -> None:
     rows = fill(world)
     ask(world, query="refund")
     ask(world, query="refund", entry_id=rows[0].id)
-    assert marks.marks.flush() == 0
+    assert reference_counts.marks.flush() == 0
     assert not Embedding.objects.filter(reference_count__gt=0).exists()
 
 

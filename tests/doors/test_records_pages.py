@@ -10,7 +10,7 @@ import pytest
 from memory import records
 from memory.models import JournalEntry, Record
 from memory.records import Provenance
-from memory.shelf import Draft
+from memory.records.drafts import Draft
 from tests.world import ATTACK, World
 
 

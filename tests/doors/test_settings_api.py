@@ -8,7 +8,7 @@ import pytest
 
 from memory import workspace_settings
 from memory.models import JournalEntry, WorkspaceSetting
-from memory.workspace_settings import table
+from memory.workspace_settings import declarations
 from tests.memory.test_workspace_settings import BAD, GOOD, KEY, URL
 from tests.world import World
 
@@ -73,7 +73,7 @@ def test_an_old_version_is_409(world: World) -> None:
     reply = _patch(world, {"fusion": "rrf", "version": version})
     assert (reply.status, reply.code) == (409, "settings_changed")
     assert reply.data["version"] == version + 1
-    assert workspace_settings.value(world.acme.id, table.FUSION) == "convex"
+    assert workspace_settings.value(world.acme.id, declarations.FUSION) == "convex"
 
 
 def test_nothing_to_change_is_no_change(world: World) -> None:

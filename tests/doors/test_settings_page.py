@@ -11,7 +11,7 @@ from django.test import Client
 
 from memory import workspace_settings
 from memory.models import WorkspaceSetting
-from memory.workspace_settings import Kind, table
+from memory.workspace_settings import Kind, declarations
 from tests.memory.test_workspace_settings import GOOD, KEY
 from tests.world import World
 
@@ -77,7 +77,7 @@ def test_a_setting_is_kept_and_put_back(world: World, name: str) -> None:
     assert "owner@acme.example" in text
     if setting.is_secret:
         assert KEY not in text and "A key is set." in text
-        assert workspace_settings.secret(world.acme.id, table.REMOTE_KEY) == KEY
+        assert workspace_settings.secret(world.acme.id, declarations.REMOTE_KEY) == KEY
     else:
         assert workspace_settings.value(world.acme.id, setting) == GOOD[name]
     done = client.post(
@@ -137,7 +137,7 @@ def test_a_table_is_shown_and_put_back(world: World) -> None:
     client = world.page("owner")
     assert "override.instructions: off" in _text(client.get(PAGE))
     client.post(f"{PAGE}scanner_rules/reset/", {"version": _version(client)})
-    assert workspace_settings.value(world.acme.id, table.SCANNER_RULES) == {}
+    assert workspace_settings.value(world.acme.id, declarations.SCANNER_RULES) == {}
 
 
 def test_the_connection_is_tested_from_the_page(world: World) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memory import journal
+from memory.journal import append as journal
 from memory.models import JournalEntry
 from memory.rules.entries import Priority
 from tests import factories
@@ -171,11 +171,11 @@ def test_scores_do_not_depend_on_the_neighbours_words(world: World) -> None:
 
 
 def test_a_person_of_two_workspaces_sees_the_one_they_chose(world: World) -> None:
-    from memory import tenancy
-    from memory.rules.actors import Role, system
+    from memory.accounts import workspaces
+    from memory.rules.permissions import Role, system
 
     viewer = world.people["viewer"]
-    tenancy.set_member(viewer, Role.VIEWER, by=system(world.other.id))
+    workspaces.set_member(viewer, Role.VIEWER, by=system(world.other.id))
     browser = world.session("viewer")
     assert browser.get("/me").data["workspace"] == "acme"
     session = browser._client.session

@@ -17,10 +17,13 @@ from django.db import connection
 from django.test import Client
 from pytest_django import Settings
 
-from memory import tools
-from memory.gateway import references, sealing, serving, setups, users
-from memory.gateway.client import GatewayClient
-from memory.gateway.config import Secret
+from memory.files import tools
+from memory.integrations.gateway import references, users
+from memory.integrations.gateway import secrets as gateway_secrets
+from memory.integrations.gateway import server as gateway_server
+from memory.integrations.gateway import settings as gateway_settings
+from memory.integrations.gateway.client import GatewayClient
+from memory.integrations.gateway.config import Secret
 from memory.models import GatewaySetup, JournalEntry, MemoryVersion, Record
 from memory.rules import errors
 from tests import processes
@@ -37,7 +40,7 @@ DONE = {**ASK, "answer": "The parcel went to Graz."}
 @pytest.fixture(autouse=True)
 def _loopback(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.GATEWAY_PRIVATE = True
-    monkeypatch.setattr(serving, "SETTLE_SECONDS", 0.0)
+    monkeypatch.setattr(gateway_server, "SETTLE_SECONDS", 0.0)
 
 
 def section(url: str, mode: str = "memory_gateway", **more: Any) -> dict[str, Any]:
@@ -220,7 +223,7 @@ def test_an_agents_own_setup_goes_before_the_workspaces(world: World) -> None:
         assert recall(world, "olga")["strategy"] == "curated"
         rows = world.api("owner").get("/turns/setups").data["items"]
         mine = next(row for row in rows if row["agent_id"] == ada)
-        setups.remove(mine["id"], by=world.actor("owner"))
+        gateway_settings.remove(mine["id"], by=world.actor("owner"))
         assert recall(world)["strategy"] == "hybrid"
 
 
@@ -266,7 +269,7 @@ def test_the_key_stays_unless_the_address_changes(world: World) -> None:
     body = section("https://memory.example/", topK=9)
     del body["gateway"]["userKey"]
     assert choose(world, body)["top_k"] == 9
-    config = setups.settings_of(GatewaySetup.objects.get()).gateway
+    config = gateway_settings.settings_of(GatewaySetup.objects.get()).gateway
     assert config is not None
     assert config.user_key == Secret(KEY)
     body["gateway"]["baseUrl"] = "https://elsewhere.example"
@@ -312,13 +315,13 @@ def test_a_private_address_needs_the_setting(world: World, settings: Settings) -
 def test_a_seal_opens_for_its_row_and_its_installation_only(
     world: World, settings: Settings
 ) -> None:
-    closed = sealing.seal(Secret(KEY), "ws:1")
+    closed = gateway_secrets.seal(Secret(KEY), "ws:1")
     assert KEY not in closed
-    assert sealing.unseal(closed, "ws:1") == Secret(KEY)
-    assert closed != sealing.seal(Secret(KEY), "ws:1")
+    assert gateway_secrets.unseal(closed, "ws:1") == Secret(KEY)
+    assert closed != gateway_secrets.seal(Secret(KEY), "ws:1")
     for text, bound in ((closed, "ws:2"), (closed[:-4], "ws:1"), ("", "ws:1")):
-        with pytest.raises(sealing.Broken):
-            sealing.unseal(text, bound)
+        with pytest.raises(gateway_secrets.Broken):
+            gateway_secrets.unseal(text, bound)
     choose(world, section("https://memory.example"))
     settings.GATEWAY_KEY = "another"
     assert recall(world)["strategy"] == "memory_gateway"
@@ -333,7 +336,7 @@ def test_a_setup_for_another_workspaces_agent(world: World) -> None:
     body = {"mode": "curated", "agent_id": world.agents["olga"].id}
     assert world.api("owner").post("/turns/setups", body).status == 404
     with pytest.raises(errors.NotFound):
-        setups.remove("gws_0000", by=world.actor("owner"))
+        gateway_settings.remove("gws_0000", by=world.actor("owner"))
 
 
 @pytest.mark.parametrize(
@@ -424,7 +427,7 @@ def test_the_client_alone_against_our_server(
     url = f"{live_server.url}/gateway"
     row = GatewaySetup(base_url=url, user_id="mia", scope=["all_user_memory"])
     row.app_id = row.project_id = "default"
-    client = GatewayClient(setups.gateway_of(row, Secret(issued.token)))
+    client = GatewayClient(gateway_settings.gateway_of(row, Secret(issued.token)))
     message = {"sender_id": "mia", "role": "user", "timestamp": 1, "content": "Tea"}
 
     async def talk() -> list[Any]:

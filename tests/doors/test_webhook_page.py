@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from memory import outbound, webhooks
+from memory import http_out, webhooks
 from memory.models import DeliveryStatus, Webhook, WebhookDelivery
 from tests.world import World
 
@@ -29,11 +29,11 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Send nothing: errors that receivers give, in turn; none is a good answer."""
     errors: list[str] = []
 
-    def post(_message: object, _transport: object) -> outbound.Answer:
+    def post(_message: object, _transport: object) -> http_out.Answer:
         error = errors.pop(0) if errors else ""
-        return outbound.Answer(None if error else 200, error)
+        return http_out.Answer(None if error else 200, error)
 
-    monkeypatch.setattr(outbound, "post", post)
+    monkeypatch.setattr(http_out, "post", post)
     return errors
 
 

@@ -12,7 +12,7 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from memory import keys, tenancy
+from memory.accounts import api_keys, workspaces
 from memory.models import (
     Agent,
     AgentKey,
@@ -21,7 +21,7 @@ from memory.models import (
     Membership,
     OperatorKey,
 )
-from memory.rules.actors import KeyScope, Role, system
+from memory.rules.permissions import KeyScope, Role, system
 from tests.world import World
 
 HTMX = {"HX-Request": "true"}
@@ -164,7 +164,7 @@ def test_agents_ask_the_same_number_of_questions_for_many(
 ) -> None:
     crew = world.crews["support"]
     for number in range(20):
-        tenancy.ensure_agent(f"agent-{number}", crew, by=world.actor("owner"))
+        workspaces.ensure_agent(f"agent-{number}", crew, by=world.actor("owner"))
     client = world.page("owner")
     for page in PAGES:
         with django_assert_max_num_queries(20):
@@ -194,7 +194,7 @@ def test_an_agent_key_is_shown_once_and_works(
     assert answer.status_code == 201
     assert "no-store" in answer.headers["Cache-Control"]
     token = _token(_text(answer))
-    actor = keys.authenticate(token)
+    actor = api_keys.authenticate(token)
     assert actor is not None
     assert (actor.label, actor.scopes) == ("ada", frozenset({KeyScope.READ}))
     key = AgentKey.objects.get(name="nightly")
@@ -223,7 +223,7 @@ def test_a_key_for_a_person_has_a_role(world: World) -> None:
     member = Membership.objects.get(user=world.people["operator"])
     told = {"member": member.pk, "role": "operator", "scopes": ["read", "write"]}
     answer = world.page("owner").post("/workspace/keys/person/", told)
-    actor = keys.authenticate(_token(_text(answer)))
+    actor = api_keys.authenticate(_token(_text(answer)))
     assert actor is not None
     assert (actor.role, actor.scopes) == (Role.OPERATOR, frozenset())
 
@@ -252,12 +252,12 @@ def test_a_faulty_key_form_issues_nothing(
 
 
 def test_a_revoked_key_is_refused_at_once(world: World) -> None:
-    assert keys.authenticate(world.tokens["bob"]) is not None
+    assert api_keys.authenticate(world.tokens["bob"]) is not None
     key = AgentKey.objects.get(agent=world.agents["bob"])
     client = world.page("owner")
     page = client.post(f"/workspace/keys/{key.pk}/revoke/", follow=True)
     assert f"Key {key.prefix}… of bob revoked" in _text(page)
-    assert keys.authenticate(world.tokens["bob"]) is None
+    assert api_keys.authenticate(world.tokens["bob"]) is None
     again = client.post(f"/workspace/keys/{key.pk}/revoke/")
     assert again.status_code == 302
 
@@ -284,7 +284,7 @@ def test_a_role_changes_and_a_member_leaves(world: World) -> None:
     assert client.post(path, {"role": "owner"}).status_code == 422
     page = client.post(f"{path}remove/", follow=True)
     assert "viewer@acme.example removed" in _text(page)
-    assert keys.authenticate(world.tokens["viewer"]) is None
+    assert api_keys.authenticate(world.tokens["viewer"]) is None
 
 
 def test_the_last_admin_stays(world: World) -> None:
@@ -298,7 +298,9 @@ def test_the_last_admin_stays(world: World) -> None:
 
 
 def test_two_admins_may_part(world: World) -> None:
-    tenancy.set_member(world.people["operator"], Role.ADMIN, by=system(world.acme.pk))
+    workspaces.set_member(
+        world.people["operator"], Role.ADMIN, by=system(world.acme.pk)
+    )
     member = Membership.objects.get(user=world.people["owner"])
     client = world.page("operator")
     assert client.post(f"/workspace/members/{member.pk}/remove/").status_code == 302

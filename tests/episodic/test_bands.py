@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from episodic.rules import bands, forecast
-from episodic.rules.bands import Band
+from episodic.health import bands, forecast
+from episodic.health.bands import Band
 
 PERCENT = st.floats(0, 100)
 COSINE = st.floats(-1, 1)

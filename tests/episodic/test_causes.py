@@ -8,8 +8,11 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from episodic import causes, engine, health, index, remedies, trends
 from episodic.embedders.none import NoEmbedder
+from episodic.health import causes, fixes, trends
+from episodic.health import snapshots as health
+from episodic.index import engine
+from episodic.index import sweep as index
 from episodic.models import Embedding, HealthSnapshot, MemoryRelation
 from memory.models import JournalEntry
 from memory.rules import errors
@@ -135,7 +138,7 @@ def test_linking_reaches_what_was_indexed_in_the_wrong_order(world: World) -> No
     link = of(kept, "reachability")[0]
     assert link.action.kind == "link"
     assert "can be linked now" in link.text
-    changed = remedies.fix("link", world.actor("operator"))
+    changed = fixes.fix("link", world.actor("operator"))
     assert "Reachability 0.0 → 100.0" in changed.text
     assert changed.text.startswith("12 relations written")
 
@@ -147,7 +150,7 @@ def test_indexing_says_what_it_changed_in_the_crew_and_the_whole(world: World) -
     index.discover(world.acme.id)
     support = world.crews["support"].id
     health.take(world.acme.id)
-    changed = remedies.fix("index", world.actor("operator"), support)
+    changed = fixes.fix("index", world.actor("operator"), support)
     assert changed.text.startswith("1 indexed. Coverage 85.7 → 100.0, score ")
     assert changed.whole
     assert Embedding.objects.exclude(state="indexed").count() == 1
@@ -159,7 +162,7 @@ def test_proposing_rules_promises_nothing_yet(world: World) -> None:
         world.indexed(text)
     (one,) = of(measured(world), "reachability")
     assert one.action.kind == "consolidate"
-    changed = remedies.fix("consolidate", world.actor("operator"))
+    changed = fixes.fix("consolidate", world.actor("operator"))
     assert "proposed" in changed.text
     assert changed.text.endswith("no data") is False
     assert "Reachability 0.0 → 0.0" in changed.text
@@ -168,23 +171,23 @@ def test_proposing_rules_promises_nothing_yet(world: World) -> None:
 def test_a_fix_that_fails_says_so(world: World) -> None:
     world.entry("waits")
     engine.use(doubles.Down())
-    changed = remedies.fix("index", world.actor("operator"))
+    changed = fixes.fix("index", world.actor("operator"))
     assert not changed.whole
     assert "1 failed" in changed.text
 
 
 def test_measuring_for_the_first_time_compares_with_no_data(world: World) -> None:
     fill(world)
-    changed = remedies.fix("recompute", world.actor("operator"))
+    changed = fixes.fix("recompute", world.actor("operator"))
     assert changed.text.startswith("Measured again. Score no data → ")
 
 
 def test_fixes_are_for_operators_and_known(world: World) -> None:
     for who in ("viewer", "compliance", "ada"):
         with pytest.raises(errors.Forbidden):
-            remedies.fix("recompute", world.actor(who))
+            fixes.fix("recompute", world.actor(who))
     with pytest.raises(errors.NotFound):
-        remedies.fix("magic", world.actor("operator"))
+        fixes.fix("magic", world.actor("operator"))
 
 
 # ── Trends ───────────────────────────────────────────────────────────────────
@@ -218,8 +221,8 @@ def test_days_of_refusals_come_from_the_snapshots(world: World) -> None:
 
 def test_events_come_from_the_journal_by_day(world: World) -> None:
     fill(world)
-    remedies.fix("index", world.actor("operator"))
-    remedies.fix("index", world.actor("operator"))
+    fixes.fix("index", world.actor("operator"))
+    fixes.fix("index", world.actor("operator"))
     (one,) = trends.events(world.actor("viewer"), 30, "")
     assert (one.kind, one.count, one.text) == ("Index run by hand", 2, "2 times")
     assert trends.events(world.actor("stranger"), 30, "") == []

@@ -14,13 +14,13 @@ from django.core.management.base import CommandError
 from django.db import DatabaseError
 from pytest_django import Settings
 
-from episodic import approval, consolidation, gathering, proposals
-from episodic.consolidation import Done
+from episodic.consolidation import approval, candidates, promotion, proposals
+from episodic.consolidation import run as consolidation
+from episodic.consolidation.run import Done
 from episodic.models import ConsolidationMark, ConsolidationProposal, Embedding
-from episodic.rules import promotion
 from episodic.summarisers.base import Material, Rule, SummariserError
-from memory import journal
-from memory.files import places, scribe
+from memory.files import paths, writer
+from memory.journal import append as journal
 from memory.models import JournalEntry
 from memory.rules import errors
 from memory.rules.entries import Priority, Severity
@@ -113,7 +113,7 @@ def test_batches_cover_everything(world: World) -> None:
     ],
 )
 def test_only_denials_of_the_keeper_count(payload: dict[str, Any], yes: bool) -> None:
-    assert gathering.is_denial(payload) is yes
+    assert candidates.is_denial(payload) is yes
 
 
 def test_the_candidates(world: World) -> None:
@@ -161,11 +161,11 @@ def test_pins_go_to_the_agents_own_file_once(world: World) -> None:
     pin(world, first)
     pin(world, second)
     assert run(world, Fixed()).pins == 2
-    owner = places.owner_of_agent(world.agents["ada"])
-    text = scribe.current(owner, Place(Tier.PINS))
+    owner = paths.owner_of_agent(world.agents["ada"])
+    text = writer.current(owner, Place(Tier.PINS))
     assert text.count(first.id) == text.count(second.id) == 1
     assert run(world, Fixed()).pins == 0
-    assert scribe.current(owner, Place(Tier.PINS)) == text
+    assert writer.current(owner, Place(Tier.PINS)) == text
 
 
 def test_a_full_file_keeps_its_pins_waiting(world: World) -> None:

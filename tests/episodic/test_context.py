@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
-from episodic import context, index, marks, recall
+from episodic.index import reference_counts
+from episodic.index import sweep as index
 from episodic.models import MemoryRelation
-from episodic.recall import Mode, Request
-from episodic.rules import hints
+from episodic.recall import prompt_block, prompt_context
+from episodic.recall import search as recall
+from episodic.recall.search import Mode, Request
 from memory.models import Agent, JournalEntry
 from memory.rules import errors
 from tests import factories
@@ -28,19 +30,19 @@ def fill(world: World, count: int = 3) -> list[Any]:
 
 def test_the_block_is_made_of_the_answers_hits(world: World) -> None:
     fill(world)
-    made = context.ask(Request(query="refund"), by=world.actor("ada"))
+    made = prompt_context.ask(Request(query="refund"), by=world.actor("ada"))
     assert set(made.block.entry_ids) == {hit.entry.id for hit in made.answer.hits}
-    assert made.block.text == "" or made.block.chars <= hints.BUDGET
+    assert made.block.text == "" or made.block.chars <= prompt_block.BUDGET
 
 
 def test_only_what_was_rendered_is_marked(world: World) -> None:
     fill(world)
     by = world.actor("ada")
-    whole = context.ask(Request(query="refund"), by=by).block.chars
-    marks.marks._counts.clear()
-    made = context.ask(Request(query="refund"), by=by, max_chars=whole - 1)
+    whole = prompt_context.ask(Request(query="refund"), by=by).block.chars
+    reference_counts.marks._counts.clear()
+    made = prompt_context.ask(Request(query="refund"), by=by, max_chars=whole - 1)
     assert made.block.skipped == 1
-    assert set(marks.marks._counts) == set(made.block.entry_ids)
+    assert set(reference_counts.marks._counts) == set(made.block.entry_ids)
     assert len(made.block.entry_ids) == 2
 
 
@@ -51,22 +53,22 @@ def test_walked_neighbours_are_in_the_block(world: World) -> None:
     )
     Agent.objects.filter(slug="ada").update(memory_walk_depth=1)
     request = Request(query="refund", mode=Mode.SPARSE)
-    made = context.ask(request, by=world.actor("ada"))
+    made = prompt_context.ask(request, by=world.actor("ada"))
     assert beside.id in made.block.entry_ids
 
 
 def test_a_person_without_an_agent_gets_no_nudge(world: World) -> None:
     fill(world, 30)
-    made = context.ask(Request(query="refund"), by=world.actor("viewer"))
+    made = prompt_context.ask(Request(query="refund"), by=world.actor("viewer"))
     assert made.nudges == []
     named = Request(query="refund", agent_id=world.agents["ada"].id, mark=False)
-    assert context.ask(named, by=world.actor("viewer")).nudges != []
+    assert prompt_context.ask(named, by=world.actor("viewer")).nudges != []
 
 
 def test_a_foreign_agent_is_refused(world: World) -> None:
     request = Request(query="refund", agent_id=world.agents["olga"].id)
     with pytest.raises(errors.NotFound):
-        context.ask(request, by=world.actor("owner"))
+        prompt_context.ask(request, by=world.actor("owner"))
 
 
 # ── As of ────────────────────────────────────────────────────────────────────

@@ -17,9 +17,10 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from episodic import decay, engine, index
+from episodic.index import decay, engine
+from episodic.index import sweep as index
 from episodic.models import Embedding, EmbeddingChange
-from memory import journal
+from memory.journal import append as journal
 from memory.rules.entries import Priority, Severity
 from tests import factories
 from tests.world import World

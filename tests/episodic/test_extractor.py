@@ -8,8 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
-from episodic.extractor import OllamaExtractor
-from memory.pipeline.memories import Message
+from episodic.consolidation.extractor import OllamaExtractor
+from memory.integrations.promptkit.memories import Message
 
 SAID = [
     Message(role="user", content="The kiln in Porto runs on gas. I prefer tea."),

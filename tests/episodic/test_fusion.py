@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from episodic.rules import fusion
+from episodic.recall import fusion
 
 LEG = st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=8)
 

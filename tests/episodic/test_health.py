@@ -13,12 +13,16 @@ from django.core.management.base import CommandError
 from django.db import DatabaseError
 from django.utils import timezone
 
-from episodic import engine, health, holding, index, measuring, tasks
+from episodic import tasks
+from episodic.health import bands
+from episodic.health import metrics as health_metrics
+from episodic.health import snapshots as health
+from episodic.index import engine, snapshot
+from episodic.index import sweep as index
 from episodic.models import Embedding, HealthSnapshot, MemoryRelation, State
-from episodic.rules import bands
-from episodic.vectors import nearness
+from episodic.vectors import cosine as vectors_cosine
 from episodic.vectors.matrix import Matrix
-from memory import jobs
+from memory.jobs import registry as jobs
 from memory.models import JournalEntry
 from memory.rules import errors
 from tests import factories
@@ -112,7 +116,7 @@ def test_a_query_that_fails_is_no_zero(
     def broken(*_: object) -> None:
         raise DatabaseError
 
-    monkeypatch.setattr(holding, "_edges", broken)
+    monkeypatch.setattr(snapshot, "_edges", broken)
     fill(world, 3)
     with pytest.raises(DatabaseError):
         health.take(world.acme.id)
@@ -121,14 +125,16 @@ def test_a_query_that_fails_is_no_zero(
 
 def test_the_same_numbers_come_from_the_database_alone(world: World) -> None:
     fill(world, 8)
-    held = holding.hold(world.acme.id)
+    held = snapshot.hold(world.acme.id)
     assert held is not None
-    read = holding._read(world.acme.id, held.matrix.dim)
+    read = snapshot._read(world.acme.id, held.matrix.dim)
     view = read.snapshot()
-    other = holding.Held(world.acme.id, read, view, holding._edges(world.acme.id, read))
+    other = snapshot.Held(
+        world.acme.id, read, view, snapshot._edges(world.acme.id, read)
+    )
     now = timezone.now()
-    one = measuring.measure(world.acme.id, None, held, now)
-    two = measuring.measure(world.acme.id, None, other, now)
+    one = health_metrics.measure(world.acme.id, None, held, now)
+    two = health_metrics.measure(world.acme.id, None, other, now)
     assert one.metrics == two.metrics
 
 
@@ -136,12 +142,12 @@ def test_the_same_numbers_come_from_the_database_alone(world: World) -> None:
 def test_neighbours_in_parts_are_those_of_everything(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(nearness, "ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(vectors_cosine, "ROWS_AT_ONCE", 7)
     rng = np.random.default_rng(3)
     vectors = rng.normal(size=(40, 6)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     rows = np.arange(40)
-    found = nearness.top(vectors, rows, rows[:5], 3)
+    found = vectors_cosine.top(vectors, rows, rows[:5], 3)
     cosine = vectors[:5] @ vectors.T
     cosine[np.arange(5), np.arange(5)] = -2
     assert found == pytest.approx(-np.sort(-cosine, axis=1)[:, :3])
@@ -152,9 +158,9 @@ def test_neighbours_stay_in_their_group_and_may_have_to_be_older() -> None:
     groups = np.array([0, 1, 0, 0], dtype=np.int32)
     times = np.array([1, 2, 3, 4], dtype=np.int64)
     rows = np.arange(4)
-    same = nearness.top(vectors, rows, rows, 1, groups)
+    same = vectors_cosine.top(vectors, rows, rows, 1, groups)
     assert same[:, 0].tolist() == [1.0, -2.0, 1.0, 0.0]
-    older = nearness.top(vectors, rows, rows, 1, groups, times)
+    older = vectors_cosine.top(vectors, rows, rows, 1, groups, times)
     assert older[:, 0].tolist() == [-2.0, -2.0, 1.0, 0.0]
 
 

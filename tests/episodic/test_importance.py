@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from episodic.rules import importance
+from episodic.index import importance
 
 # Type → info, notice, warn, error; copied from the document, not computed.
 TABLE = {

@@ -12,13 +12,17 @@ import pytest
 from django.db import connections
 from django.utils import timezone
 
-from episodic import backlog, engine, index, tasks
+from episodic import tasks
 from episodic.embedders.base import BadAnswer, NotConfigured, TooSlow
 from episodic.embedders.none import NoEmbedder
+from episodic.index import engine, policy
+from episodic.index import status as index_status
+from episodic.index import sweep as index
 from episodic.models import Embedding, IndexState, State
-from episodic.rules import policy
-from memory import dispatch, journal, ranking
+from memory.jobs import dispatch
+from memory.journal import append as journal
 from memory.models import JournalEntry
+from memory.ports import ranker
 from memory.rules import errors
 from memory.rules.entries import Priority, Severity
 from tests import factories
@@ -326,7 +330,7 @@ def test_another_model_embeds_everything_again_and_no_clock_moves(
     Embedding.objects.update(reference_count=7)
     first = Embedding.objects.get(pk=row.id)
     engine.use(other())
-    assert backlog.status(world.acme.id, by=world.actor("operator")).indexed == 0
+    assert index_status.status(world.acme.id, by=world.actor("operator")).indexed == 0
     assert index.sweep().indexed == 1
     second = Embedding.objects.get(pk=row.id)
     assert (second.model, second.dim) == (other.model, other.dim)
@@ -357,7 +361,7 @@ def test_status_counts_for_the_model_in_use(world: World) -> None:
     world.entry("chatter", entry_type="llm.call")
     factories.append_many(world.actor("ada"), ["one", "two", "arsenic"])
     viewer = world.actor("viewer")
-    before = backlog.status(world.acme.id, by=viewer)
+    before = index_status.status(world.acme.id, by=viewer)
     assert (before.embeddable, before.indexed, before.pending, before.failed) == (
         3,
         0,
@@ -368,7 +372,7 @@ def test_status_counts_for_the_model_in_use(world: World) -> None:
     for _ in range(5):
         index.sweep()
         due_now()
-    after = backlog.status(world.acme.id, by=viewer)
+    after = index_status.status(world.acme.id, by=viewer)
     assert (after.embeddable, after.indexed, after.pending, after.failed) == (
         3,
         2,
@@ -384,16 +388,16 @@ def test_status_counts_for_the_model_in_use(world: World) -> None:
 
 def test_status_of_one_workspace_knows_nothing_of_another(world: World) -> None:
     world.indexed(by="olga")
-    status = backlog.status(world.acme.id, by=world.actor("viewer"))
+    status = index_status.status(world.acme.id, by=world.actor("viewer"))
     assert (status.embeddable, status.indexed) == (0, 0)
     with pytest.raises(errors.NotFound):
-        backlog.status(world.other.id, by=world.actor("viewer"))
+        index_status.status(world.other.id, by=world.actor("viewer"))
 
 
 def test_erased_entries_are_not_counted_as_waiting(world: World) -> None:
     row = world.entry()
     JournalEntry.objects.filter(pk=row.pk).update(erased_at=timezone.now())
-    status = backlog.status(world.acme.id, by=world.actor("viewer"))
+    status = index_status.status(world.acme.id, by=world.actor("viewer"))
     assert (status.embeddable, status.pending) == (0, 0)
 
 
@@ -403,11 +407,11 @@ def test_an_operator_does_not_wait_for_the_next_attempt(world: World) -> None:
     index.sweep()
     engine.use(None)
     operator = world.actor("operator")
-    assert backlog.run(world.acme.id, by=operator).indexed == 1
-    again = backlog.run(world.acme.id, by=operator, entry_ids=[row.id, row.id])
+    assert index_status.run(world.acme.id, by=operator).indexed == 1
+    again = index_status.run(world.acme.id, by=operator, entry_ids=[row.id, row.id])
     assert again.indexed == 1
     chatter = world.entry(entry_type="llm.call")
-    skipped = backlog.run(world.acme.id, by=operator, entry_ids=[chatter.id])
+    skipped = index_status.run(world.acme.id, by=operator, entry_ids=[chatter.id])
     assert (skipped.indexed, skipped.skipped) == (0, 1)
     told = JournalEntry.objects.filter(entry_type="memory.indexed")
     assert told.count() == 3
@@ -419,18 +423,18 @@ def test_running_by_hand_names_only_entries_of_ones_own(world: World) -> None:
     operator = world.actor("operator")
     for ids in ([theirs.id], [mine.id, "j_0000000000000000"]):
         with pytest.raises(errors.NotFound):
-            backlog.run(world.acme.id, by=operator, entry_ids=ids)
+            index_status.run(world.acme.id, by=operator, entry_ids=ids)
     assert not Embedding.objects.filter(state=State.INDEXED).exists()
     with pytest.raises(errors.Forbidden):
-        backlog.run(world.acme.id, by=world.actor("viewer"))
+        index_status.run(world.acme.id, by=world.actor("viewer"))
 
 
 # ── What the ground floor shows ──────────────────────────────────────────────
 def test_the_state_of_an_embedding_as_the_journal_shows_it(world: World) -> None:
     rows = [world.entry("one"), world.entry("two", entry_type="llm.call")]
 
-    def shown(row: JournalEntry) -> ranking.EmbeddingState:
-        return ranking.ranker().states(rows)[row.id]
+    def shown(row: JournalEntry) -> ranker.EmbeddingState:
+        return ranker.ranker().states(rows)[row.id]
 
     assert (shown(rows[0]).state, shown(rows[1]).state) == ("pending", "not_embeddable")
     index.sweep()
@@ -445,7 +449,7 @@ def test_the_state_tells_of_failing(world: World, error: Any) -> None:
     row = world.entry()
     engine.use(doubles.Down(error))
     index.sweep()
-    shown = ranking.ranker().states([row])[row.id]
+    shown = ranker.ranker().states([row])[row.id]
     assert (shown.state, shown.attempts) == ("pending", 1)
     assert shown.last_error == f"{error.reason}: {error}"
 

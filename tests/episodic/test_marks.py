@@ -7,10 +7,11 @@ import threading
 import pytest
 from django.db import DatabaseError, connections
 
-from episodic import index, recall
-from episodic.marks import Marks, marks
+from episodic.index import sweep as index
+from episodic.index.reference_counts import Marks, marks
 from episodic.models import Embedding
-from episodic.recall import Mode, Request
+from episodic.recall import search as recall
+from episodic.recall.search import Mode, Request
 from tests import factories
 from tests.waiting import LIMIT_SECONDS
 from tests.world import World
@@ -96,7 +97,7 @@ def test_what_could_not_be_written_is_tried_again(
 def test_the_thread_writes_by_itself(
     shared_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("episodic.marks.EVERY_SECONDS", 0.01)
+    monkeypatch.setattr("episodic.index.reference_counts.EVERY_SECONDS", 0.01)
     row = shared_world.indexed("refund")
     fresh = Marks()
     fresh.add([row.id])

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from django.db import DatabaseError
 
-from episodic import index
-from episodic.marks import Marks
+from episodic.index import sweep as index
+from episodic.index.reference_counts import Marks
 from tests.house.test_up import House, agent, appends_and_recalls
 from tests.waiting import LIMIT_SECONDS
 from tests.world import World
@@ -72,7 +72,7 @@ def test_draining_tries_again_and_gives_up_in_time(
     monkeypatch.setattr(index, "mark_referenced", always_locked)
     marks.add(["b"])
     clock = Clock()
-    monkeypatch.setattr("episodic.marks.time", clock)
+    monkeypatch.setattr("episodic.index.reference_counts.time", clock)
     assert not marks.drain(3.0)
     assert 3.0 <= clock.now < 3.5
     assert marks._counts == {"b": 1}

@@ -10,14 +10,16 @@ from typing import Any
 import httpx
 import pytest
 
-from episodic import consolidation, engine, minding
+from episodic import llm_port
+from episodic.consolidation import run as consolidation
 from episodic.embedders.none import NoEmbedder
-from episodic.minding import Mind
+from episodic.index import engine
+from episodic.llm_port import Mind
 from episodic.summarisers import answers
 from episodic.summarisers import ollama as consolidating
 from episodic.summarisers.ollama import OllamaSummariser
-from memory.providers.ours import upstairs
-from memory.providers.ours.upstairs import Answer, Question, Statement, Thought
+from memory.ports import language_model
+from memory.ports.language_model import Answer, Question, Statement, Thought
 from tests.world import ATTACK
 
 NOW = datetime(2026, 5, 4, tzinfo=UTC)
@@ -71,13 +73,13 @@ def test_the_embedder_in_place_is_named() -> None:
 def test_without_an_embedder_it_is_words() -> None:
     engine.use(NoEmbedder())
     try:
-        assert Mind().engine() == upstairs.WORDS
+        assert Mind().engine() == language_model.WORDS
     finally:
         engine.use(None)
 
 
 def test_without_a_chat_model_nobody_answers() -> None:
-    assert Mind().thinker() == upstairs.NOBODY
+    assert Mind().thinker() == language_model.NOBODY
     assert Mind().answer(REFLECT, SAID) == Answer()
 
 
@@ -209,17 +211,17 @@ def test_only_so_many_wait_for_a_model_at_once(server: Server) -> None:
 
     server.reply = ask_again
     Mind().answer(REFLECT, SAID)
-    assert len(server.requests) == minding.AT_ONCE
+    assert len(server.requests) == llm_port.AT_ONCE
     assert inner[0].fault == "busy"
     server.says({"statements": [said()]})
     assert Mind().answer(REFLECT, SAID).thoughts
 
 
 def test_nobody_waits_longer_than_a_caller_does(server: Server) -> None:
-    assert server.model._timeout > minding.SECONDS
-    assert server.model.within(minding.SECONDS)._timeout == minding.SECONDS
+    assert server.model._timeout > llm_port.SECONDS
+    assert server.model.within(llm_port.SECONDS)._timeout == llm_port.SECONDS
     assert server.model.within(9_999)._timeout == server.model._timeout
 
 
 def test_the_port_is_filled_at_start_up() -> None:
-    assert isinstance(upstairs.mind(), Mind)
+    assert isinstance(language_model.mind(), Mind)

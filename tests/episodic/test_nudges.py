@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from episodic import nudges
 from episodic.models import NudgeSent
+from episodic.recall import nudges
 from tests import factories
 from tests.world import World
 

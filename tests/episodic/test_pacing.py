@@ -8,9 +8,10 @@ import pytest
 from django.utils import timezone
 
 from crewship_memory.celery import app
-from episodic import index, tasks
+from episodic import tasks
+from episodic.index import sweep as index
 from episodic.models import Embedding
-from memory import dispatch
+from memory.jobs import dispatch
 from tests import factories
 from tests.world import World
 

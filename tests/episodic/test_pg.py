@@ -9,8 +9,9 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from episodic import engine, index
 from episodic.embedders.hashing import HashingEmbedder
+from episodic.index import engine
+from episodic.index import sweep as index
 from episodic.models import Embedding
 from episodic.vectors import pg
 from episodic.vectors.base import Found, VectorScope

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from episodic.rules import policy
+from episodic.index import policy
 
 ALWAYS = {
     "peer.escalation",

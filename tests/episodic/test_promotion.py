@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from episodic.rules import promotion
-from episodic.rules.promotion import Support
+from episodic.consolidation import promotion
+from episodic.consolidation.promotion import Support
 
 
 def test_the_weights_are_a_whole() -> None:

@@ -10,16 +10,19 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from episodic import engine, index, recall
 from episodic.embedders.base import BadAnswer, Damaged, TooSlow, Unreachable
 from episodic.embedders.none import NoEmbedder
+from episodic.index import engine
+from episodic.index import sweep as index
 from episodic.models import Embedding
-from episodic.recall import Answer, Fusion, Mode, Request
-from memory import journal, tenancy
+from episodic.recall import search as recall
+from episodic.recall.search import Answer, Fusion, Mode, Request
+from memory.accounts import workspaces
+from memory.journal import append as journal
 from memory.models import JournalEntry
 from memory.rules import errors
-from memory.rules.actors import AgentRole
 from memory.rules.entries import Priority, Severity
+from memory.rules.permissions import AgentRole
 from tests import factories
 from tests.episodic import doubles
 from tests.world import World
@@ -336,7 +339,7 @@ def test_an_agent_may_walk_by_default(world: World) -> None:
     world.indexed("alpha beta gamma delta epsilon")
     world.indexed("alpha beta gamma delta epsilon zeta")
     assert len(ask(world, "zeta", mode=Mode.SPARSE).hits) == 1
-    tenancy.change_agent(
+    workspaces.change_agent(
         world.agents["ada"], by=world.actor("owner"), role=AgentRole.AGENT, walk_depth=1
     )
     assert len(ask(world, "zeta", mode=Mode.SPARSE).hits) == 2

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
-from episodic import engine, index, recall_checks
 from episodic.embedders.none import NoEmbedder
+from episodic.index import engine
+from episodic.index import sweep as index
 from episodic.models import Embedding, RecallCheck
-from episodic.recall import Fusion, Mode, Request
-from memory import jobs
+from episodic.recall import checks
+from episodic.recall.search import Fusion, Mode, Request
+from memory.jobs import registry as jobs
 from memory.models import JournalEntry
 from memory.rules import errors
 from tests import factories
@@ -31,7 +33,7 @@ def fill(world: World, count: int = 3) -> list[Any]:
 def saved(world: World, ids: list[str], **fields: Any) -> RecallCheck:
     """Save a check as an operator."""
     request = Request(query="refund", **fields)
-    return recall_checks.save(
+    return checks.save(
         f"check {RecallCheck.objects.count()}",
         request,
         ids,
@@ -43,7 +45,7 @@ def told(world: World) -> list[JournalEntry]:
     """Return the journal's entries about broken checks."""
     return list(
         JournalEntry.objects.filter(
-            workspace=world.acme, entry_type=recall_checks.FAILED
+            workspace=world.acme, entry_type=checks.FAILED
         ).order_by("seq")
     )
 
@@ -70,8 +72,8 @@ def told(world: World) -> list[JournalEntry]:
     ],
 )
 def test_a_question_is_kept_as_it_was_asked(request_: Request) -> None:
-    kept = recall_checks.to_json(request_)
-    assert recall_checks.to_request(kept) == replace(request_, mark=False)
+    kept = checks.to_json(request_)
+    assert checks.to_request(kept) == replace(request_, mark=False)
     assert "explain" not in kept
 
 
@@ -89,7 +91,7 @@ def test_expected_entries_must_be_there_to_see(world: World) -> None:
 def test_there_is_an_end_to_checks(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recall_checks, "MOST", 1)
+    monkeypatch.setattr(checks, "MOST", 1)
     row = fill(world, 1)[0]
     saved(world, [row.id])
     with pytest.raises(errors.Conflict):
@@ -100,27 +102,25 @@ def test_there_is_an_end_to_checks(
 def test_only_operators_save_and_run(world: World, who: str) -> None:
     check = saved(world, [fill(world, 1)[0].id])
     with pytest.raises(errors.Forbidden):
-        recall_checks.run(check, by=world.actor(who))
+        checks.run(check, by=world.actor(who))
     with pytest.raises(errors.Forbidden):
-        recall_checks.drop(check, by=world.actor(who))
+        checks.drop(check, by=world.actor(who))
     with pytest.raises(errors.Forbidden):
-        recall_checks.save("x", Request(query="q"), ["j"], by=world.actor(who))
+        checks.save("x", Request(query="q"), ["j"], by=world.actor(who))
 
 
 def test_another_workspaces_check_is_not_found(world: World) -> None:
     check = saved(world, [fill(world, 1)[0].id])
     with pytest.raises(errors.NotFound):
-        recall_checks.named(world.actor("stranger"), check.id)
+        checks.named(world.actor("stranger"), check.id)
     with pytest.raises(errors.NotFound):
-        recall_checks.run(check, by=world.actor("stranger"))
+        checks.run(check, by=world.actor("stranger"))
 
 
 # ── Running ──────────────────────────────────────────────────────────────────
 def test_a_check_holds_while_all_are_there(world: World) -> None:
     rows = fill(world)
-    run = recall_checks.run(
-        saved(world, [r.id for r in rows]), by=world.actor("operator")
-    )
+    run = checks.run(saved(world, [r.id for r in rows]), by=world.actor("operator"))
     assert (run.result, run.returned, run.missing) == ("holds", 3, [])
     assert told(world) == []
 
@@ -129,7 +129,7 @@ def test_what_is_missing_is_told_with_its_finding(world: World) -> None:
     fill(world)
     far = world.indexed("Anchor chain")
     check = saved(world, [far.id], k=1, mode=Mode.SPARSE)
-    run = recall_checks.run(check, by=world.actor("operator"))
+    run = checks.run(check, by=world.actor("operator"))
     assert run.result == "broken"
     assert run.missing == [{"entry_id": far.id, "finding": run.missing[0]["finding"]}]
     assert "No leg put it on the list" in run.missing[0]["finding"]
@@ -143,10 +143,10 @@ def test_the_journal_is_told_once_per_change(world: World) -> None:
     rows = fill(world)
     check = saved(world, [far.id], k=1, mode=Mode.SPARSE)
     for _ in range(3):
-        recall_checks.run_all(world.acme.id)
+        checks.run_all(world.acme.id)
     assert len(told(world)) == 1
     RecallCheck.objects.update(expected=[rows[0].id])
-    recall_checks.run_all(world.acme.id)
+    checks.run_all(world.acme.id)
     last = check.runs.first()
     assert last is not None
     assert len(told(world)) == 1 + (last.result == "broken")
@@ -157,7 +157,7 @@ def test_an_entry_that_is_gone_is_told_so(world: World) -> None:
     check = saved(world, [row.id])
     RecallCheck.objects.update(expected=["j_gone"])
     check.refresh_from_db()
-    run = recall_checks.run(check, by=world.actor("operator"))
+    run = checks.run(check, by=world.actor("operator"))
     assert run.missing[0]["finding"] == "It is no longer in the journal."
 
 
@@ -166,7 +166,7 @@ def test_without_its_dense_leg_nothing_is_judged_broken(world: World) -> None:
     fill(world)
     check = saved(world, [far.id], k=1)
     engine.use(NoEmbedder())
-    run = recall_checks.run(check, by=world.actor("operator"))
+    run = checks.run(check, by=world.actor("operator"))
     assert run.result == "refused"
     assert "dense leg unavailable" in run.note
     assert told(world) == []
@@ -175,38 +175,38 @@ def test_without_its_dense_leg_nothing_is_judged_broken(world: World) -> None:
 def test_a_question_that_can_no_longer_be_asked_is_not_judged(world: World) -> None:
     check = saved(world, [fill(world, 1)[0].id])
     RecallCheck.objects.update(question={**check.question, "agent_id": "agent_gone"})
-    [run] = recall_checks.run_all(world.acme.id)
+    [run] = checks.run_all(world.acme.id)
     assert run.result == "refused"
     assert run.note
 
 
 def test_running_marks_nothing(world: World) -> None:
     check = saved(world, [fill(world, 1)[0].id])
-    recall_checks.run(check, by=world.actor("operator"))
-    from episodic import marks
+    checks.run(check, by=world.actor("operator"))
+    from episodic.index import reference_counts
 
-    assert not marks.marks._counts
+    assert not reference_counts.marks._counts
 
 
 def test_old_runs_are_dropped(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recall_checks, "RUNS_KEPT", 2)
+    monkeypatch.setattr(checks, "RUNS_KEPT", 2)
     check = saved(world, [fill(world, 1)[0].id])
     for _ in range(4):
-        recall_checks.run_all(world.acme.id)
+        checks.run_all(world.acme.id)
     assert check.runs.count() == 2
 
 
 # ── After a change of the model ──────────────────────────────────────────────
 def test_a_new_model_runs_them_when_the_index_is_complete(world: World) -> None:
     check = saved(world, [fill(world, 1)[0].id])
-    recall_checks.run_all(world.acme.id)
-    assert recall_checks.run_all(world.acme.id, stale_only=True) == []
+    checks.run_all(world.acme.id)
+    assert checks.run_all(world.acme.id, stale_only=True) == []
     RecallCheck.objects.update(model="another")
     now = engine.embedder().model
     Embedding.objects.update(model="another")
-    assert recall_checks.run_all(world.acme.id, stale_only=True) == []
+    assert checks.run_all(world.acme.id, stale_only=True) == []
     Embedding.objects.update(model=now)
-    assert len(recall_checks.run_all(world.acme.id, stale_only=True)) == 1
+    assert len(checks.run_all(world.acme.id, stale_only=True)) == 1
     check.refresh_from_db()
     assert check.model == now
 

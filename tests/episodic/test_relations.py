@@ -6,7 +6,9 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from episodic import index, relations, scopes
+from episodic import scopes
+from episodic.index import relations
+from episodic.index import sweep as index
 from episodic.models import Embedding, IndexState, MemoryRelation, State
 from memory.models import JournalEntry
 from tests.world import World

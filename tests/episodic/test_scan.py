@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from episodic import engine, index
+from episodic.index import engine
+from episodic.index import sweep as index
 from episodic.models import Embedding, EmbeddingChange, State
 from episodic.vectors import scan
 from episodic.vectors.base import VectorScope

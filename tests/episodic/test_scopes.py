@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from episodic.scopes import reach
-from memory import tenancy
+from memory.accounts import workspaces
 from memory.rules import errors
-from memory.rules.actors import AgentRole
+from memory.rules.permissions import AgentRole
 from tests.world import World
 
 
@@ -135,7 +135,7 @@ def test_loading_and_seeing_agree(world: World) -> None:
 
 
 def test_the_walk_depth_is_the_agents(world: World) -> None:
-    tenancy.change_agent(
+    workspaces.change_agent(
         world.agents["ada"], by=world.actor("owner"), role=AgentRole.AGENT, walk_depth=1
     )
     assert reach(None, None, None, by=world.actor("ada")).walk_depth == 1

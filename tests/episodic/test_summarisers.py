@@ -11,7 +11,7 @@ import httpx
 import numpy as np
 import pytest
 
-from episodic.extractor import OllamaExtractor
+from episodic.consolidation.extractor import OllamaExtractor
 from episodic.summarisers import base, extractive
 from episodic.summarisers.base import Material, Rule, SummariserError
 from episodic.summarisers.extractive import Extractive

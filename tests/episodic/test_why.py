@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from episodic import engine, index, why
-from episodic.marks import marks
-from episodic.recall import Mode, Request
-from episodic.why import Why
+from episodic.index import engine
+from episodic.index import sweep as index
+from episodic.index.reference_counts import marks
+from episodic.recall import explain
+from episodic.recall.explain import Why
+from episodic.recall.search import Mode, Request
 from memory.models import JournalEntry
 from memory.rules import errors
 from tests import factories
@@ -27,7 +29,7 @@ def ask(
     **asked: Any,
 ) -> Why:
     """Ask why."""
-    return why.ask(Request(query=query, **asked), row.id, by=world.actor(who))
+    return explain.ask(Request(query=query, **asked), row.id, by=world.actor(who))
 
 
 def verdicts(found: Why) -> dict[str, str]:

@@ -20,8 +20,8 @@ def main() -> None:
     django.setup()
     from django.conf import settings
 
-    from gdpr import cascade
-    from gdpr.cascade import moments
+    from gdpr import erasure
+    from gdpr.erasure import failpoints
 
     folder, workspace_id, case_id, moment, times = sys.argv[1:]
     settings.DATA_DIR = Path(folder)
@@ -32,8 +32,8 @@ def main() -> None:
         if name == moment and seen[name] == int(times):
             os.kill(os.getpid(), signal.SIGKILL)
 
-    moments.step = die
-    cascade.run(workspace_id, case_id)
+    failpoints.step = die
+    erasure.run(workspace_id, case_id)
     print("ended", flush=True)  # noqa: T201
 
 

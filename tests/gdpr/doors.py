@@ -15,16 +15,20 @@ from typing import Any, Final
 
 from django.test import Client
 
-from episodic import consolidation, index
+from episodic.consolidation import run as consolidation
+from episodic.index import sweep as index
 from episodic.summarisers.base import Rule
-from gdpr import cases, casework, holds
-from gdpr.cases import NewCase
-from gdpr.holders import registry
-from gdpr.holds import NewHold
+from gdpr.cases import actions, legal_holds
+from gdpr.cases import workflow as cases
+from gdpr.cases.legal_holds import NewHold
+from gdpr.cases.workflow import NewCase
+from gdpr.data_map import registry
 from gdpr.models import CaseKind
-from memory import archive, importing, journal
+from memory import journal_import as memory_journal_import
 from memory.files import reconcile
-from memory.gateway import users
+from memory.integrations.gateway import users
+from memory.journal import append as journal
+from memory.journal import compaction as journal_compaction
 from memory.models import HeldFile, Record
 from memory.rules.entries import Priority
 from tests import factories
@@ -106,8 +110,8 @@ def batch(world: World, word: str) -> None:
 def journal_import(world: World, word: str) -> None:
     """A file of lines, as the command reads it."""
     line = json.dumps(_entry(word)).encode()
-    report = importing.append(
-        importing.read_lines(io.BytesIO(line)),
+    report = memory_journal_import.append(
+        memory_journal_import.read_lines(io.BytesIO(line)),
         by=world.system(),
         tell=lambda _number, _reason: None,
     )
@@ -118,7 +122,7 @@ def journal_import(world: World, word: str) -> None:
 def compaction(world: World, word: str) -> None:
     """Old noise that moved to the archive."""
     day = factories.ago(50).replace(hour=1)
-    for minute in range(archive.LEAST):
+    for minute in range(journal_compaction.LEAST):
         factories.append(
             world.actor("ada"),
             entry_type="container.metrics",
@@ -128,7 +132,7 @@ def compaction(world: World, word: str) -> None:
             subjects=(word,),
             ts=day + timedelta(minutes=minute),
         )
-    assert archive.run(world.acme.id).archived == archive.LEAST
+    assert journal_compaction.run(world.acme.id).archived == journal_compaction.LEAST
 
 
 @door("set_entry_priority")
@@ -455,7 +459,7 @@ def case(world: World, word: str) -> None:
         ticket=word,
     )
     opened = cases.open_case(new, by=by)
-    casework.comment(opened, f"{word} called", by=by)
+    actions.comment(opened, f"{word} called", by=by)
 
 
 @door()
@@ -465,4 +469,4 @@ def hold(world: World, word: str) -> None:
     due = factories.ago(-30)
     names = frozenset(holder.name for holder in registry.ALL)
     new = NewHold(reason=f"{word} sues", review_at=due, ground=word)
-    holds.place(other, new, by=by, places=names)
+    legal_holds.place(other, new, by=by, places=names)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from gdpr import cascade, cases, judging, planning, runs
-from gdpr.cases import NewCase
-from gdpr.judging import Decision
+from gdpr import erasure
+from gdpr.cases import dry_run, leases, row_decisions
+from gdpr.cases import workflow as cases
+from gdpr.cases.row_decisions import Decision
+from gdpr.cases.workflow import NewCase
 from gdpr.models import Alias, Case, CaseKind, CasePlan, Subject, Verdict
-from memory import tools
-from memory.rules.words import fold
+from memory.files import tools
+from memory.rules.tokenizer import fold
 from tests.world import World
 
 WORD = "zanzibarquokkafeather"
@@ -74,15 +76,15 @@ def opened(
 def started(world: World, case: Case) -> Case:
     """Plan a case and set it running."""
     by = world.actor("compliance")
-    plan = planning.make(case, by=by)
+    plan = dry_run.make(case, by=by)
     fresh = Case.objects.get(pk=case.pk)
     phrase = cases.phrase(fresh, plan.plan_hash)
-    return cascade.start(fresh, plan.plan_hash, phrase, by=by)
+    return erasure.start(fresh, plan.plan_hash, phrase, by=by)
 
 
 def planned(world: World, case: Case) -> CasePlan:
     """Plan a case."""
-    return planning.make(case, by=world.actor("compliance"))
+    return dry_run.make(case, by=world.actor("compliance"))
 
 
 def judged(
@@ -94,7 +96,7 @@ def judged(
 ) -> CasePlan:
     """Plan a case and decide on rows, all that wait unless some are named."""
     by = world.actor("compliance")
-    plan = planning.make(Case.objects.get(pk=case.pk), by=by)
+    plan = dry_run.make(Case.objects.get(pk=case.pk), by=by)
     told = Decision(
         verdict=verdict,
         rows=rows,
@@ -102,17 +104,19 @@ def judged(
         ground=ground,
         reason=f"Not {NAME}",
     )
-    return judging.decide(Case.objects.get(pk=case.pk), plan.plan_hash, told, by=by)
+    return row_decisions.decide(
+        Case.objects.get(pk=case.pk), plan.plan_hash, told, by=by
+    )
 
 
 def erased(world: World, who: Subject, kind: CaseKind = CaseKind.ERASURE) -> Case:
     """Open, plan and run a case; return it as it ended."""
     case = started(world, opened(world, who, kind))
-    cascade.run(case.workspace_id, case.pk)
+    erasure.run(case.workspace_id, case.pk)
     return Case.objects.get(pk=case.pk)
 
 
 def told(case: Case) -> str:
     """Return how a case stands, for messages of failing tests."""
-    steps = [(s.name, s.state, s.fault) for s in runs.steps(case) if s.fault]
+    steps = [(s.name, s.state, s.fault) for s in leases.steps(case) if s.fault]
     return json.dumps([case.state, case.result, steps], default=str)

@@ -10,10 +10,10 @@ from typing import Final
 from django.conf import settings
 from django.db import connection, models
 
-from gdpr.holders import registry
-from gdpr.holders.base import Fate, Found, Holder, Person
+from gdpr.data_map import registry
+from gdpr.data_map.base import Fate, Found, Holder, Person
 from gdpr.models import Alias, AliasKind, Subject, SubjectLink, Via
-from memory.rules import words
+from memory.rules import tokenizer
 from tests import processes
 from tests.world import World
 
@@ -42,7 +42,7 @@ def alias(who: Subject, value: str, kind: AliasKind = AliasKind.NAME) -> Alias:
         subject=who,
         kind=kind,
         value=value,
-        folded=words.fold(value),
+        folded=tokenizer.fold(value),
         added_by="test",
     )
 

@@ -18,31 +18,32 @@ def main() -> None:
     from django.conf import settings
 
     settings.EMBEDDER = "hashing"
-    from episodic import engine
-    from gdpr import links, remembering
+    from episodic.index import engine
+    from gdpr import linking
+    from gdpr.erasure import process_caches
     from gdpr.models import LiveProcess
-    from memory import lexical
+    from memory import fulltext
 
     workspace_id, question = sys.argv[1:]
 
     def fill() -> None:
         engine.embedder().embed_query(question)
-        links.known(workspace_id)
-        if lexical.is_sqlite():
-            lexical.frequencies.of(workspace_id, question.split()[:1], 1)
+        linking.known(workspace_id)
+        if fulltext.is_sqlite():
+            fulltext.frequencies.of(workspace_id, question.split()[:1], 1)
 
     def kept() -> str:
         questions = engine.embedder().count(lambda text: text == question)
-        return f"{questions} {len(links._cache)} {len(lexical.frequencies._known)}"
+        return f"{questions} {len(linking._cache)} {len(fulltext.frequencies._known)}"
 
     fill()
-    listener = remembering.listen()
+    listener = process_caches.listen()
     while not LiveProcess.objects.filter(pk=listener.name).exists():
         time.sleep(0.05)
     print(kept(), flush=True)  # noqa: T201
     for _ in sys.stdin:
         print(kept(), flush=True)  # noqa: T201
-    remembering.stop()
+    process_caches.stop()
 
 
 if __name__ == "__main__":

@@ -6,13 +6,14 @@ from typing import Any
 
 from django.utils import timezone
 
-from gdpr import cases, privacy, runs
-from gdpr.cases import NewCase, PlanMade
-from gdpr.certificates import Facts
+from gdpr.cases import leases, privacy_settings
+from gdpr.cases import workflow as cases
+from gdpr.cases.workflow import NewCase, PlanMade
+from gdpr.certificates.issue import Facts
 from gdpr.models import Case, CaseKind, CaseState, Subject
 from memory.models import JournalEntry
-from memory.rules import actors
-from memory.rules.actors import Actor
+from memory.rules import permissions
+from memory.rules.permissions import Actor
 from tests.world import World
 
 HASH = "9b1e44d0" + "0" * 56
@@ -63,7 +64,7 @@ def running(world: World, who: str = "compliance", **fields: Any) -> Case:
     case = planned(opened(world, who, **fields), by)
     typed = cases.phrase(case, HASH)
     case = cases.execute(case, HASH, typed, by=by)
-    claimed = runs.claim(case.workspace_id, case.id, ME)
+    claimed = leases.claim(case.workspace_id, case.id, ME)
     assert claimed is not None
     return claimed
 
@@ -75,12 +76,12 @@ def fresh(case: Case) -> Case:
 
 def house(world: World) -> Actor:
     """Return the runner."""
-    return actors.system(world.acme.id, "gdpr")
+    return permissions.system(world.acme.id, "gdpr")
 
 
 def settings(world: World, **fields: Any) -> None:
     """Change the workspace's privacy settings."""
-    privacy.change(privacy.Change(**fields), by=world.actor("owner"))
+    privacy_settings.change(privacy_settings.Change(**fields), by=world.actor("owner"))
 
 
 def entries(world: World, entry_type: str) -> list[JournalEntry]:
@@ -112,6 +113,6 @@ def facts(result: str = "complete", **fields: Any) -> Facts:
 
 def searched(case: Case, by: Actor) -> Case:
     """Bring a running case to its verification."""
-    moved = runs.to_verifying(case, ME, by=by)
+    moved = leases.to_verifying(case, ME, by=by)
     assert moved.state == CaseState.VERIFYING
     return moved

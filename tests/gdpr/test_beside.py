@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from gdpr import beside, merging, planning, portrait, runs, subjects
-from gdpr.beside import Neighbour
+from gdpr.cases import dry_run, leases
+from gdpr.matching import proximity
 from gdpr.models import CasePlan, Dismissal, Subject
-from gdpr.rules import nearby
-from gdpr.subjects import NewAlias
-from memory import journal
+from gdpr.subjects import merge, profile, suggested_aliases
+from gdpr.subjects import registry as subjects
+from gdpr.subjects.registry import NewAlias
+from gdpr.subjects.suggested_aliases import Neighbour
+from memory.journal import append as journal
 from memory.rules import errors
 from memory.rules.entries import NewEntry
 from tests.gdpr import kit
@@ -27,7 +29,7 @@ def maria(world: World) -> Subject:
 
 
 def seen(world: World, who: Subject) -> list[Neighbour]:
-    return portrait.of(who.pk, by=world.actor("compliance")).beside
+    return profile.of(who.pk, by=world.actor("compliance")).beside
 
 
 def values(world: World, who: Subject) -> list[tuple[str, str, int]]:
@@ -131,7 +133,7 @@ def test_dismissing_one_is_remembered_without_its_words(world: World) -> None:
     who, by = maria(world), world.actor("compliance")
     named(world, "A refund", "maria@shop.example", OTHER)
     for _ in range(2):
-        beside.dismiss(who.pk, NewAlias("email", OTHER.upper()), by=by)
+        suggested_aliases.dismiss(who.pk, NewAlias("email", OTHER.upper()), by=by)
     assert values(world, who) == []
     row = Dismissal.objects.get()
     assert (row.decided_by, OTHER in row.digest) == (by.label, False)
@@ -143,14 +145,20 @@ def test_dismissing_one_is_remembered_without_its_words(world: World) -> None:
 def test_only_what_is_no_alias_can_be_dismissed(world: World) -> None:
     who, by = maria(world), world.actor("compliance")
     with pytest.raises(errors.Conflict) as known:
-        beside.dismiss(who.pk, NewAlias("email", "maria@shop.example"), by=by)
+        suggested_aliases.dismiss(
+            who.pk, NewAlias("email", "maria@shop.example"), by=by
+        )
     assert known.value.problem_code == "alias_known"
     with pytest.raises(errors.Invalid):
-        beside.dismiss(who.pk, NewAlias("email", "  "), by=by)
+        suggested_aliases.dismiss(who.pk, NewAlias("email", "  "), by=by)
     with pytest.raises(errors.NotFound):
-        beside.dismiss(who.pk, NewAlias("email", OTHER), by=world.actor("stranger"))
+        suggested_aliases.dismiss(
+            who.pk, NewAlias("email", OTHER), by=world.actor("stranger")
+        )
     with pytest.raises(errors.Forbidden):
-        beside.dismiss(who.pk, NewAlias("email", OTHER), by=world.actor("operator"))
+        suggested_aliases.dismiss(
+            who.pk, NewAlias("email", OTHER), by=world.actor("operator")
+        )
 
 
 def test_a_plan_counts_what_is_undecided_and_holds_no_word_of_it(world: World) -> None:
@@ -158,17 +166,17 @@ def test_a_plan_counts_what_is_undecided_and_holds_no_word_of_it(world: World) -
     named(world, "A refund", "maria@shop.example", OTHER)
     world.entry("Maria Kowalska <anka77@home.example> wrote")
     case = make.opened(world, subject=who)
-    plan = planning.make(case, by=by)
+    plan = dry_run.make(case, by=by)
     told = str(plan.body["beside"])
     assert (len(plan.body["beside"]), OTHER in told) == (2, False)
-    assert beside.undecided(who, plan.body) == 2
-    beside.dismiss(who.pk, NewAlias("email", OTHER), by=by)
-    assert beside.undecided(who, plan.body) == 1
+    assert suggested_aliases.undecided(who, plan.body) == 2
+    suggested_aliases.dismiss(who.pk, NewAlias("email", OTHER), by=by)
+    assert suggested_aliases.undecided(who, plan.body) == 1
     # A decision that changes no row leaves the plan as good as it was.
-    planning.must_fit(case, plan.plan_hash)
+    dry_run.must_fit(case, plan.plan_hash)
     subjects.add_alias(who.pk, NewAlias("email", "anka77@home.example"), by=by)
-    assert beside.undecided(who, plan.body) == 0
-    runs.wipe(case)
+    assert suggested_aliases.undecided(who, plan.body) == 0
+    leases.wipe(case)
     assert CasePlan.objects.get(pk=plan.pk).body["beside"] == []
 
 
@@ -177,9 +185,9 @@ def test_two_that_are_one_keep_what_was_decided(world: World) -> None:
     one = maria(world)
     two = subjects.create("M.", [NewAlias("handle", "@mk")], by=by)
     for who in (one, two):
-        beside.dismiss(who.pk, NewAlias("email", OTHER), by=by)
-    beside.dismiss(one.pk, NewAlias("phone", "+49 170 1234567"), by=by)
-    merging.merge(one.pk, two.pk, by=by)
+        suggested_aliases.dismiss(who.pk, NewAlias("email", OTHER), by=by)
+    suggested_aliases.dismiss(one.pk, NewAlias("phone", "+49 170 1234567"), by=by)
+    merge.merge(one.pk, two.pk, by=by)
     assert set(Dismissal.objects.values_list("subject_id", flat=True)) == {two.pk}
     assert Dismissal.objects.count() == 2
 
@@ -196,4 +204,4 @@ def test_two_that_are_one_keep_what_was_decided(world: World) -> None:
     ],
 )
 def test_what_a_writer_calls_somebody_has_a_kind(value: str, kind: str) -> None:
-    assert nearby.kind_of(value) == kind
+    assert proximity.kind_of(value) == kind

@@ -12,12 +12,12 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from episodic import engine
-from gdpr.holders import registry
-from gdpr.holders.base import Fate
+from episodic.index import engine
+from gdpr.data_map import registry
+from gdpr.data_map.base import Fate
 from gdpr.models import Subject
-from memory import chain
-from memory.gateway import serving
+from memory.integrations.gateway import server as gateway_server
+from memory.journal import verify
 from tests.doors.operations import OPERATIONS
 from tests.gdpr import kit
 from tests.gdpr.doors import DOORS
@@ -62,7 +62,7 @@ def test_no_operation_of_the_api_is_forgotten() -> None:
 def test_each_door_lets_its_word_in(
     world: World, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr(serving, "SETTLE_SECONDS", 0.0)
+    monkeypatch.setattr(gateway_server, "SETTLE_SECONDS", 0.0)
     DOORS[name].write(world, WORD + name)
     there = {**kit.in_tables(WORD + name), **kit.in_folders(WORD + name)}
     asked = engine.embedder().count(lambda text: WORD + name in text)
@@ -80,7 +80,7 @@ def person(
     shared_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[tuple[World, Subject]]:
     """A world in which a word came in through every door."""
-    monkeypatch.setattr(serving, "SETTLE_SECONDS", 0.0)
+    monkeypatch.setattr(gateway_server, "SETTLE_SECONDS", 0.0)
     who = kit.subject(shared_world, {"pattern": f"{WORD}*"})
     for name, door in DOORS.items():
         door.write(shared_world, WORD + name)
@@ -134,7 +134,7 @@ def test_a_word_through_every_door_is_found_and_goes(
     assert {place: n for place, n in left.items() if place not in mine} == {}
     assert kit.in_folders(WORD) == {}
     assert engine.embedder().count(lambda text: WORD in text) == 0
-    assert chain.verify(world.acme.id, by=world.system()).ok
+    assert verify.verify(world.acme.id, by=world.system()).ok
     used = {name for name, plan in plans.items() if plan}
     assert {"journal", "files", "held", "records", "archive", "proposals"} <= used
     who.aliases.all().delete()

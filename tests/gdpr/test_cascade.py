@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from gdpr import cascade, cases, envelope, erasures, holds, planning
-from gdpr.cascade import destroying, moments
-from gdpr.holders import registry
+from gdpr import erasure
+from gdpr.cases import dry_run, legal_holds, sealed_names
+from gdpr.cases import workflow as cases
+from gdpr.data_map import registry
+from gdpr.erasure import execute, failpoints, tombstones
 from gdpr.models import (
     ActionStatus,
     Alias,
@@ -20,7 +22,7 @@ from gdpr.models import (
     Subject,
     SubjectLink,
 )
-from memory import chain
+from memory.journal import verify
 from memory.models import JournalEntry
 from tests.gdpr import erasing
 from tests.gdpr.erasing import MAIL, NAME, OTHER, WORD
@@ -46,7 +48,7 @@ def test_a_run_leaves_nothing_and_says_so(shared_world: World) -> None:
     assert OTHER in both.summary
     assert NAME not in both.summary
     assert OTHER in other.summary
-    assert chain.verify(world.acme.id, by=world.system()).ok
+    assert verify.verify(world.acme.id, by=world.system()).ok
 
 
 def test_the_person_is_nobody_afterwards(shared_world: World) -> None:
@@ -60,7 +62,7 @@ def test_the_person_is_nobody_afterwards(shared_world: World) -> None:
     assert left.erased_at is not None
     assert left.opted_out_at is not None
     assert not SubjectLink.objects.filter(subject=left).exists()
-    assert envelope.get(case) is None
+    assert sealed_names.get(case) is None
     for text in (MAIL, NAME, WORD):
         assert text not in str(case.__dict__)
         assert text not in str([plan.body for plan in case.plans.all()])
@@ -88,8 +90,8 @@ def test_a_second_run_after_the_end_has_nothing_to_do(shared_world: World) -> No
     world = shared_world
     erasing.lived_in(world)
     case = erasing.erased(world, erasing.maria(world))
-    assert not cascade.run(case.workspace_id, case.pk)
-    assert cascade.sweep() == {"run": 0, "failed": 0}
+    assert not erasure.run(case.workspace_id, case.pk)
+    assert erasure.sweep() == {"run": 0, "failed": 0}
 
 
 def test_a_plan_that_no_longer_fits_is_refused(shared_world: World) -> None:
@@ -97,12 +99,12 @@ def test_a_plan_that_no_longer_fits_is_refused(shared_world: World) -> None:
     erasing.lived_in(world)
     case = erasing.opened(world, erasing.maria(world))
     by = world.actor("compliance")
-    plan = planning.make(case, by=by)
+    plan = dry_run.make(case, by=by)
     world.entry(f"{MAIL} wrote once more")
     case.refresh_from_db()
     phrase = cases.phrase(case, plan.plan_hash)
-    with pytest.raises(planning.StalePlan) as refused:
-        cascade.start(case, plan.plan_hash, phrase, by=by)
+    with pytest.raises(dry_run.StalePlan) as refused:
+        erasure.start(case, plan.plan_hash, phrase, by=by)
     assert refused.value.problem_code == "stale_plan"
     changed: Any = refused.value.fields["changed"]
     assert changed["journal"] == {"came": 1, "went": 0, "changed": 0}
@@ -117,7 +119,7 @@ def test_what_comes_between_the_start_and_the_run_goes_too(
     erasing.lived_in(world)
     case = erasing.started(world, erasing.opened(world, erasing.maria(world)))
     late = world.entry(f"A late word about {NAME}")
-    cascade.run(case.workspace_id, case.pk)
+    erasure.run(case.workspace_id, case.pk)
     case.refresh_from_db()
     assert case.state == CaseState.COMPLETE, erasing.told(case)
     late.refresh_from_db()
@@ -131,21 +133,21 @@ def test_a_hold_on_one_place_keeps_it_and_the_rest_goes(shared_world: World) -> 
     who = erasing.maria(world)
     case = erasing.started(world, erasing.opened(world, who))
     by = world.actor("compliance")
-    new = holds.NewHold(
+    new = legal_holds.NewHold(
         reason="A court asked",
         review_at=timezone.now() + timedelta(days=30),
         scope="journal",
     )
-    held = holds.place(who, new, by=by, places=frozenset({"journal"}))
-    cascade.run(case.workspace_id, case.pk)
+    held = legal_holds.place(who, new, by=by, places=frozenset({"journal"}))
+    erasure.run(case.workspace_id, case.pk)
     case.refresh_from_db()
     assert case.state == CaseState.ON_HOLD, erasing.told(case)
     entry = JournalEntry.objects.get(pk=rows["mine"].pk)
     assert entry.erased_at is None
     assert case.steps.get(name="files").state == "done"
     assert Alias.objects.filter(subject=who).exists(), "who is still to be found"
-    holds.release(held, "Settled", by=by)
-    cascade.run(case.workspace_id, case.pk)
+    legal_holds.release(held, "Settled", by=by)
+    erasure.run(case.workspace_id, case.pk)
     case.refresh_from_db()
     assert case.state == CaseState.COMPLETE, erasing.told(case)
 
@@ -158,7 +160,7 @@ def test_a_reader_in_the_way_makes_the_end_partial(
 
     from django.db import connection
 
-    from gdpr.residue import sqlite
+    from gdpr.verification import sqlite
 
     world = shared_world
     erasing.lived_in(world)
@@ -171,14 +173,14 @@ def test_a_reader_in_the_way_makes_the_end_partial(
     )
     reader.execute("BEGIN")
     reader.execute("SELECT count(*) FROM journal_entries").fetchone()
-    cascade.run(case.workspace_id, case.pk)
+    erasure.run(case.workspace_id, case.pk)
     reader.close()
     case.refresh_from_db()
     assert case.state == CaseState.PARTIAL, erasing.told(case)
     assert case.result["residue"]["todo"]
     assert Alias.objects.filter(subject=who).count() == 2, "names are given back"
     again = erasing.started(world, case)
-    cascade.run(again.workspace_id, again.pk)
+    erasure.run(again.workspace_id, again.pk)
     case.refresh_from_db()
     assert case.state == CaseState.COMPLETE, erasing.told(case)
     last = Certificate.objects.filter(case=case).latest("issued_at")
@@ -190,24 +192,24 @@ def test_of_two_runners_one_wins(shared_world: World) -> None:
     world = shared_world
     erasing.lived_in(world)
     case = erasing.started(world, erasing.opened(world, erasing.maria(world)))
-    from gdpr import runs
+    from gdpr.cases import leases
 
-    assert runs.claim(case.workspace_id, case.pk, "somebody") is not None
-    assert not cascade.run(case.workspace_id, case.pk)
+    assert leases.claim(case.workspace_id, case.pk, "somebody") is not None
+    assert not erasure.run(case.workspace_id, case.pk)
 
 
 @pytest.fixture
 def one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every batch be one row."""
     for name in ("BATCH", "LEAST", "MOST"):
-        monkeypatch.setattr(destroying, name, 1)
+        monkeypatch.setattr(execute, name, 1)
 
 
 def _hold_after(
     world: World, who: Subject, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Let somebody place a hold on the journal right behind a step of the run."""
-    new = holds.NewHold(
+    new = legal_holds.NewHold(
         reason="A court asked",
         review_at=timezone.now() + timedelta(days=30),
         scope="journal",
@@ -217,9 +219,9 @@ def _hold_after(
     def step(passed: str) -> None:
         if passed == name:
             for hold in waiting:
-                holds.place(who, hold, by=by, places=frozenset({"journal"}))
+                legal_holds.place(who, hold, by=by, places=frozenset({"journal"}))
 
-    monkeypatch.setattr(moments, "step", step)
+    monkeypatch.setattr(failpoints, "step", step)
 
 
 def _left(rows: list[JournalEntry]) -> int:
@@ -235,7 +237,7 @@ def test_a_hold_placed_while_a_place_is_erased_stops_before_the_next_batch(
     rows = [world.entry(f"Letter {n} of {NAME}") for n in range(4)]
     case = erasing.started(world, erasing.opened(world, who))
     _hold_after(world, who, "batch_counted", monkeypatch)
-    cascade.run(case.workspace_id, case.pk)
+    erasure.run(case.workspace_id, case.pk)
     case.refresh_from_db()
     assert case.state == CaseState.ON_HOLD, erasing.told(case)
     assert _left(rows) == 3
@@ -251,7 +253,7 @@ def test_a_hold_placed_while_late_rows_are_erased_stops_before_the_next_batch(
     rows = [world.entry(f"Late letter {n} of {NAME}") for n in range(4)]
     erase, counted = journal_holder.erase, iter(range(4))
     by = world.actor("compliance")
-    new = holds.NewHold(
+    new = legal_holds.NewHold(
         reason="A court asked",
         review_at=timezone.now() + timedelta(days=30),
         scope="journal",
@@ -260,10 +262,10 @@ def test_a_hold_placed_while_late_rows_are_erased_stops_before_the_next_batch(
     def held_after_two(person: Any, row_ids: Any) -> None:
         erase(person, row_ids)
         if next(counted) == 1:
-            holds.place(who, new, by=by, places=frozenset({"journal"}))
+            legal_holds.place(who, new, by=by, places=frozenset({"journal"}))
 
     monkeypatch.setattr(journal_holder, "erase", held_after_two)
-    cascade.run(case.workspace_id, case.pk)
+    erasure.run(case.workspace_id, case.pk)
     case.refresh_from_db()
     assert case.state == CaseState.ON_HOLD, erasing.told(case)
     assert _left(rows) == 3
@@ -280,11 +282,11 @@ def test_rows_that_came_late_are_announced_before_they_go(
 
     def watched(person: Any, row_ids: Any) -> None:
         if late.pk in row_ids:
-            lines = erasures.read(world.acme.id)
+            lines = tombstones.read(world.acme.id)
             rows = [row for line in lines for row in line.rows.get("journal", ())]
             announced.append([late.pk, "delete"] in [list(row) for row in rows])
         erase(person, row_ids)
 
     monkeypatch.setattr(journal_holder, "erase", watched)
-    cascade.run(case.workspace_id, case.pk)
+    erasure.run(case.workspace_id, case.pk)
     assert announced == [True]

@@ -9,9 +9,9 @@ import pytest
 import time_machine
 from django.utils import timezone
 
-from gdpr import casework, digest, overview, privacy, queries
+from gdpr.cases import actions, overview, privacy_settings, queries, reminder_email
+from gdpr.cases.queries import CaseQuery
 from gdpr.models import Case
-from gdpr.queries import CaseQuery
 from memory.models import JournalEntry
 from memory.rules import errors
 from tests.gdpr import requests as make
@@ -35,8 +35,8 @@ def test_the_list_is_by_urgency_and_pages_through_open_and_closed(
         age: make.opened(world, received_at=now - timedelta(days=age)) for age in ages
     }
     for age in (60, 20):
-        casework.refuse(made[age], "no", by=by)
-    casework.extend(make.opened(world, received_at=now), 2, "many", by=by)
+        actions.refuse(made[age], "no", by=by)
+    actions.extend(make.opened(world, received_at=now), 2, "many", by=by)
     whole = queries.page(by, CaseQuery()).items
     late = make.fresh(made[40])
     assert whole[:2] == [late, made[5]]
@@ -55,8 +55,8 @@ def test_filters(world: World) -> None:
     by, now = world.actor("compliance"), timezone.now()
     late = make.opened(world, received_at=now - timedelta(days=40))
     later = make.opened(world, kind="access")
-    casework.assign(later, "owner@acme.example", by=by)
-    closed = casework.refuse(make.opened(world), "no", by=by)
+    actions.assign(later, "owner@acme.example", by=by)
+    closed = actions.refuse(make.opened(world), "no", by=by)
 
     def found(**fields: str) -> set[str]:
         return {case.id for case in queries.page(by, CaseQuery(**fields)).items}
@@ -84,7 +84,7 @@ def test_the_filters_by_deadline_agree_with_the_words(
             for name in ("overdue", "today", "soon")
             if queries.page(by, CaseQuery(due=name)).items
         ]
-        urgency = queries.deadline(case, privacy.of(world.acme.id)).urgency
+        urgency = queries.deadline(case, privacy_settings.of(world.acme.id)).urgency
     assert urgency == (due or "later")
     # What is due today is due soon as well; what is overdue is neither.
     assert hits == (
@@ -105,9 +105,11 @@ def test_three_numbers(world: World) -> None:
 
 # ── Settings ─────────────────────────────────────────────────────────────────
 def test_settings_are_the_admins_and_are_witnessed(world: World) -> None:
-    assert privacy.of(world.acme.id).two_person is False
+    assert privacy_settings.of(world.acme.id).two_person is False
     with pytest.raises(errors.Forbidden):
-        privacy.change(privacy.Change(two_person=True), by=world.actor("compliance"))
+        privacy_settings.change(
+            privacy_settings.Change(two_person=True), by=world.actor("compliance")
+        )
     make.settings(world, two_person=True, export_days=7)
     make.settings(world, two_person=True)
     make.settings(world, two_person=False)
@@ -135,7 +137,7 @@ def test_settings_that_make_no_sense(
 def test_a_new_zone_keeps_the_days_people_were_told(world: World) -> None:
     by = world.actor("compliance")
     case = make.opened(world, received_at=datetime(2026, 10, 27, 9, tzinfo=UTC))
-    casework.extend(make.opened(world), 1, "many", by=by)
+    actions.extend(make.opened(world), 1, "many", by=by)
     make.settings(world, time_zone="Asia/Tokyo")
     case = make.fresh(case)
     assert case.due_at == datetime(2026, 11, 27, 14, 59, 59, 999_000, tzinfo=UTC)
@@ -151,7 +153,7 @@ def test_the_digest_tells_once_a_day_and_names_nobody(
         world, reason="Maria", requester="Maria", received_at=now - timedelta(days=40)
     )
     make.opened(world)
-    done = digest.send(world.acme.id)
+    done = reminder_email.send(world.acme.id)
     assert done.counts == {"cases": 1, "mails": 2}
     told = {address for mail in mailoutbox for address in mail.to}
     assert told == {"owner@acme.example", "compliance@acme.example"}
@@ -160,10 +162,13 @@ def test_the_digest_tells_once_a_day_and_names_nobody(
         assert "overdue" in mail.body
         assert "Maria" not in mail.body + mail.subject
         assert len(mail.to) == 1
-    assert digest.send(world.acme.id).counts == {}
+    assert reminder_email.send(world.acme.id).counts == {}
     assert len(mailoutbox) == 2
     tomorrow = now + timedelta(days=1)
-    assert digest.send(world.acme.id, tomorrow).counts == {"cases": 1, "mails": 2}
+    assert reminder_email.send(world.acme.id, tomorrow).counts == {
+        "cases": 1,
+        "mails": 2,
+    }
 
 
 def test_no_digest_when_nothing_presses_or_nobody_wants_it(
@@ -171,10 +176,10 @@ def test_no_digest_when_nothing_presses_or_nobody_wants_it(
 ) -> None:
     settings.MAIL_SERVER = True
     case = make.opened(world)
-    assert digest.send(world.acme.id).counts == {}
+    assert reminder_email.send(world.acme.id).counts == {}
     Case.objects.filter(pk=case.pk).update(due_at=timezone.now())
     make.settings(world, digest=False)
-    assert digest.send(world.acme.id).counts == {}
+    assert reminder_email.send(world.acme.id).counts == {}
     assert mailoutbox == []
 
 
@@ -192,8 +197,8 @@ def test_a_mail_that_did_not_go_out_is_tried_again(
 
     with monkeypatch.context() as patch:
         patch.setattr("django.core.mail.get_connection", broken)
-        assert digest.send(world.acme.id).fault
-    assert digest.send(world.acme.id).counts == {"cases": 1, "mails": 2}
+        assert reminder_email.send(world.acme.id).fault
+    assert reminder_email.send(world.acme.id).counts == {"cases": 1, "mails": 2}
     assert len(mailoutbox) == 2
 
 
@@ -205,7 +210,7 @@ def test_without_a_mail_server_no_digest_is_sent_and_none_is_recorded(
 ) -> None:
     late = make.opened(world, received_at=timezone.now() - timedelta(days=40))
     for _ in range(2):
-        done = digest.send(world.acme.id)
+        done = reminder_email.send(world.acme.id)
         assert (done.counts, done.fault) == ({"cases": 1, "mails": 0}, "")
     assert mailoutbox == []
     entries = JournalEntry.objects.filter(entry_type="gdpr.digest_sent")
@@ -214,4 +219,4 @@ def test_without_a_mail_server_no_digest_is_sent_and_none_is_recorded(
     assert "acme.example" not in caplog.text
     assert late.id not in caplog.text
     settings.MAIL_SERVER = True
-    assert digest.send(world.acme.id).counts == {"cases": 1, "mails": 2}
+    assert reminder_email.send(world.acme.id).counts == {"cases": 1, "mails": 2}

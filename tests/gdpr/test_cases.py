@@ -10,12 +10,13 @@ import pytest
 import time_machine
 from django.utils import timezone
 
-from gdpr import casebook, cases, casework, privacy, queries
-from gdpr.cases import NewCase, PlanMade
+from gdpr.cases import actions, privacy_settings, queries, transitions
+from gdpr.cases import workflow as cases
+from gdpr.cases.workflow import NewCase, PlanMade
 from gdpr.models import Case, CaseEvent, CaseKind, CasePlan, CaseState
 from memory.models import JournalEntry
 from memory.rules import errors
-from memory.rules.actors import Role
+from memory.rules.permissions import Role
 from tests.gdpr import requests as make
 from tests.gdpr.requests import HASH, OTHER_HASH
 from tests.world import World
@@ -79,7 +80,7 @@ def test_what_cannot_be_opened(
 
 def test_a_request_from_years_ago_is_taken_and_overdue(world: World) -> None:
     case = make.opened(world, received_at=datetime(1999, 12, 31, tzinfo=UTC))
-    due = queries.deadline(case, privacy.of(world.acme.id))
+    due = queries.deadline(case, privacy_settings.of(world.acme.id))
     assert (due.urgency, due.days_left < -9_000) == ("overdue", True)
 
 
@@ -109,11 +110,11 @@ def test_who_may_not(world: World, who: str) -> None:
         lambda: cases.keep_plan(case, PlanMade(HASH, {}, {}), by=by),
         lambda: cases.approve(case, HASH, by=by),
         lambda: run(case, by),
-        lambda: casework.refuse(case, "no", by=by),
-        lambda: casework.extend(case, 1, "many", by=by),
-        lambda: casework.assign(case, "me", by=by),
-        lambda: casework.comment(case, "hm", by=by),
-        lambda: casework.attach(case, "scan.pdf", "0" * 64, 1, by=by),
+        lambda: actions.refuse(case, "no", by=by),
+        lambda: actions.extend(case, 1, "many", by=by),
+        lambda: actions.assign(case, "me", by=by),
+        lambda: actions.comment(case, "hm", by=by),
+        lambda: actions.attach(case, "scan.pdf", "0" * 64, 1, by=by),
     ]
     for act in acts:
         with pytest.raises(errors.Forbidden):
@@ -125,8 +126,8 @@ def test_another_workspaces_case_is_not_there(world: World) -> None:
     case = make.opened(world)
     stranger = world.actor("stranger")
     for act in (
-        lambda: casebook.case(stranger, case.id),
-        lambda: casework.comment(case, "hm", by=stranger),
+        lambda: transitions.case(stranger, case.id),
+        lambda: actions.comment(case, "hm", by=stranger),
         lambda: run(case, stranger),
     ):
         with pytest.raises(errors.NotFound):
@@ -328,20 +329,20 @@ def test_an_extension_goes_once_with_a_reason_before_the_end(world: World) -> No
         (2, " ", "reason_required"),
     ):
         with pytest.raises(errors.Invalid) as refused:
-            casework.extend(case, months, reason, by=by)
+            actions.extend(case, months, reason, by=by)
         assert code(refused) == expected
-    case = casework.extend(case, 2, "many requests", by=by)
+    case = actions.extend(case, 2, "many requests", by=by)
     assert case.extended_until is not None
     assert case.extended_until > case.due_at
     with pytest.raises(errors.Conflict) as late:
-        casework.extend(case, 1, "again", by=by)
+        actions.extend(case, 1, "again", by=by)
     assert code(late) == "already_extended"
 
 
 def test_a_deadline_that_ran_out_is_not_extended(world: World) -> None:
     case = make.opened(world, received_at=timezone.now() - timedelta(days=40))
     with pytest.raises(errors.Conflict) as refused:
-        casework.extend(case, 1, "too late", by=world.actor("compliance"))
+        actions.extend(case, 1, "too late", by=world.actor("compliance"))
     assert code(refused) == "deadline_passed"
 
 
@@ -349,25 +350,25 @@ def test_on_the_last_day_it_still_goes(world: World) -> None:
     with time_machine.travel("2026-03-31T12:00:00Z", tick=False):
         case = make.opened(world)
     with time_machine.travel("2026-04-30T23:59:00Z", tick=False):
-        due = queries.deadline(case, privacy.of(world.acme.id))
+        due = queries.deadline(case, privacy_settings.of(world.acme.id))
         assert (due.words, due.urgency) == ("due today", "today")
-        casework.extend(case, 1, "many", by=world.actor("compliance"))
+        actions.extend(case, 1, "many", by=world.actor("compliance"))
         case = make.fresh(case)
-        due = queries.deadline(case, privacy.of(world.acme.id))
+        due = queries.deadline(case, privacy_settings.of(world.acme.id))
     assert due.words == "31 days left"
 
 
 def test_a_refusal_says_why_and_ends_it(world: World) -> None:
     by, case = world.actor("compliance"), make.opened(world)
     with pytest.raises(errors.Invalid):
-        casework.refuse(case, "", by=by)
-    case = casework.refuse(case, "We could not verify who you are.", by=by)
+        actions.refuse(case, "", by=by)
+    case = actions.refuse(case, "We could not verify who you are.", by=by)
     assert (case.state, case.closed_by) == ("refused", by.label)
     for act in (
-        lambda: casework.comment(case, "but", by=by),
+        lambda: actions.comment(case, "but", by=by),
         lambda: make.planned(case, by),
-        lambda: casework.extend(case, 1, "more", by=by),
-        lambda: casework.assign(case, "me", by=by),
+        lambda: actions.extend(case, 1, "more", by=by),
+        lambda: actions.assign(case, "me", by=by),
     ):
         with pytest.raises(errors.Conflict) as refused:
             act()
@@ -377,19 +378,19 @@ def test_a_refusal_says_why_and_ends_it(world: World) -> None:
 def test_a_running_case_is_not_refused(world: World) -> None:
     case = make.running(world)
     with pytest.raises(errors.Conflict):
-        casework.refuse(case, "changed our mind", by=world.actor("compliance"))
+        actions.refuse(case, "changed our mind", by=world.actor("compliance"))
 
 
 def test_comments_and_documents_are_in_the_timeline_and_not_in_the_journal(
     world: World,
 ) -> None:
     by, case = world.actor("compliance"), make.opened(world)
-    casework.comment(case, "Maria called twice", by=by)
-    casework.attach(case, "maria-letter.pdf", "a" * 64, 900, by=by)
+    actions.comment(case, "Maria called twice", by=by)
+    actions.attach(case, "maria-letter.pdf", "a" * 64, 900, by=by)
     with pytest.raises(errors.Invalid) as refused:
-        casework.attach(case, "x", "A" * 64, 1, by=by)
+        actions.attach(case, "x", "A" * 64, 1, by=by)
     assert code(refused) == "bad_sha256"
-    casework.assign(case, "owner@acme.example", by=by)
+    actions.assign(case, "owner@acme.example", by=by)
     told = queries.whole(queries.dossier(by, make.fresh(case)))
     assert [event["kind"] for event in told["events"]] == [
         "fact", "attachment", "note", "moved",

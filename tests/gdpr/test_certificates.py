@@ -18,9 +18,12 @@ from django.core.management import CommandError, call_command
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gdpr import cases, certificates, runs, signing_keys
+from gdpr.cases import leases
+from gdpr.cases import workflow as cases
+from gdpr.certificates import document as certificate_document
+from gdpr.certificates import issue as certificates
+from gdpr.certificates import keys as signing_keys
 from gdpr.models import Case, Certificate, SigningKey
-from gdpr.rules import signing
 from memory.rules import errors
 from tests.gdpr import requests as make
 from tests.gdpr.requests import ME, OTHER_HASH
@@ -41,7 +44,7 @@ def done(world: World, **fields: Any) -> Certificate:
     case = make.running(world, **fields)
     make.searched(case, make.house(world))
     made = certificates.issue(case, make.facts())
-    runs.close(case, ME, "complete", {}, by=make.house(world))
+    leases.close(case, ME, "complete", {}, by=make.house(world))
     return made
 
 
@@ -61,7 +64,7 @@ def changed(made: Certificate, **fields: Any) -> str:
 
 def signed(content: dict[str, Any], private: Ed25519PrivateKey | None = None) -> str:
     """Return contents signed with the installation's key, or another one."""
-    return signing.sign(content, private or signing_keys.current()[1])
+    return certificate_document.sign(content, private or signing_keys.current()[1])
 
 
 def content_of(made: Certificate) -> dict[str, Any]:
@@ -90,8 +93,10 @@ def test_two_libraries_and_two_standards_are_enough_to_check_it(world: World) ->
     document = json.loads(done(world).document)
     signature = document["signature"]
     row = SigningKey.objects.get(key_id=signature["key_id"])
-    key = Ed25519PublicKey.from_public_bytes(signing.decode(row.public_key, 32))
-    value = signing.decode(signature["value"], 64)
+    key = Ed25519PublicKey.from_public_bytes(
+        certificate_document.decode(row.public_key, 32)
+    )
+    value = certificate_document.decode(signature["value"], 64)
     key.verify(value, rfc8785.dumps(document["content"]))
 
 
@@ -154,7 +159,7 @@ def test_issuing_twice_is_issuing_once(world: World) -> None:
 
 def test_a_number_that_no_two_readers_agree_on_is_not_signed(world: World) -> None:
     case = make.running(world)
-    with pytest.raises(signing.Malformed):
+    with pytest.raises(certificate_document.Malformed):
         certificates.issue(case, make.facts(residue={"bytes": 2**60}))
     assert not Certificate.objects.exists()
 
@@ -238,7 +243,7 @@ def test_a_newer_one_replaces_it(world: World) -> None:
     case = make.running(world)
     make.searched(case, house)
     first = certificates.issue(case, make.facts("partial"))
-    case = runs.close(case, ME, "partial", {}, by=house)
+    case = leases.close(case, ME, "partial", {}, by=house)
     assert reasons(first.document) == []
     case = make.planned(case, by, OTHER_HASH)
     case = cases.execute(case, OTHER_HASH, cases.phrase(case, OTHER_HASH), by=by)
@@ -296,28 +301,30 @@ def test_no_json_whatever_makes_the_check_fall(value: Any) -> None:
         json.dumps(value),
         json.dumps({"content": value, "signature": value}),
     ):
-        verdict = signing.verify(document, {})
+        verdict = certificate_document.verify(document, {})
         assert (verdict.valid, verdict.reasons) == (False, ["malformed"])
 
 
 @given(st.binary(max_size=200))
 def test_no_bytes_whatever_do(raw: bytes) -> None:
-    assert not signing.verify(raw, {}).valid
+    assert not certificate_document.verify(raw, {}).valid
 
 
 @given(st.dictionaries(st.text(max_size=8), JSON, max_size=6))
 def test_what_is_signed_can_be_checked(extra: dict[str, Any]) -> None:
     private = Ed25519PrivateKey.generate()
-    public = signing.public_of(private)
+    public = certificate_document.public_of(private)
     needs = {
         "id": "cert_1", "version": 1, "case_id": "c_1", "kind": "erasure",
         "result": "complete", "run": 1, "issued_at": "now",
     }  # fmt: skip
     try:
-        document = signing.sign({**extra, **needs}, private)
-    except signing.Malformed:
+        document = certificate_document.sign({**extra, **needs}, private)
+    except certificate_document.Malformed:
         return
-    assert signing.verify(document, {signing.key_id(public): public}).valid
+    assert certificate_document.verify(
+        document, {certificate_document.key_id(public): public}
+    ).valid
 
 
 # ── Keys ─────────────────────────────────────────────────────────────────────
@@ -330,7 +337,7 @@ def test_a_key_is_made_at_first_use_and_kept_apart(folder: Path) -> None:
     raw = private.private_bytes_raw()
     for value in SigningKey.objects.values().get().values():
         assert raw not in str(value).encode()
-        assert signing.encode(raw) not in str(value)
+        assert certificate_document.encode(raw) not in str(value)
 
 
 def test_rotation_keeps_what_was_signed_true(world: World, folder: Path) -> None:
@@ -404,7 +411,7 @@ def test_with_a_public_key_no_database_is_asked(
     file, keys = tmp_path / "certificate.json", tmp_path / "keys.json"
     file.write_text(made.document)
     keys.write_text(json.dumps({"keys": [{"public_key": row.public_key}]}))
-    other = signing.public_of(Ed25519PrivateKey.generate())
+    other = certificate_document.public_of(Ed25519PrivateKey.generate())
     with django_assert_num_queries(0):
         assert verified(file, "--public-key", row.public_key)["valid"]
         assert verified(file, "--public-key", str(keys))["valid"]

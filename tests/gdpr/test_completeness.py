@@ -10,7 +10,7 @@ from django.apps import apps
 from django.conf import settings
 from django.db import connection, models
 
-from gdpr.holders import registry
+from gdpr.data_map import registry
 from tests.house import source
 from tests.memory.files import kit as files
 from tests.world import World

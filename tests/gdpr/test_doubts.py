@@ -8,7 +8,11 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from gdpr import cascade, cases, certificates, express, planning
+from gdpr import erasure
+from gdpr.cases import dry_run
+from gdpr.cases import workflow as cases
+from gdpr.certificates import issue as certificates
+from gdpr.erasure import one_call
 from gdpr.models import (
     ActionKind,
     Case,
@@ -58,7 +62,7 @@ def _start(world: World, case: Case) -> Case:
     by, fresh = world.actor("compliance"), Case.objects.get(pk=case.pk)
     plan = cases.latest_plan(fresh)
     assert plan is not None
-    return cascade.start(
+    return erasure.start(
         fresh, plan.plan_hash, cases.phrase(fresh, plan.plan_hash), by=by
     )
 
@@ -68,7 +72,7 @@ def test_a_doubtful_row_stops_the_run_until_it_is_decided(
 ) -> None:
     hers, maybe, other = _rows(world)
     case = _planned(world, who)
-    told = planning.doubts(cases.latest_plan(case))
+    told = dry_run.doubts(cases.latest_plan(case))
     assert {row["id"] for row in told["rows"]} == {maybe.id, other.id}
     assert told["undecided"] == 2
     with pytest.raises(errors.Conflict) as refused:
@@ -79,7 +83,7 @@ def test_a_doubtful_row_stops_the_run_until_it_is_decided(
         _start(world, case)
     erasing.judged(world, case, Verdict.SPARED, ("journal", other.id))
     running = _start(world, case)
-    cascade.run(running.workspace_id, running.pk)
+    erasure.run(running.workspace_id, running.pk)
     done = Case.objects.get(pk=case.pk)
     assert done.state == CaseState.COMPLETE, erasing.told(done)
     for row in (hers, maybe, other):
@@ -95,7 +99,7 @@ def test_the_certificate_counts_what_stays_and_names_nobody(
     case = _planned(world, who)
     erasing.judged(world, case, Verdict.SPARED)
     running = _start(world, case)
-    cascade.run(running.workspace_id, running.pk)
+    erasure.run(running.workspace_id, running.pk)
     case = Case.objects.get(pk=case.pk)
     document = certificates.of_case(world.actor("compliance"), case).document
     content = json.loads(document)["content"]
@@ -125,7 +129,7 @@ def test_any_row_can_be_spared_and_the_plan_changes_with_it(
         [place, *row] for place, rows in plan.rows.items() for row in rows
     ]
     running = _start(world, case)
-    cascade.run(running.workspace_id, running.pk)
+    erasure.run(running.workspace_id, running.pk)
     hers.refresh_from_db()
     assert hers.erased_at is None
     case = Case.objects.get(pk=case.pk)
@@ -148,7 +152,7 @@ def test_a_changed_decision_makes_an_approval_stale(world: World, who: Subject) 
 def test_a_doubtful_row_that_comes_late_is_left_and_told(
     world: World, who: Subject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from gdpr.cascade import moments
+    from gdpr.erasure import failpoints
 
     case = _planned(world, who)
     running = _start(world, case)
@@ -158,8 +162,8 @@ def test_a_doubtful_row_that_comes_late_is_left_and_told(
         if name == "ledgered" and not late:
             late.append(world.entry(f"Street of {SURNAME} is wet"))
 
-    monkeypatch.setattr(moments, "step", step)
-    cascade.run(running.workspace_id, running.pk)
+    monkeypatch.setattr(failpoints, "step", step)
+    erasure.run(running.workspace_id, running.pk)
     late[0].refresh_from_db()
     assert late[0].erased_at is None
     assert Case.objects.get(pk=case.pk).state == CaseState.PARTIAL
@@ -167,7 +171,7 @@ def test_a_doubtful_row_that_comes_late_is_left_and_told(
 
 def test_one_call_waits_where_a_row_is_in_doubt(world: World, who: Subject) -> None:
     hers, maybe, _ = _rows(world)
-    begun = express.erase(erasing.MAIL, "Asked", by=world.actor("compliance"))
+    begun = one_call.erase(erasing.MAIL, "Asked", by=world.actor("compliance"))
     assert (begun.case.state, begun.rows) == (CaseState.PLANNED, {})
     assert "2 rows may be about somebody else" in begun.warnings[0]
     for row in (hers, maybe):
@@ -185,7 +189,7 @@ def test_an_export_leaves_out_what_may_be_somebody_elses(
     world: World, who: Subject
 ) -> None:
     hers, maybe, _ = _rows(world)
-    told = express.everything(erasing.MAIL, by=world.actor("compliance"))
+    told = one_call.everything(erasing.MAIL, by=world.actor("compliance"))
     assert [row["id"] for row in told["places"]["journal"]] == [hers.id]
     assert told["left_out"] == {"journal": 2}
     assert maybe.id not in json.dumps(told["places"]["journal"])
@@ -273,10 +277,10 @@ def test_a_spared_line_of_a_file_stays_and_a_sure_one_goes(
     plan = erasing.judged(world, case, Verdict.SPARED)
     assert {row[0] for row in plan.rows["files"]} == {file.id, f"{file.id}?"}
     running = _start(world, case)
-    cascade.run(running.workspace_id, running.pk)
+    erasure.run(running.workspace_id, running.pk)
     case = Case.objects.get(pk=case.pk)
     assert case.state == CaseState.COMPLETE, erasing.told(case)
-    from memory.files import erasing as texts
+    from memory.files import erasure as texts
 
     left = list(texts.texts(file))[-1][1]
     assert left.splitlines() == [f"- {SURNAME} is a street", "- Boats"]
@@ -287,7 +291,7 @@ def test_a_row_spared_behind_the_last_dry_run_stops_the_run(
 ) -> None:
     hers = world.entry(f"{erasing.MAIL} signed the lease")
     case = _planned(world, who)
-    fits, by = planning.must_fit, world.actor("compliance")
+    fits, by = dry_run.must_fit, world.actor("compliance")
 
     def spared_meanwhile(case: Case, plan_hash: str) -> None:
         fits(case, plan_hash)
@@ -297,7 +301,7 @@ def test_a_row_spared_behind_the_last_dry_run_stops_the_run(
             decided_by=by.label,
         )  # fmt: skip
 
-    monkeypatch.setattr(planning, "must_fit", spared_meanwhile)
+    monkeypatch.setattr(dry_run, "must_fit", spared_meanwhile)
     with pytest.raises(errors.Conflict) as refused:
         _start(world, case)
     assert refused.value.problem_code == "stale_plan"
@@ -314,11 +318,11 @@ def test_a_doubtful_row_of_another_persons_case_can_be_spared(
     )
     other = cases.open_case(new, by=world.actor("compliance"))
     case = _planned(world, who)
-    waiting = planning.doubts(cases.latest_plan(case))["ids"]
+    waiting = dry_run.doubts(cases.latest_plan(case))["ids"]
     assert waiting == {"cases": [other.id]}
     erasing.judged(world, case, Verdict.SPARED)
     running = _start(world, case)
-    cascade.run(running.workspace_id, running.pk)
+    erasure.run(running.workspace_id, running.pk)
     done = Case.objects.get(pk=case.pk)
     assert done.state == CaseState.COMPLETE, erasing.told(done)
     other.refresh_from_db()

@@ -16,9 +16,11 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from gdpr import export, resting
-from gdpr.holders import registry
-from gdpr.holders.base import Found, Person
+from gdpr import encrypted_file
+from gdpr.data_map import registry
+from gdpr.data_map.base import Found, Person
+from gdpr.export import make as export
+from gdpr.export import storage
 from gdpr.models import (
     ActionStatus,
     Alias,
@@ -27,11 +29,10 @@ from gdpr.models import (
     GdprAction,
     Subject,
 )
-from gdpr.rules import sealed
 from memory.models import JournalEntry
 from memory.rules import errors
-from memory.rules.actors import Actor, Role
-from memory.rules.words import fold
+from memory.rules.permissions import Actor, Role
+from memory.rules.tokenizer import fold
 from tests.world import World
 
 pytestmark = pytest.mark.django_db
@@ -127,7 +128,7 @@ def test_half_an_answer_is_no_answer(
     assert GdprAction.objects.get().status == ActionStatus.FAILED
     made = export.make(export.request(maria, by=_officer(world)))
     assert (made.state, made.error) == (ExportState.FAILED, "OSError")
-    assert not list(resting.folder().rglob("*.*"))
+    assert not list(storage.folder().rglob("*.*"))
     with pytest.raises(export.NotReady):
         export.read(made, by=_officer(world))
 
@@ -160,12 +161,12 @@ def test_a_long_story_gets_several_pages(world: World, maria: Subject) -> None:
 
 def test_at_rest_it_is_sealed(world: World, maria: Subject) -> None:
     made, _ = _bundle(maria, _officer(world))
-    (path,) = resting.folder().rglob("*.sealed")
+    (path,) = storage.folder().rglob("*.sealed")
     data = path.read_bytes()
     assert MARIA.encode() not in data
     assert b"PK\x03\x04" not in data[:64]
     path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
-    with pytest.raises(sealed.Broken):
+    with pytest.raises(encrypted_file.Broken):
         b"".join(export.read(made, by=_officer(world)))
 
 
@@ -207,7 +208,7 @@ def test_an_erasure_takes_every_bundle_along(world: World, maria: Subject) -> No
     _bundle(maria, _officer(world))
     _bundle(maria, _officer(world))
     assert export.remove_all(world.acme.id, maria.id) == 2
-    assert not list(resting.folder().rglob("*.*"))
+    assert not list(storage.folder().rglob("*.*"))
 
 
 @pytest.mark.parametrize("role", [Role.VIEWER, Role.OPERATOR, Role.AGENT])
@@ -240,7 +241,7 @@ def test_the_command_prints_json_or_makes_a_bundle(
     file = tmp_path / "maria.zip"
     call_command("gdpr_export", MARIA, workspace="acme", out=file, stdout=out)
     assert "likes tea" in _files(file.read_bytes())["data.json"]
-    assert not list(resting.folder().rglob("*.sealed"))
+    assert not list(storage.folder().rglob("*.sealed"))
     for told in ({"out": file}, {"workspace": "other"}, {"workspace": "nowhere"}):
         with pytest.raises(CommandError):
             call_command("gdpr_export", MARIA, **told, stdout=out)

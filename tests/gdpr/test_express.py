@@ -10,7 +10,10 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from gdpr import cascade, certificates, express, privacy
+from gdpr import erasure
+from gdpr.cases import privacy_settings
+from gdpr.certificates import issue as certificates
+from gdpr.erasure import one_call
 from gdpr.models import Case, CaseState, GdprAction, Subject
 from memory.rules import errors
 from tests.gdpr import erasing
@@ -21,7 +24,7 @@ from tests.world import World
 def test_one_call_opens_plans_and_starts(world: World) -> None:
     erasing.lived_in(world)
     erasing.maria(world)
-    begun = express.erase(MAIL, "She asked", by=world.actor("compliance"))
+    begun = one_call.erase(MAIL, "She asked", by=world.actor("compliance"))
     assert begun.case.state == CaseState.RUNNING
     assert begun.rows["journal"] >= 1
     assert GdprAction.objects.get(pk=begun.action_id).case_ref == begun.case.pk
@@ -29,9 +32,11 @@ def test_one_call_opens_plans_and_starts(world: World) -> None:
 
 def test_one_call_is_not_enough_where_two_people_are_asked_for(world: World) -> None:
     erasing.maria(world)
-    privacy.change(privacy.Change(two_person=True), by=world.actor("owner"))
+    privacy_settings.change(
+        privacy_settings.Change(two_person=True), by=world.actor("owner")
+    )
     with pytest.raises(errors.Conflict) as refused:
-        express.erase(MAIL, "She asked", by=world.actor("compliance"))
+        one_call.erase(MAIL, "She asked", by=world.actor("compliance"))
     assert refused.value.problem_code == "case_required"
     assert not Case.objects.exists()
 
@@ -39,7 +44,7 @@ def test_one_call_is_not_enough_where_two_people_are_asked_for(world: World) -> 
 def test_one_call_returns_everything(world: World) -> None:
     erasing.lived_in(world)
     erasing.maria(world)
-    told = express.everything(MAIL, by=world.actor("compliance"))
+    told = one_call.everything(MAIL, by=world.actor("compliance"))
     assert WORD in str(told)
 
 
@@ -48,8 +53,8 @@ def test_the_run_behind_one_call_ends_with_nothing_left(shared_world: World) -> 
     world = shared_world
     erasing.lived_in(world)
     erasing.maria(world)
-    begun = express.erase(MAIL, "She asked", by=world.actor("compliance"))
-    assert cascade.sweep()["run"] == 1
+    begun = one_call.erase(MAIL, "She asked", by=world.actor("compliance"))
+    assert erasure.sweep()["run"] == 1
     case = Case.objects.get(pk=begun.case.pk)
     assert case.state == CaseState.COMPLETE, erasing.told(case)
     action = GdprAction.objects.get(pk=begun.action_id)
@@ -95,9 +100,9 @@ def test_the_command_erases_at_once_and_answers_json(shared_world: World) -> Non
 
 def test_a_person_whom_only_a_writer_named_can_be_erased(world: World) -> None:
     world.entry("She likes tea", subjects=("jo@example.org",))
-    told = express.everything("jo@example.org", by=world.actor("compliance"))
+    told = one_call.everything("jo@example.org", by=world.actor("compliance"))
     assert "likes tea" in str(told["places"])
-    begun = express.erase("jo@example.org", "Asked", by=world.actor("compliance"))
+    begun = one_call.erase("jo@example.org", "Asked", by=world.actor("compliance"))
     assert begun.rows["journal"] == 1
 
 
@@ -107,8 +112,8 @@ def test_whom_nobody_named_has_nothing_to_read_and_nothing_to_erase(
     by = world.actor("compliance")
     for text in ("zoe@example.org", "sub_0000000000000000"):
         with pytest.raises(errors.NotFound):
-            express.everything(text, by=by)
+            one_call.everything(text, by=by)
     assert not Subject.objects.exists()
-    assert express.erase("zoe@example.org", "Asked", by=by).rows == {}
+    assert one_call.erase("zoe@example.org", "Asked", by=by).rows == {}
     with pytest.raises(errors.NotFound):
-        express.erase("sub_0000000000000000", "Asked", by=by)
+        one_call.erase("sub_0000000000000000", "Asked", by=by)

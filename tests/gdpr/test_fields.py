@@ -6,13 +6,15 @@ from typing import Any
 
 import pytest
 
-from gdpr import consents, subjects, suppression
-from gdpr.holders import words
-from gdpr.holders.base import Fate
+from gdpr import suppression
+from gdpr.data_map import row_text
+from gdpr.data_map.base import Fate
+from gdpr.matching import common_words, name_fields
+from gdpr.matching.matcher import Matcher, Name
 from gdpr.models import Subject, SubjectLink
-from gdpr.rules import common, fields
-from gdpr.rules.matching import Matcher, Name
-from gdpr.subjects import NewAlias
+from gdpr.subjects import consents
+from gdpr.subjects import registry as subjects
+from gdpr.subjects.registry import NewAlias
 from memory.models import JournalEntry, MemoryFile
 from memory.rules import entries
 from tests.gdpr import kit
@@ -37,29 +39,29 @@ OTHER: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("value", SPLIT)
 def test_two_fields_make_a_name(value: Any) -> None:
-    for text in (words.plain(value), words.from_json(entries.canonical(value))):
+    for text in (row_text.plain(value), row_text.from_json(entries.canonical(value))):
         assert MARIA.names(text) == {"sub_1"}
-    assert MARIA.names(fields.spoken(entries.canonical(value))) == {"sub_1"}
-    left = words.masked(MARIA, value)
-    assert not MARIA.names(words.plain(left))
+    assert MARIA.names(name_fields.spoken(entries.canonical(value))) == {"sub_1"}
+    left = row_text.masked(MARIA, value)
+    assert not MARIA.names(row_text.plain(left))
     assert set(left) == set(value), "the rest of the object stays"
     assert "kowalska" not in entries.canonical(left).lower()
 
 
 @pytest.mark.parametrize("value", OTHER)
 def test_fields_that_do_not_stand_together_make_none(value: Any) -> None:
-    assert not MARIA.names(words.plain(value))
-    assert words.masked(MARIA, value) == value
+    assert not MARIA.names(row_text.plain(value))
+    assert row_text.masked(MARIA, value) == value
 
 
 def test_a_whole_name_leaves_its_neighbour_alone() -> None:
     told = {"name": "Maria Kowalska", "town": "Gdansk"}
-    assert words.masked(MARIA, told) == {"name": "[erased]", "town": "Gdansk"}
+    assert row_text.masked(MARIA, told) == {"name": "[erased]", "town": "Gdansk"}
 
 
 @pytest.mark.parametrize("text", ["{", '{"a": "b", "c": "d"', "[" * 10_000, "plain"])
 def test_what_is_no_json_is_left_as_it_is(text: str) -> None:
-    assert fields.spoken(text) == text
+    assert name_fields.spoken(text) == text
 
 
 @pytest.mark.django_db
@@ -107,7 +109,7 @@ def test_such_an_entry_is_found_by_a_name_that_comes_later(world: World) -> None
 def test_words_that_mean_many_are_known(
     kind: str, value: str, *, is_common: bool
 ) -> None:
-    assert common.is_common(kind, value) is is_common
+    assert common_words.is_common(kind, value) is is_common
 
 
 BOB = [

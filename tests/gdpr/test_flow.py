@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gdpr.cases import state_machine
+from gdpr.cases.state_machine import State, Verb
 from gdpr.models import OPEN, CaseState
-from gdpr.rules import flow
-from gdpr.rules.flow import State, Verb
 
 # verb → states in which it is allowed, with where it leads. Written out on purpose:
 # a change of the table must be a decision in two places.
@@ -45,12 +45,12 @@ def expected(verb: Verb) -> dict[str, str]:
 
 def test_the_states_here_are_the_states_of_the_table() -> None:
     assert [state.value for state in State] == list(CaseState.values)
-    assert {s.value for s in State if flow.is_open(s)} == set(OPEN)
+    assert {s.value for s in State if state_machine.is_open(s)} == set(OPEN)
 
 
 @pytest.mark.parametrize("verb", [v for v in Verb if v is not Verb.RESUME])
 def test_each_verb_in_each_state(verb: Verb) -> None:
-    reached = {state.value: flow.target(verb, state) for state in State}
+    reached = {state.value: state_machine.target(verb, state) for state in State}
     assert reached == {state.value: expected(verb).get(state.value) for state in State}
 
 
@@ -58,29 +58,33 @@ def test_a_held_case_goes_back_to_where_it_stood() -> None:
     for state in State:
         for past in (one.value for one in State):
             is_back = state is State.ON_HOLD and past in HELD_FROM
-            goal = flow.target(Verb.RESUME, state, past)
+            goal = state_machine.target(Verb.RESUME, state, past)
             assert goal == (past if is_back else None), (state, past)
 
 
 def test_a_hold_without_a_past_cannot_be_resumed() -> None:
-    assert flow.target(Verb.RESUME, State.ON_HOLD) is None
+    assert state_machine.target(Verb.RESUME, State.ON_HOLD) is None
 
 
 @pytest.mark.parametrize("past", HELD_FROM)
 def test_what_was_begun_is_not_refused_any_more(past: str) -> None:
-    goal = flow.target(Verb.REFUSE, State.ON_HOLD, past)
+    goal = state_machine.target(Verb.REFUSE, State.ON_HOLD, past)
     assert goal == (None if past in ("running", "partial") else State.REFUSED)
 
 
 @pytest.mark.parametrize("state", [State.COMPLETE, State.REFUSED])
 def test_what_is_closed_stays_closed(state: State) -> None:
-    assert flow.verbs(state) == []
+    assert state_machine.verbs(state) == []
 
 
-@pytest.mark.parametrize("state", [s for s in State if flow.is_open(s)])
+@pytest.mark.parametrize("state", [s for s in State if state_machine.is_open(s)])
 def test_nothing_open_is_a_dead_end(state: State) -> None:
-    moving = [verb for verb in flow.verbs(state, "planned") if verb.value not in STAYS]
-    assert any(flow.target(verb, state, "planned") != state for verb in moving)
+    moving = [
+        verb
+        for verb in state_machine.verbs(state, "planned")
+        if verb.value not in STAYS
+    ]
+    assert any(state_machine.target(verb, state, "planned") != state for verb in moving)
 
 
 @given(st.lists(st.sampled_from(list(Verb)), max_size=60))
@@ -89,7 +93,7 @@ def test_destruction_never_comes_without_a_plan_nor_completion_without_a_search(
 ) -> None:
     state, held_from, path = State.RECEIVED, "", [State.RECEIVED]
     for verb in verbs:
-        goal = flow.target(verb, state, held_from)
+        goal = state_machine.target(verb, state, held_from)
         if goal is None:
             continue
         held_from = state.value if verb is Verb.HOLD else held_from

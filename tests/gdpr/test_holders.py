@@ -9,14 +9,18 @@ import pytest
 from django.conf import settings
 from django.contrib.sessions.backends.db import SessionStore
 
-from episodic import consolidation, engine, recall_checks
+from episodic.consolidation import run as consolidation
+from episodic.index import engine
 from episodic.models import ConsolidationProposal, HealthSnapshot, RecallCheck
-from episodic.questions import Request
+from episodic.recall import checks
+from episodic.recall.request import Request
 from episodic.summarisers.base import Rule
-from gdpr.holders import registry, words
-from gdpr.holders.base import Fate
+from gdpr.data_map import registry, row_text
+from gdpr.data_map.base import Fate
 from gdpr.models import Via
-from memory import chain, journal, records, webhooks
+from memory import records, webhooks
+from memory.journal import append as journal
+from memory.journal import verify
 from memory.models import (
     ArchivedEntry,
     IdempotencyRecord,
@@ -26,9 +30,9 @@ from memory.models import (
     Webhook,
     WebhookDelivery,
 )
-from memory.rules.actors import system
+from memory.records.drafts import Draft
 from memory.rules.entries import NewEntry, Priority
-from memory.shelf import Draft
+from memory.rules.permissions import system
 from tests import factories
 from tests.gdpr import kit
 from tests.world import World
@@ -52,7 +56,7 @@ def test_an_entry_about_one_goes_and_one_about_two_is_masked(world: World) -> No
     assert (alone.summary, alone.payload_text) == ("", "{}")
     assert both.summary == f"[erased] and {BERT} share an order"
     assert nobody.summary == "Nothing to see"
-    assert chain.verify(world.acme.id, by=world.system()).ok
+    assert verify.verify(world.acme.id, by=world.system()).ok
     assert kit.traces(anna, "journal", "word_index") == []
 
 
@@ -82,7 +86,7 @@ def test_every_field_of_an_entry_is_searched_and_masked(
     row.refresh_from_db()
     assert row.summary == f"{BERT} called"
     assert kit.traces(anna, "journal", "word_index") == []
-    assert chain.verify(world.acme.id, by=world.system()).ok
+    assert verify.verify(world.acme.id, by=world.system()).ok
 
 
 def test_a_linked_entry_goes_though_its_text_names_nobody(world: World) -> None:
@@ -119,7 +123,7 @@ def test_the_witness_of_a_priority_is_masked_and_the_chain_holds(world: World) -
     assert list(plan.values()) == [Fate.REDACT]
     kit.erase("priorities", anna)
     assert kit.traces(anna, "journal", "priorities") == []
-    assert chain.verify(world.acme.id, by=world.system()).ok
+    assert verify.verify(world.acme.id, by=world.system()).ok
 
 
 def test_another_workspace_is_never_touched(world: World) -> None:
@@ -141,7 +145,7 @@ def test_doing_it_again_finds_nothing_new(world: World) -> None:
 def test_many_entries_are_found_over_many_chunks(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(words, "CHUNK", 3)
+    monkeypatch.setattr(row_text, "CHUNK", 3)
     anna = kit.subject(world)
     names = [f"{ANNA} {n}" if n % 2 else f"Nobody {n}" for n in range(20)]
     rows = factories.append_many(world.actor("ada"), names)
@@ -331,9 +335,7 @@ def test_a_proposal_goes_or_is_masked_and_can_still_be_approved(world: World) ->
 def test_recall_checks_go_with_their_runs(world: World) -> None:
     anna = kit.subject(world)
     row, by = world.indexed("Refund denied"), world.actor("operator")
-    check = recall_checks.save(
-        "Anna", Request(query=f"What did {ANNA} say"), [row.id], by=by
-    )
+    check = checks.save("Anna", Request(query=f"What did {ANNA} say"), [row.id], by=by)
     assert kit.erase("recall_checks", anna) == {check.id: Fate.DELETE}
     assert not RecallCheck.objects.filter(pk=check.pk).exists()
 

@@ -12,12 +12,13 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gdpr.holders.base import Fate, Person
-from gdpr.holders.memory_files import editor
+from gdpr.data_map.base import Fate, Person
+from gdpr.data_map.memory_files import editor
+from gdpr.matching.matcher import Matcher, Name
 from gdpr.models import Export, ExportState
-from gdpr.rules.matching import Matcher, Name
 from memory import records
-from memory.files import erasing, places, reconcile, review, settling, versions
+from memory.files import commit, erasure, reconcile, versions
+from memory.files import paths as file_paths
 from memory.files.quarantine import Held
 from memory.models import (
     BlockedSource,
@@ -28,7 +29,8 @@ from memory.models import (
     MemoryFile,
     MemoryVersion,
 )
-from memory.shelf import Draft
+from memory.records.drafts import Draft
+from memory.review import decide as review
 from tests.gdpr import kit
 from tests.memory.files import kit as files
 from tests.world import ATTACK, World
@@ -37,7 +39,7 @@ ANNA, BERT = kit.ANNA["name"], kit.BERT["name"]
 
 
 def _texts(file: MemoryFile) -> list[str]:
-    return [text for _, text in erasing.texts(file)]
+    return [text for _, text in erasure.texts(file)]
 
 
 # ── Tier files ───────────────────────────────────────────────────────────────
@@ -58,7 +60,7 @@ def test_lines_go_and_lines_about_two_are_masked_in_every_version(world: World) 
     assert files.on_disk(world).read_text() == _texts(file)[-1]
     log = MemoryVersion.objects.filter(file=file).order_by("number")
     assert [(v.number, v.note) for v in log] == [
-        (n, erasing.REDACTED) for n in (1, 2, 3)
+        (n, erasure.REDACTED) for n in (1, 2, 3)
     ]
     left = {path.name for path in (Path(settings.DATA_DIR) / "blobs").rglob("*")}
     assert not old & left
@@ -104,7 +106,7 @@ def test_a_card_goes_whole_with_its_name_and_its_lock(world: World) -> None:
     assert not MemoryFile.objects.filter(path=path).exists()
     assert not MemoryVersion.objects.filter(pk=theirs.version.pk).exists()
     assert kit.in_folders("anna-kowalczyk") == {}
-    assert not places.vault()._lock(path).exists()
+    assert not file_paths.vault()._lock(path).exists()
     bert = files.on_disk(world, "peers/bertram-ohlsen.md")
     assert bert.read_text() == "and tea\n"
     assert kit.traces(anna, "files") == []
@@ -140,7 +142,7 @@ def test_an_erasure_that_died_ends_the_same_when_done_again(
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(settling, "step", die)
+        patch.setattr(commit, "step", die)
         with pytest.raises(KeyboardInterrupt):
             kit.erase("files", anna)
     reconcile.sweep("acme")
@@ -180,7 +182,7 @@ def test_strays_of_every_kind_go_and_others_stay(world: World) -> None:
 def test_a_young_blob_that_a_version_is_about_to_use_is_left(world: World) -> None:
     """Whoever writes names the blob first: nothing can be taken from under it."""
     made = files.write(world, "tea\n")
-    assert erasing.destroy(world.acme.id, [made.sha256]) == 0
+    assert erasure.destroy(world.acme.id, [made.sha256]) == 0
     assert versions.read(made.version) == b"tea\n"
 
 

@@ -9,15 +9,17 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from gdpr import cases, holds, runs
-from gdpr.holds import NewHold
+from gdpr.cases import leases, legal_holds
+from gdpr.cases import workflow as cases
+from gdpr.cases.legal_holds import NewHold
 from gdpr.models import CaseEvent, CaseState, CaseStep, Hold, Subject
-from gdpr.paging import Ask
-from memory import archive, chain, records
+from gdpr.pagination import Ask
+from memory import records
+from memory.journal import compaction, verify
 from memory.models import JournalEntry, Record
 from memory.records import Wanted
+from memory.records.drafts import Draft, Scope
 from memory.rules import errors
-from memory.shelf import Draft, Scope
 from tests import factories
 from tests.gdpr import kit
 from tests.gdpr import requests as make
@@ -36,7 +38,7 @@ def soon() -> datetime:
 def placed(world: World, person: Subject, **fields: Any) -> Hold:
     """Place a hold as the compliance officer."""
     new = NewHold(**{"reason": "Tax audit", "review_at": soon(), **fields})
-    return holds.place(person, new, by=world.actor("compliance"), places=PLACES)
+    return legal_holds.place(person, new, by=world.actor("compliance"), places=PLACES)
 
 
 @pytest.mark.parametrize(
@@ -59,34 +61,34 @@ def test_who_may_place_and_release(world: World) -> None:
     new = NewHold(reason="x", review_at=soon())
     for who in ("operator", "viewer", "ada", "looker"):
         with pytest.raises(errors.Forbidden):
-            holds.place(person, new, by=world.actor(who), places=PLACES)
+            legal_holds.place(person, new, by=world.actor(who), places=PLACES)
     with pytest.raises(errors.NotFound):
-        holds.place(person, new, by=world.actor("stranger"), places=PLACES)
+        legal_holds.place(person, new, by=world.actor("stranger"), places=PLACES)
     row = placed(world, person)
     with pytest.raises(errors.Forbidden):
-        holds.release(row, "over", by=world.actor("operator"))
+        legal_holds.release(row, "over", by=world.actor("operator"))
     with pytest.raises(errors.NotFound):
-        holds.release(row, "over", by=world.actor("stranger"))
+        legal_holds.release(row, "over", by=world.actor("stranger"))
     with pytest.raises(errors.NotFound):
-        holds.hold(world.actor("stranger"), row.pk)
+        legal_holds.hold(world.actor("stranger"), row.pk)
 
 
 def test_a_hold_covers_everything_or_one_place(world: World) -> None:
     person, other = make.subject(world), make.subject(world)
-    assert holds.in_force(world.acme.id, person.id) is None
+    assert legal_holds.in_force(world.acme.id, person.id) is None
     one = placed(world, person, scope="journal")
-    assert holds.in_force(world.acme.id, person.id, "journal") == one
-    assert holds.in_force(world.acme.id, person.id, "archive") is None
-    assert holds.in_force(world.acme.id, person.id) == one
+    assert legal_holds.in_force(world.acme.id, person.id, "journal") == one
+    assert legal_holds.in_force(world.acme.id, person.id, "archive") is None
+    assert legal_holds.in_force(world.acme.id, person.id) == one
     everything = placed(world, person)
-    assert holds.in_force(world.acme.id, person.id, "archive") == everything
-    assert holds.in_force(world.acme.id, other.id, "journal") is None
-    assert holds.in_force(world.other.id, person.id, "journal") is None
-    holds.release(everything, "audit over", by=world.actor("owner"))
-    assert holds.in_force(world.acme.id, person.id, "archive") is None
+    assert legal_holds.in_force(world.acme.id, person.id, "archive") == everything
+    assert legal_holds.in_force(world.acme.id, other.id, "journal") is None
+    assert legal_holds.in_force(world.other.id, person.id, "journal") is None
+    legal_holds.release(everything, "audit over", by=world.actor("owner"))
+    assert legal_holds.in_force(world.acme.id, person.id, "archive") is None
     by = world.actor("compliance")
-    assert holds.listed(by, subject_id=person.id, state="standing") == [one]
-    assert [h.pk for h in holds.listed(by, state="released")] == [everything.pk]
+    assert legal_holds.listed(by, subject_id=person.id, state="standing") == [one]
+    assert [h.pk for h in legal_holds.listed(by, state="released")] == [everything.pk]
 
 
 def test_a_hold_stops_the_cases_of_its_person_alone(world: World) -> None:
@@ -104,17 +106,17 @@ def test_nobody_reads_the_holds_of_another_workspace(world: World) -> None:
     row = placed(world, make.subject(world))
     stranger, ada = world.actor("stranger"), world.actor("ada")
     with pytest.raises(errors.NotFound):
-        holds.person(stranger, str(row.subject_id))
-    assert holds.listed(stranger) == []
-    assert list(holds.page(stranger, Ask()).items) == []
-    assert holds.counts(stranger) == (0, 0)
-    assert holds.counts(world.actor("compliance")) == (1, 0)
+        legal_holds.person(stranger, str(row.subject_id))
+    assert legal_holds.listed(stranger) == []
+    assert list(legal_holds.page(stranger, Ask()).items) == []
+    assert legal_holds.counts(stranger) == (0, 0)
+    assert legal_holds.counts(world.actor("compliance")) == (1, 0)
     reads: tuple[Callable[[], object], ...] = (
-        lambda: holds.hold(ada, row.pk),
-        lambda: holds.person(ada, str(row.subject_id)),
-        lambda: holds.listed(ada),
-        lambda: holds.page(ada, Ask()),
-        lambda: holds.counts(ada),
+        lambda: legal_holds.hold(ada, row.pk),
+        lambda: legal_holds.person(ada, str(row.subject_id)),
+        lambda: legal_holds.listed(ada),
+        lambda: legal_holds.page(ada, Ask()),
+        lambda: legal_holds.counts(ada),
     )
     for read in reads:
         with pytest.raises(errors.Forbidden):
@@ -123,7 +125,7 @@ def test_nobody_reads_the_holds_of_another_workspace(world: World) -> None:
 
 def test_the_journal_knows_of_holds_by_id_alone(world: World) -> None:
     row = placed(world, make.subject(world), reason="Maria sues us")
-    holds.release(row, "Maria settled", by=world.actor("compliance"))
+    legal_holds.release(row, "Maria settled", by=world.actor("compliance"))
     told = [*make.entries(world, "gdpr.hold_placed"),
             *make.entries(world, "gdpr.hold_released")]  # fmt: skip
     assert [entry.payload["hold_id"] for entry in told] == [row.pk, row.pk]
@@ -134,10 +136,10 @@ def test_released_is_released(world: World) -> None:
     row = placed(world, make.subject(world))
     by = world.actor("compliance")
     with pytest.raises(errors.Invalid):
-        holds.release(row, "", by=by)
-    holds.release(row, "over", by=by)
+        legal_holds.release(row, "", by=by)
+    legal_holds.release(row, "over", by=by)
     with pytest.raises(errors.Conflict) as refused:
-        holds.release(row, "again", by=by)
+        legal_holds.release(row, "again", by=by)
     assert refused.value.problem_code == "hold_released"
 
 
@@ -155,7 +157,7 @@ def test_a_hold_stops_open_cases_and_its_release_brings_them_back(
     assert (case.state, case.held_from) == ("on_hold", "planned")
     with pytest.raises(errors.Conflict):
         cases.execute(case, HASH, cases.phrase(case, HASH), by=by)
-    holds.release(row, "over", by=by)
+    legal_holds.release(row, "over", by=by)
     case = make.fresh(case)
     assert (case.state, case.held_from) == ("planned", "")
     assert cases.execute(case, HASH, cases.phrase(case, HASH), by=by).run == 1
@@ -185,7 +187,7 @@ def test_a_case_of_a_held_person_is_opened_on_hold(world: World) -> None:
     row = placed(world, person)
     case = make.opened(world, subject=person)
     assert (case.state, case.held_from) == ("on_hold", "received")
-    holds.release(row, "over", by=world.actor("compliance"))
+    legal_holds.release(row, "over", by=world.actor("compliance"))
     assert make.fresh(case).state == CaseState.RECEIVED
 
 
@@ -193,9 +195,9 @@ def test_the_last_of_two_holds_frees_the_case(world: World) -> None:
     by, person = world.actor("compliance"), make.subject(world)
     case = make.opened(world, subject=person)
     first, second = placed(world, person), placed(world, person, reason="Lawsuit")
-    holds.release(first, "over", by=by)
+    legal_holds.release(first, "over", by=by)
     assert make.fresh(case).state == CaseState.ON_HOLD
-    holds.release(second, "over", by=by)
+    legal_holds.release(second, "over", by=by)
     assert make.fresh(case).state == CaseState.RECEIVED
 
 
@@ -217,18 +219,18 @@ def test_a_run_is_stopped_by_its_runner_and_goes_on_where_it_was(world: World) -
     by, person = world.actor("compliance"), make.subject(world)
     case = make.running(world, subject=person)
     wanted = [("journal", "Journal entries", 3), ("archive", "Archive", 1)]
-    done, left = runs.ensure_steps(case, wanted)
-    runs.finish(done)
+    done, left = leases.ensure_steps(case, wanted)
+    leases.finish(done)
     row = placed(world, person)
     assert make.fresh(case).state == CaseState.RUNNING
-    runs.defer_step(left, row)
-    runs.defer_step(left, row)
-    case = runs.defer(case, ME, by=make.house(world))
+    leases.defer_step(left, row)
+    leases.defer_step(left, row)
+    case = leases.defer(case, ME, by=make.house(world))
     assert (case.state, case.held_from, case.claimed_by) == ("on_hold", "running", "")
-    assert runs.due() == []
+    assert leases.due() == []
     assert CaseEvent.objects.filter(data__hold_id=row.pk).count() == 1
-    holds.release(row, "over", by=by)
-    assert runs.due() == [(world.acme.id, case.id)]
+    legal_holds.release(row, "over", by=by)
+    assert leases.due() == [(world.acme.id, case.id)]
     states = CaseStep.objects.order_by("position").values_list("state", flat=True)
     assert list(states) == ["done", "waiting"]
     assert make.fresh(case).run == 1
@@ -238,17 +240,17 @@ def test_only_what_is_free_again_waits_for_its_turn(world: World) -> None:
     by, person = world.actor("compliance"), make.subject(world)
     case = make.running(world, subject=person)
     wanted = [("journal", "Journal entries", 3), ("archive", "Archive", 1)]
-    first, second = runs.ensure_steps(case, wanted)
+    first, second = leases.ensure_steps(case, wanted)
     one = placed(world, person, scope="journal")
     two = placed(world, person, scope="archive")
     other = placed(world, person, scope="archive", reason="Lawsuit")
-    runs.defer_step(first, one)
-    runs.defer_step(second, two)
-    runs.defer(case, ME, by=make.house(world))
-    holds.release(two, "over", by=by)
+    leases.defer_step(first, one)
+    leases.defer_step(second, two)
+    leases.defer(case, ME, by=make.house(world))
+    legal_holds.release(two, "over", by=by)
     # The other hold on the same place still keeps it: nothing is free.
     assert make.fresh(case).state == CaseState.ON_HOLD
-    holds.release(other, "over", by=by)
+    legal_holds.release(other, "over", by=by)
     states = CaseStep.objects.order_by("position").values_list("state", flat=True)
     assert list(states) == ["deferred", "waiting"]
     assert make.fresh(case).state == CaseState.RUNNING
@@ -259,16 +261,16 @@ def test_a_release_frees_the_steps_of_its_case_and_run_alone(world: World) -> No
     rows, steps = [], []
     for person in (make.subject(world), make.subject(world)):
         case = make.running(world, subject=person)
-        [step] = runs.ensure_steps(case, [("journal", "Journal entries", 3)])
+        [step] = leases.ensure_steps(case, [("journal", "Journal entries", 3)])
         earlier = CaseStep.objects.create(
             workspace=world.acme, case=case, run=0, position=1, name="journal",
             title="Journal entries", state="deferred",
         )  # fmt: skip
         rows.append(placed(world, person, scope="journal"))
-        runs.defer_step(step, rows[-1])
-        runs.defer(case, ME, by=make.house(world))
+        leases.defer_step(step, rows[-1])
+        leases.defer(case, ME, by=make.house(world))
         steps += [step, earlier]
-    holds.release(rows[0], "over", by=by)
+    legal_holds.release(rows[0], "over", by=by)
     for step in steps:
         step.refresh_from_db()
     states = ["waiting", "deferred", "deferred", "deferred"]
@@ -278,12 +280,12 @@ def test_a_release_frees_the_steps_of_its_case_and_run_alone(world: World) -> No
 def test_a_list_of_holds_is_of_one_person_and_of_one_state(world: World) -> None:
     by, person = world.actor("compliance"), make.subject(world)
     kept, ended = placed(world, person), placed(world, make.subject(world))
-    holds.release(ended, "over", by=by)
-    assert holds.listed(by, subject_id=person.id) == [kept]
-    assert holds.page(by, Ask(), subject_id=person.id).items == [kept]
-    assert holds.page(by, Ask(), state="standing").items == [kept]
-    assert holds.page(by, Ask(), state="released").items == [ended]
-    assert holds.page(by, Ask()).items == [kept, ended]
+    legal_holds.release(ended, "over", by=by)
+    assert legal_holds.listed(by, subject_id=person.id) == [kept]
+    assert legal_holds.page(by, Ask(), subject_id=person.id).items == [kept]
+    assert legal_holds.page(by, Ask(), state="standing").items == [kept]
+    assert legal_holds.page(by, Ask(), state="released").items == [ended]
+    assert legal_holds.page(by, Ask()).items == [kept, ended]
 
 
 # ── What others would destroy ────────────────────────────────────────────────
@@ -301,7 +303,7 @@ def test_a_held_record_is_forgotten_by_nobody(world: World, scope: str) -> None:
     row = _about(world, person, "Anna keeps bees.")
     free = _about(world, make.subject(world), "Omar keeps goats.")
     new = NewHold(reason="Tax audit", review_at=soon(), scope=scope)
-    hold = holds.place(
+    hold = legal_holds.place(
         person, new, by=world.actor("compliance"), places=PLACES | {"records"}
     )
     tries: tuple[Callable[[], object], ...] = (
@@ -316,7 +318,7 @@ def test_a_held_record_is_forgotten_by_nobody(world: World, scope: str) -> None:
         assert "Tax audit" not in refused.value.detail
     assert records.count(Wanted(), by=ada) == 2
     assert records.forget(free, by=ada)
-    holds.release(hold, "audit over", by=world.actor("owner"))
+    legal_holds.release(hold, "audit over", by=world.actor("owner"))
     assert records.forget(row, by=ada)
 
 
@@ -341,8 +343,8 @@ def test_compaction_leaves_what_is_held(world: World) -> None:
     ]
     kit.link(person, "journal", rows[3].id)
     placed(world, person)
-    report = archive.run(world.acme.id)
+    report = compaction.run(world.acme.id)
     assert (report.archived, report.refused) == (13, [])
     kept = JournalEntry.objects.filter(pk__in=[row.id for row in rows])
     assert [row.id for row in kept] == [rows[3].id]
-    assert chain.verify(world.acme.id, by=world.actor("owner")).ok
+    assert verify.verify(world.acme.id, by=world.actor("owner")).ok

@@ -14,23 +14,12 @@ from django.core.management.base import CommandError
 from django.db import connection
 from django.utils import timezone
 
-from gdpr import (
-    cascade,
-    cases,
-    casework,
-    envelope,
-    erasures,
-    export,
-    express,
-    holds,
-    ledger,
-    planning,
-    privacy,
-    replay,
-    resting,
-    restriction,
-)
-from gdpr.cascade import moments
+from gdpr import audit_log, erasure
+from gdpr.cases import actions, dry_run, legal_holds, privacy_settings, sealed_names
+from gdpr.cases import workflow as cases
+from gdpr.erasure import failpoints, one_call, replay, tombstones
+from gdpr.export import make as export
+from gdpr.export import storage
 from gdpr.models import (
     ActionKind,
     Case,
@@ -42,6 +31,7 @@ from gdpr.models import (
     SubjectLink,
     Verdict,
 )
+from gdpr.subjects import restriction
 from memory.models import JournalEntry
 from memory.rules import errors
 from tests.gdpr import erasing, kit
@@ -62,14 +52,14 @@ def _at(
             done.append(name)
             act()
 
-    monkeypatch.setattr(moments, "step", step)
+    monkeypatch.setattr(failpoints, "step", step)
 
 
 def _hold(world: World, who: Subject, **fields: Any) -> Any:
     told = {"reason": "A court asked", "scope": "all", **fields}
-    new = holds.NewHold(review_at=timezone.now() + timedelta(days=9), **told)
+    new = legal_holds.NewHold(review_at=timezone.now() + timedelta(days=9), **told)
     by = world.actor("compliance")
-    return holds.place(who, new, by=by, places=frozenset({"journal"}))
+    return legal_holds.place(who, new, by=by, places=frozenset({"journal"}))
 
 
 def _run(world: World, who: Subject, doubtful: Verdict | None = None) -> Case:
@@ -77,7 +67,7 @@ def _run(world: World, who: Subject, doubtful: Verdict | None = None) -> Case:
     if doubtful is not None:
         erasing.judged(world, case, doubtful)
     case = erasing.started(world, case)
-    cascade.run(case.workspace_id, case.pk)
+    erasure.run(case.workspace_id, case.pk)
     case.refresh_from_db()
     return case
 
@@ -91,22 +81,22 @@ def test_no_table_of_ours_says_the_name_afterwards(shared_world: World) -> None:
     held = _hold(
         world, who, reason=f"{NAME} v. us", ground=f"Art. 17 {MAIL}", owner=MAIL,
     )  # fmt: skip
-    holds.release(held, f"{NAME} settled", by=by)
+    legal_holds.release(held, f"{NAME} settled", by=by)
     case = erasing.opened(world, who, requester=NAME, ticket=f"T {MAIL}")
-    casework.comment(case, f"{NAME} called", by=by)
-    casework.attach(case, f"{MAIL}.pdf", "b" * 64, 3, by=by)
-    casework.extend(case, 1, f"{NAME} agreed", by=by)
+    actions.comment(case, f"{NAME} called", by=by)
+    actions.attach(case, f"{MAIL}.pdf", "b" * 64, 3, by=by)
+    actions.extend(case, 1, f"{NAME} agreed", by=by)
     other = cases.open_case(
         cases.NewCase(
             subject_id=otto.pk, kind=CaseKind.ACCESS, reason=f"He knows {NAME}"
         ),
         by=by,
     )
-    casework.comment(other, f"{OTHER} came with {MAIL}", by=by)
+    actions.comment(other, f"{OTHER} came with {MAIL}", by=by)
     export.make(export.request(who, reason=f"{NAME} asked", by=by))
-    ledger.begin(who.pk, ActionKind.VIEW, by=by, reason=f"Seen with {MAIL}")
+    audit_log.begin(who.pk, ActionKind.VIEW, by=by, reason=f"Seen with {MAIL}")
     case = erasing.started(world, Case.objects.get(pk=case.pk))
-    cascade.run(case.workspace_id, case.pk)
+    erasure.run(case.workspace_id, case.pk)
     case.refresh_from_db()
     assert case.state == CaseState.COMPLETE, erasing.told(case)
     for text in (MAIL, NAME, WORD, MAIL[8:], NAME[8:]):
@@ -130,8 +120,8 @@ def test_a_hold_in_the_midst_stops_the_run_and_its_release_ends_it(
     case = _run(world, who)
     assert case.state == CaseState.ON_HOLD
     assert JournalEntry.objects.get(pk=rows["mine"].pk).erased_at is None
-    holds.release(held[0], "Settled", by=world.actor("compliance"))
-    cascade.run(case.workspace_id, case.pk)
+    legal_holds.release(held[0], "Settled", by=world.actor("compliance"))
+    erasure.run(case.workspace_id, case.pk)
     case.refresh_from_db()
     assert case.state == CaseState.COMPLETE, erasing.told(case)
 
@@ -200,7 +190,7 @@ def test_a_bundle_that_is_taken_away_while_it_is_made_stays_away(
 
     monkeypatch.setattr(export, "collect", slowly)
     assert export.make(waits).state == ExportState.GONE
-    assert not list(resting.folder().rglob("*.sealed"))
+    assert not list(storage.folder().rglob("*.sealed"))
     assert Export.objects.get(pk=waits.pk).state == ExportState.GONE
 
 
@@ -217,7 +207,7 @@ def test_links_come_back_when_something_is_left(
 
     # It is linked after its place was gone through, and its text names nobody.
     _at(monkeypatch, "processes_told", link)
-    from gdpr.residue import search
+    from gdpr.verification import search
 
     def found(_person: Any, _tokens: Any, report: Any, *_: Any) -> None:
         report.todo.append("Something is left.")
@@ -228,9 +218,9 @@ def test_links_come_back_when_something_is_left(
     assert case.state == CaseState.PARTIAL
     assert SubjectLink.objects.filter(subject=who, row_id=late.id).exists()
     assert who.aliases.count() == 2
-    assert envelope.get(case) is None
+    assert sealed_names.get(case) is None
     case = erasing.started(world, case)
-    cascade.run(case.workspace_id, case.pk)
+    erasure.run(case.workspace_id, case.pk)
     case.refresh_from_db()
     assert case.state == CaseState.COMPLETE, erasing.told(case)
     late.refresh_from_db()
@@ -295,8 +285,8 @@ def test_a_restricted_person_can_be_erased(shared_world: World) -> None:
 def test_an_embedder_that_is_down_keeps_nobody(
     shared_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from episodic import engine
     from episodic.embedders.base import EmbedderError, Reason
+    from episodic.index import engine
     from episodic.models import Embedding
 
     world = shared_world
@@ -328,13 +318,15 @@ def test_no_door_is_wide_enough_for_one_where_two_are_asked_for(
     by, second = world.actor("compliance"), world.actor("owner")
     who = erasing.maria(world)
     erasing.lived_in(world)
-    privacy.change(privacy.Change(two_person=True), by=world.actor("owner"))
-    _refused("case_required", lambda: express.erase(MAIL, "She asked", by=by))
+    privacy_settings.change(
+        privacy_settings.Change(two_person=True), by=world.actor("owner")
+    )
+    _refused("case_required", lambda: one_call.erase(MAIL, "She asked", by=by))
     case = erasing.opened(world, who)
-    found = planning.make(case, by=by).plan_hash
+    found = dry_run.make(case, by=by).plan_hash
     case.refresh_from_db()
     phrase = cases.phrase(case, found)
-    start = partial(cascade.start, case, found, phrase)
+    start = partial(erasure.start, case, found, phrase)
     _refused("approval_required", lambda: start(by=by))
     _refused("same_person", lambda: cases.approve(case, found, by=by))
     told = {"workspace": "acme", "reason": "She asked", "stdout": io.StringIO()}
@@ -342,7 +334,7 @@ def test_no_door_is_wide_enough_for_one_where_two_are_asked_for(
         call_command("gdpr_erase", MAIL, case=case.pk, phrase=phrase, **told)
     cases.approve(case, found, by=second)
     _refused("same_person", lambda: start(by=second))
-    assert cascade.sweep() == {"run": 0, "failed": 0}
+    assert erasure.sweep() == {"run": 0, "failed": 0}
     assert JournalEntry.objects.exclude(erased_at=None).count() == 0
     assert start(by=by).state == CaseState.RUNNING
 
@@ -353,7 +345,7 @@ def test_an_erasures_file_without_its_end_is_noticed(shared_world: World) -> Non
     erasing.lived_in(world)
     assert _run(world, erasing.maria(world)).state == CaseState.COMPLETE
     assert replay.state()["ok"]
-    path = erasures.path_of(world.acme.id)
+    path = tombstones.path_of(world.acme.id)
     path.write_bytes(b"")
     assert replay.state() == {"ok": False, "behind": 0, "fault": replay.LOST}
     path.unlink()
@@ -363,20 +355,20 @@ def test_an_erasures_file_without_its_end_is_noticed(shared_world: World) -> Non
 # ── Words of rows that went ──────────────────────────────────────────────────
 def test_words_are_kept_sealed_and_survive_what_a_crash_cut_off(world: World) -> None:
     case = erasing.opened(world, erasing.maria(world))
-    envelope.taken_up(case)
-    envelope.keep(case, [WORD.encode(), b"\x00\xff\x01vector"])
-    path = envelope._path(case, "words")
+    sealed_names.taken_up(case)
+    sealed_names.keep(case, [WORD.encode(), b"\x00\xff\x01vector"])
+    path = sealed_names._path(case, "words")
     whole = path.read_bytes()
     assert WORD.encode() not in whole
     path.write_bytes(whole + whole[:20])
-    again = envelope.taken_up(case)
+    again = sealed_names.taken_up(case)
     assert again.strings == {WORD.encode(), b"\x00\xff\x01vector"}
     assert (again.runners, again.whole) == (2, True)
     assert "taken up again (1×)" in again.told()
     damaged = bytearray(path.read_bytes())
     damaged[60] ^= 1
     path.write_bytes(bytes(damaged))
-    assert "damaged" in envelope.words(case).told()
-    envelope.drop(case)
+    assert "damaged" in sealed_names.words(case).told()
+    sealed_names.drop(case)
     assert not path.exists()
-    assert envelope.words(case).told() == ""
+    assert sealed_names.words(case).told() == ""

@@ -11,10 +11,11 @@ import pytest
 from django.conf import settings
 from django.utils import timezone
 
-from gdpr import cascade, envelope, erasures
-from gdpr.cascade import moments
+from gdpr import erasure
+from gdpr.cases import sealed_names
+from gdpr.erasure import failpoints, tombstones
 from gdpr.models import Case, CaseState, Certificate, GdprAction, Subject
-from memory import chain
+from memory.journal import verify
 from memory.models import JournalEntry
 from tests import processes
 from tests.gdpr import erasing
@@ -47,7 +48,7 @@ def _let_go(case: Case) -> None:
 
 def _resumed(case: Case) -> Case:
     _let_go(case)
-    cascade.run(case.workspace_id, case.pk)
+    erasure.run(case.workspace_id, case.pk)
     return Case.objects.get(pk=case.pk)
 
 
@@ -59,14 +60,14 @@ def _is_over(world: World, case: Case, rows: dict[str, JournalEntry]) -> None:
     assert Certificate.objects.filter(case=case).count() == 1
     assert GdprAction.objects.filter(case_ref=case.pk).count() == 1
     assert JournalEntry.objects.filter(entry_type="gdpr.erased").count() == 1
-    records = erasures.read(world.acme.id)
+    records = tombstones.read(world.acme.id)
     assert {(one.case_id, one.run) for one in records} == {(case.pk, 1)}
     assert Subject.objects.get(pk=case.subject_ref).erased_at is not None
-    assert envelope.get(case) is None
-    assert chain.verify(world.acme.id, by=world.system()).ok
+    assert sealed_names.get(case) is None
+    assert verify.verify(world.acme.id, by=world.system()).ok
 
 
-@pytest.mark.parametrize("moment", moments.NAMES)
+@pytest.mark.parametrize("moment", failpoints.NAMES)
 def test_killed_at_any_moment_the_end_is_the_same(
     shared_world: World, moment: str
 ) -> None:
@@ -75,7 +76,9 @@ def test_killed_at_any_moment_the_end_is_the_same(
     case = erasing.started(world, erasing.opened(world, erasing.maria(world)))
     assert _died(case, moment), "the moment never came"
     before = Certificate.objects.filter(case=case).exists()
-    assert before is (moments.NAMES.index(moment) >= moments.NAMES.index("certified"))
+    assert before is (
+        failpoints.NAMES.index(moment) >= failpoints.NAMES.index("certified")
+    )
     if moment == "closed":
         case.refresh_from_db()
         assert case.state == CaseState.COMPLETE
@@ -117,7 +120,7 @@ def test_names_that_are_lost_are_never_certified_as_gone(shared_world: World) ->
     erasing.lived_in(world)
     case = erasing.started(world, erasing.opened(world, erasing.maria(world)))
     assert _died(case, "verifying")
-    envelope.drop(case)
+    sealed_names.drop(case)
     ended = _resumed(case)
     assert ended.state == CaseState.PARTIAL
     assert Certificate.objects.get(case=case).result == "partial"

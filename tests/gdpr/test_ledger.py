@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from django.db import IntegrityError, transaction
 
-from gdpr import casework, ledger
-from gdpr.ledger import LedgerQuery
+from gdpr import audit_log
+from gdpr.audit_log import LedgerQuery
+from gdpr.cases import actions
 from gdpr.models import ActionKind, ActionStatus, GdprAction
 from memory.rules import errors
 from tests.gdpr import requests as make
@@ -23,7 +24,7 @@ def begun(world: World, who: str = "compliance", **fields: Any) -> GdprAction:
     told = {"case_ref": "c_1", "reason": "Consent withdrawn", "scope": {"run": 1}}
     action = fields.pop("action", DELETE)
     subject = fields.pop("subject_ref", "sub_1")
-    return ledger.begin(subject, action, by=world.actor(who), **{**told, **fields})
+    return audit_log.begin(subject, action, by=world.actor(who), **{**told, **fields})
 
 
 def test_a_row_says_who_did_what_to_whom_and_why(world: World) -> None:
@@ -67,9 +68,9 @@ def test_a_runner_that_follows_a_dead_one_finds_the_row(world: World) -> None:
 
 def test_what_ended_keeps_its_end(world: World) -> None:
     row = begun(world)
-    done = ledger.finish(row, ActionStatus.COMPLETED, scope={"journal": 2})
+    done = audit_log.finish(row, ActionStatus.COMPLETED, scope={"journal": 2})
     assert (done.status, done.scope) == ("completed", {"run": 1, "journal": 2})
-    again = ledger.finish(row, ActionStatus.FAILED, error="no")
+    again = audit_log.finish(row, ActionStatus.FAILED, error="no")
     assert (again.status, again.error, again.completed_at) == (
         "completed", "", done.completed_at,
     )  # fmt: skip
@@ -80,39 +81,39 @@ def test_the_row_outlives_the_person_and_the_officer(world: World) -> None:
     row = begun(world, subject_ref=person.id)
     person.delete()
     world.people["compliance"].delete()
-    assert ledger.action(world.actor("owner"), row.id).subject_ref == row.subject_ref
+    assert audit_log.action(world.actor("owner"), row.id).subject_ref == row.subject_ref
 
 
 def test_the_list_pages_and_filters(world: World) -> None:
     rows = [begun(world, case_ref=f"c_{n}") for n in range(5)]
-    ledger.finish(rows[0], ActionStatus.PARTIAL)
+    audit_log.finish(rows[0], ActionStatus.PARTIAL)
     by = world.actor("owner")
     seen, cursor = [], None
     while True:
-        page = ledger.listed(by, LedgerQuery(), limit=2, cursor=cursor)
+        page = audit_log.listed(by, LedgerQuery(), limit=2, cursor=cursor)
         seen += [row.id for row in page.items]
         if (cursor := page.next_cursor) is None:
             break
     assert seen == [row.id for row in reversed(rows)]
-    found = ledger.listed(by, LedgerQuery(status="partial")).items
+    found = audit_log.listed(by, LedgerQuery(status="partial")).items
     assert [row.id for row in found] == [rows[0].id]
-    assert ledger.listed(by, LedgerQuery(case_id="c_3")).items == [rows[3]]
-    assert ledger.listed(by, LedgerQuery(subject_id="sub_2")).items == []
+    assert audit_log.listed(by, LedgerQuery(case_id="c_3")).items == [rows[3]]
+    assert audit_log.listed(by, LedgerQuery(subject_id="sub_2")).items == []
 
 
 def test_who_may_read_it(world: World) -> None:
     row = begun(world)
     for who in ("operator", "viewer", "ada"):
         with pytest.raises(errors.Forbidden):
-            ledger.listed(world.actor(who), LedgerQuery())
+            audit_log.listed(world.actor(who), LedgerQuery())
     stranger = world.actor("stranger")
-    assert ledger.listed(stranger, LedgerQuery()).items == []
+    assert audit_log.listed(stranger, LedgerQuery()).items == []
     with pytest.raises(errors.NotFound):
-        ledger.action(stranger, row.id)
+        audit_log.action(stranger, row.id)
 
 
 def test_a_row_that_waits_for_a_run_is_taken_over_by_it(world: World) -> None:
-    waiting = begun(world, scope={ledger.WAITS: 1})
+    waiting = begun(world, scope={audit_log.WAITS: 1})
     run = begun(world, scope={"run": 1, "plan_hash": "h"})
     assert run.id == waiting.id
     assert GdprAction.objects.get().scope == {"run": 1, "plan_hash": "h"}
@@ -121,7 +122,7 @@ def test_a_row_that_waits_for_a_run_is_taken_over_by_it(world: World) -> None:
 
 def test_a_row_that_waits_for_a_run_ends_with_a_refused_case(world: World) -> None:
     case = make.opened(world)
-    waiting = begun(world, case_ref=case.id, scope={ledger.WAITS: 1})
-    casework.refuse(case, "Not this person", by=world.actor("compliance"))
+    waiting = begun(world, case_ref=case.id, scope={audit_log.WAITS: 1})
+    actions.refuse(case, "Not this person", by=world.actor("compliance"))
     waiting.refresh_from_db()
     assert (waiting.status, waiting.completed_at is None) == ("failed", False)

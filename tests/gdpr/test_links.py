@@ -8,16 +8,20 @@ import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from gdpr import links, restriction, stamps, subjects, sweeping
+from gdpr import cache_version, linking
 from gdpr.models import Alias, PeopleStamp, Subject, SubjectLink, UnknownName, Via
-from gdpr.subjects import NewAlias
-from memory import importing, journal, records, tools
-from memory.files.scribe import Request, write
+from gdpr.subjects import backfill, restriction
+from gdpr.subjects import registry as subjects
+from gdpr.subjects.registry import NewAlias
+from memory import journal_import, records
+from memory.files import tools
+from memory.files.writer import Request, write
+from memory.journal import append as journal
 from memory.models import HeldFile, MemoryVersion
+from memory.records.drafts import Draft
 from memory.rules import tiers
 from memory.rules.entries import NewEntry
 from memory.rules.tiers import WriteMode
-from memory.shelf import Draft
 from tests.world import ATTACK, World
 
 pytestmark = pytest.mark.django_db
@@ -68,8 +72,8 @@ def test_files_held_texts_records_and_imports_are_linked(world: World) -> None:
     line = {"entry_type": "peer.note", "summary": f"from {MAIL}"}
     raw = json.dumps(line).encode()
     told: list[str] = []
-    report = importing.append(
-        [importing.Line(1, len(raw), raw)],
+    report = journal_import.append(
+        [journal_import.Line(1, len(raw), raw)],
         by=world.actor("owner"),
         tell=lambda _n, text: told.append(text),
     )
@@ -125,16 +129,16 @@ def test_a_name_added_later_is_searched_for(world: World) -> None:
         jan.id, NewAlias("phone", "0170 1234567"), by=world.actor("compliance")
     )
     assert Alias.objects.filter(swept_at=None).count() == 2
-    assert sweeping.sweep()["aliases"] == 2
+    assert backfill.sweep()["aliases"] == 2
     assert linked(jan, "journal") == {named.id: Via.NAMED, entry.id: Via.MATCHED}
-    assert sweeping.sweep()["aliases"] == 0
+    assert backfill.sweep()["aliases"] == 0
 
 
 def test_another_workspace_knows_nobody(world: World) -> None:
     maria = person(world)
     world.entry(f"from {MAIL}", by="olga")
     assert linked(maria, "journal") == {}
-    assert links.known(world.other.id) is None
+    assert linking.known(world.other.id) is None
 
 
 def test_a_workspace_without_people_costs_one_look_each(world: World) -> None:
@@ -151,30 +155,30 @@ def test_a_workspace_without_people_costs_one_look_each(world: World) -> None:
 
 def test_names_are_fresh_in_every_process(world: World) -> None:
     maria = person(world)
-    first = links.known(world.acme.id)
+    first = linking.known(world.acme.id)
     assert first is not None and first.everybody.names(MAIL) == {maria.id}
-    assert links.known(world.acme.id) is first
+    assert linking.known(world.acme.id) is first
     # Another process: only the stamp tells.
     Alias.objects.filter(kind="email").update(value="m@example.org")
-    assert links.known(world.acme.id) is first
-    stamps.changed(world.acme.id)
-    second = links.known(world.acme.id)
+    assert linking.known(world.acme.id) is first
+    cache_version.changed(world.acme.id)
+    second = linking.known(world.acme.id)
     assert second is not None and not second.everybody.names(MAIL)
     maria.aliases.all().delete()
-    third = links.known(world.acme.id)
+    third = linking.known(world.acme.id)
     assert third is not None and not third.everybody.names_known
-    assert links.forget() >= 1
+    assert linking.forget() >= 1
 
 
 def test_a_rolled_back_change_is_never_believed(world: World) -> None:
     person(world)
     with transaction.atomic():
         person(world, NewAlias("user_id", "u-4711"))
-        seen = links.known(world.acme.id)
+        seen = linking.known(world.acme.id)
         assert seen is not None and seen.everybody.names("by u-4711")
         transaction.set_rollback(True)
     person(world, NewAlias("user_id", "u-4712"))
-    seen = links.known(world.acme.id)
+    seen = linking.known(world.acme.id)
     assert seen is not None and not seen.everybody.names("by u-4711")
     assert seen.everybody.names("by u-4712")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from gdpr.residue import raw
+from gdpr.verification import file_scan
 
 pytestmark = pytest.mark.sqlite
 VISIT = (
@@ -50,7 +50,7 @@ def test_a_search_drops_no_lock(served: tuple[Path, sqlite3.Connection]) -> None
         found = b"".join(
             piece
             for ending in ("", "-wal", "-shm")
-            for piece in raw.pieces(path.with_name(path.name + ending), 8)
+            for piece in file_scan.pieces(path.with_name(path.name + ending), 8)
         )
         assert b"canary-in-the-log" in found
         visited(path)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gdpr.rules import common, folding, phones, shapes
-from gdpr.rules.matching import BLANK, Matcher, Name
+from gdpr.matching import common_words, normalize, patterns, phones
+from gdpr.matching.matcher import BLANK, Matcher, Name
 from tests.effort import effort
 
 FOUND = [
@@ -154,7 +154,7 @@ def test_a_hostile_pattern_costs_little() -> None:
     assert effort(lambda: matcher.spans(long)) < 50 * effort(
         lambda: matcher.spans(short)
     )
-    assert shapes.shape("pattern", "a*b*c*d*e*f") is None
+    assert patterns.shape("pattern", "a*b*c*d*e*f") is None
 
 
 WORDS = st.sampled_from(
@@ -204,8 +204,8 @@ def test_offsets_are_valid_and_ordered(text: str) -> None:
 @given(st.text(max_size=80))
 @settings(max_examples=400)
 def test_folding_at_once_is_folding_each_character(text: str) -> None:
-    view = folding.plain_view(text)
-    assert folding.fold(text) == view.text
+    view = normalize.plain_view(text)
+    assert normalize.fold(text) == view.text
     if view.starts is not None and view.ends is not None:
         assert len(view.text) == len(view.starts) == len(view.ends)
 
@@ -222,7 +222,7 @@ NAMES = st.lists(
 def test_any_name_is_found_in_any_case_and_escape(
     name: str, change: Callable[[str], str]
 ) -> None:
-    if not shapes.words(name) or common.is_common("name", name):
+    if not patterns.words(name) or common_words.is_common("name", name):
         return
     matcher = one("name", change(name))
     for text in (f"met {name}, so", json.dumps(f"met {name}, so"), quote(f" {name} ")):

@@ -8,10 +8,14 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from gdpr import certificates, consents, holds, subjects, suppression
+from gdpr import suppression
+from gdpr.cases import legal_holds
+from gdpr.certificates import issue as certificates
 from gdpr.models import Certificate, Export, Hold, Subject, Suppression
-from gdpr.paging import Ask
-from gdpr.subjects import NewAlias
+from gdpr.pagination import Ask
+from gdpr.subjects import consents
+from gdpr.subjects import registry as subjects
+from gdpr.subjects.registry import NewAlias
 from memory.rules import errors
 from tests.gdpr import requests as make
 from tests.world import World
@@ -55,7 +59,7 @@ def test_holds_in_force_come_before_those_that_ended(world: World) -> None:
     assert found == [one.pk for one in [*standing, *ended]]
     assert walked(world, "/gdpr/holds", state="released") == found[3:]
     assert walked(world, f"/gdpr/subjects/{who.pk}/holds") == found
-    assert holds.counts(world.actor("compliance"))[0] == 3
+    assert legal_holds.counts(world.actor("compliance"))[0] == 3
 
 
 def test_a_cursor_is_of_one_list_and_one_workspace(world: World) -> None:
@@ -65,7 +69,7 @@ def test_a_cursor_is_of_one_list_and_one_workspace(world: World) -> None:
     other = {"limit": 2, "cursor": cursor, "state": "released"}
     assert world.api("compliance").get("/gdpr/holds", other).code == "bad_cursor"
     with pytest.raises(errors.NotFound):
-        holds.page(world.actor("stranger"), Ask(limit=2, cursor=cursor))
+        legal_holds.page(world.actor("stranger"), Ask(limit=2, cursor=cursor))
 
 
 def test_every_certificate_can_be_opened_also_one_that_was_replaced(
@@ -127,7 +131,7 @@ def test_bundles_are_told_page_by_page(world: World) -> None:
 def test_a_page_says_where_the_next_one_is(
     world: World, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gdpr.doors.views.PAGE", 1)
+    monkeypatch.setattr("gdpr.web.views.PAGE", 1)
     who, now = held(world), timezone.now()
     case = make.running(world)
     for run in (1, 2):

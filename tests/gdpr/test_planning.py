@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gdpr import casework, planning
+from gdpr.cases import actions, dry_run
 from gdpr.models import Case, CaseKind, CaseState
 from memory.models import JournalEntry
 from memory.rules import errors
@@ -13,7 +13,7 @@ from tests.gdpr.erasing import MAIL
 from tests.world import World
 
 
-def _shares(found: planning.DryRun) -> dict[str, dict[str, int]]:
+def _shares(found: dry_run.DryRun) -> dict[str, dict[str, int]]:
     told = found.body("phrase")["holders"]
     return {one["name"]: {k: one[k] for k in ("delete", "redact")} for one in told}
 
@@ -22,7 +22,7 @@ def test_a_plan_tells_deleted_from_masked(world: World) -> None:
     erasing.lived_in(world)
     who = erasing.maria(world)
     erasing.otto(world)
-    found = planning.look(erasing.opened(world, who))
+    found = dry_run.look(erasing.opened(world, who))
     shares = _shares(found)
     assert shares["journal"] == {"delete": 1, "redact": 1}
     assert shares["files"] == {"delete": 0, "redact": 1}
@@ -31,7 +31,7 @@ def test_a_plan_tells_deleted_from_masked(world: World) -> None:
 def test_a_plan_says_what_whom_and_why(world: World) -> None:
     erasing.lived_in(world)
     case = erasing.opened(world, erasing.maria(world))
-    plan = planning.make(case, by=world.actor("compliance"))
+    plan = dry_run.make(case, by=world.actor("compliance"))
     body = plan.body
     assert body["plan_hash"] == plan.plan_hash
     assert body["phrase"] == f"erase {case.subject_ref} {plan.plan_hash[:8]}"
@@ -47,10 +47,10 @@ def test_a_case_that_takes_no_plan_is_refused_before_the_dry_run(
 ) -> None:
     by = world.actor("compliance")
     case = erasing.opened(world, erasing.maria(world))
-    case = casework.refuse(case, "Not hers", by=by)
-    monkeypatch.setattr(planning, "look", pytest.fail)
+    case = actions.refuse(case, "Not hers", by=by)
+    monkeypatch.setattr(dry_run, "look", pytest.fail)
     with pytest.raises(errors.Conflict) as refused:
-        planning.make(case, by=by)
+        dry_run.make(case, by=by)
     assert refused.value.problem_code == "wrong_state"
 
 
@@ -58,7 +58,7 @@ def test_planning_changes_nothing_but_the_case(world: World) -> None:
     rows = erasing.lived_in(world)
     case = erasing.opened(world, erasing.maria(world))
     before = {row.pk: row.summary for row in JournalEntry.objects.all()}
-    planning.make(case, by=world.actor("compliance"))
+    dry_run.make(case, by=world.actor("compliance"))
     after = {row.pk: row.summary for row in JournalEntry.objects.all()}
     assert {pk: after[pk] for pk in before} == before
     assert rows["mine"].pk in after
@@ -69,10 +69,10 @@ def test_the_same_world_has_the_same_hash(world: World) -> None:
     erasing.lived_in(world)
     case = erasing.opened(world, erasing.maria(world))
     by = world.actor("compliance")
-    first = planning.make(case, by=by).plan_hash
+    first = dry_run.make(case, by=by).plan_hash
     case.refresh_from_db()
-    assert planning.make(case, by=by).plan_hash == first
-    assert planning.look(case).plan_hash == first
+    assert dry_run.make(case, by=by).plan_hash == first
+    assert dry_run.look(case).plan_hash == first
 
 
 @pytest.mark.parametrize("change", ["row", "fate", "alias"])
@@ -80,7 +80,7 @@ def test_another_world_has_another_hash(world: World, change: str) -> None:
     erasing.lived_in(world)
     who = erasing.maria(world)
     case = erasing.opened(world, who)
-    before = planning.look(case).plan_hash
+    before = dry_run.look(case).plan_hash
     if change == "row":
         world.entry(f"{MAIL} once more")
     elif change == "fate":
@@ -94,13 +94,13 @@ def test_another_world_has_another_hash(world: World, change: str) -> None:
             folded="mlq",
             added_by="test",
         )
-    assert planning.look(case).plan_hash != before
+    assert dry_run.look(case).plan_hash != before
 
 
 def test_somebody_elses_rows_are_not_in_it(world: World) -> None:
     erasing.lived_in(world)
     world.entry(f"{MAIL} is known elsewhere", by="olga")
-    found = planning.look(erasing.opened(world, erasing.maria(world)))
+    found = dry_run.look(erasing.opened(world, erasing.maria(world)))
     ids = {row_id for rows in found.rows.values() for row_id, _ in rows}
     theirs = JournalEntry.objects.filter(workspace=world.other)
     assert not ids & set(theirs.values_list("pk", flat=True))
@@ -109,7 +109,7 @@ def test_somebody_elses_rows_are_not_in_it(world: World) -> None:
 def test_access_keeps_everything(world: World) -> None:
     erasing.lived_in(world)
     case = erasing.opened(world, erasing.maria(world), CaseKind.ACCESS)
-    total = planning.look(case).body("phrase")["total"]
+    total = dry_run.look(case).body("phrase")["total"]
     assert (total["delete"], total["redact"]) == (0, 0)
     assert total["keep"] > 1
 
@@ -121,7 +121,7 @@ def test_nobody_is_left_to_plan_for(world: World) -> None:
     who.save()
     case.refresh_from_db()
     with pytest.raises(errors.Conflict) as refused:
-        planning.make(case, by=world.actor("compliance"))
+        dry_run.make(case, by=world.actor("compliance"))
     assert refused.value.problem_code == "subject_gone"
 
 
@@ -129,12 +129,10 @@ def test_nobody_is_left_to_plan_for(world: World) -> None:
 def test_only_compliance_plans(world: World, who: str) -> None:
     case = erasing.opened(world, erasing.maria(world))
     with pytest.raises(errors.Forbidden):
-        planning.make(case, by=world.actor(who))
+        dry_run.make(case, by=world.actor(who))
 
 
 def test_changes_are_counted_by_place() -> None:
     before = {"a": [["1", "delete"], ["2", "delete"]], "b": [["1", "keep"]]}
     after = {"a": [["2", "redact"], ["3", "delete"]], "b": [["1", "keep"]]}
-    assert planning.changes(before, after) == {
-        "a": {"came": 1, "went": 1, "changed": 1}
-    }
+    assert dry_run.changes(before, after) == {"a": {"came": 1, "went": 1, "changed": 1}}

@@ -12,9 +12,9 @@ import pytest
 from django.db import connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from gdpr import cascade
+from gdpr import erasure
 from gdpr.models import CaseState
-from gdpr.residue import postgres
+from gdpr.verification import postgres
 from tests import waiting
 from tests.gdpr import erasing
 from tests.gdpr.erasing import WORD
@@ -44,7 +44,7 @@ def test_a_rewritten_table_holds_nothing_of_deleted_rows(shared_world: World) ->
     row = shared_world.entry(f"about {WORD}")
     _written_out()
     assert _tables_hold(folder, WORD)
-    from memory import erasing as hand
+    from memory.journal import erasure as hand
 
     hand.erase(shared_world.acme.id, [row.id])
     _written_out()
@@ -164,7 +164,7 @@ def _in_a_moment(
         if len(waited) == beats:
             other.rollback()
 
-    monkeypatch.setattr("gdpr.residue.postgres.time.sleep", wait)
+    monkeypatch.setattr("gdpr.verification.postgres.time.sleep", wait)
 
 
 def test_a_transaction_that_began_before_keeps_dead_rows_and_is_told(
@@ -180,7 +180,7 @@ def test_a_transaction_that_began_before_keeps_dead_rows_and_is_told(
         cursor.execute("ROLLBACK")
         cursor.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
         cursor.execute("SELECT 1")
-    from memory import erasing as hand
+    from memory.journal import erasure as hand
 
     hand.erase(shared_world.acme.id, [row.id])
     with monkeypatch.context() as hurry:
@@ -206,7 +206,7 @@ def test_a_transaction_that_writes_in_another_database_keeps_dead_rows_too(
     neighbour.autocommit = False
     with neighbour.cursor() as cursor:
         cursor.execute("CREATE TABLE guests (name text)")
-    from memory import erasing as hand
+    from memory.journal import erasure as hand
 
     hand.erase(shared_world.acme.id, [row.id])
     with monkeypatch.context() as hurry:
@@ -231,6 +231,6 @@ def test_a_transaction_that_began_before_is_waited_for(
         shared_world, erasing.opened(shared_world, erasing.maria(shared_world))
     )
     _in_a_moment(early, monkeypatch, 3)
-    cascade.run(case.workspace_id, case.pk)
+    erasure.run(case.workspace_id, case.pk)
     case.refresh_from_db()
     assert case.state == CaseState.COMPLETE, erasing.told(case)

@@ -9,10 +9,10 @@ import pytest
 from django.apps import apps
 from django.db import connection
 
-from episodic import recall
-from episodic.recall import Request
+from episodic.recall import search as recall
+from episodic.recall.search import Request
 from gdpr.models import CasePlan, CaseState
-from memory import tools
+from memory.files import tools
 from tests.gdpr import erasing
 from tests.world import World
 

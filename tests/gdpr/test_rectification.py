@@ -9,12 +9,14 @@ from django.conf import settings
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gdpr import cascade, rectification
-from gdpr.holders import words
-from gdpr.holders.base import Person
+from gdpr import erasure
+from gdpr.data_map import row_text
+from gdpr.data_map.base import Person
+from gdpr.matching.matcher import Matcher, Name
 from gdpr.models import Case, CaseKind, CaseState, Certificate, Subject
-from gdpr.rules.matching import Matcher, Name
-from memory import chain, tools
+from gdpr.subjects import rectification
+from memory.files import tools
+from memory.journal import verify
 from memory.models import JournalEntry
 from memory.rules import errors
 from tests.gdpr import erasing
@@ -89,7 +91,7 @@ def test_a_case_corrects_every_place_and_proves_it(shared_world: World) -> None:
         correction={"wrong": WRONG, "right": RIGHT},
     )
     case = erasing.started(world, case)
-    cascade.run(case.workspace_id, case.pk)
+    erasure.run(case.workspace_id, case.pk)
     case.refresh_from_db()
     assert case.state == CaseState.COMPLETE, erasing.told(case)
     mine.refresh_from_db()
@@ -98,7 +100,7 @@ def test_a_case_corrects_every_place_and_proves_it(shared_world: World) -> None:
     other.refresh_from_db()
     assert other.redacted_at is None
     assert Subject.objects.get(pk=who.pk).aliases.count() == 2
-    assert chain.verify(world.acme.id, by=world.system()).ok
+    assert verify.verify(world.acme.id, by=world.system()).ok
     assert Certificate.objects.get(case=case).result == "complete"
     _files_say_the_right_thing()
     told = JournalEntry.objects.get(entry_type="gdpr.rectified")
@@ -130,4 +132,4 @@ def test_words_in_two_fields_are_put_right(
     before: dict[str, str], after: dict[str, str]
 ) -> None:
     found = rectification.Corrector(_base(), "Maria Kowalska", "Maria Nowak")
-    assert words.masked(found, before) == after
+    assert row_text.masked(found, before) == after

@@ -15,11 +15,11 @@ import pytest
 from django.db import connection
 from django.db.models.functions import Now
 
-from episodic import engine
+from episodic.index import engine
 from episodic.vectors.base import VectorScope
 from episodic.vectors.scan import ScanIndex
-from gdpr import links, remembering
-from gdpr.cascade import processes
+from gdpr import linking
+from gdpr.erasure import flush_processes, process_caches
 from gdpr.models import CaseState, ForgetOrder, LiveProcess
 from tests.gdpr import erasing
 from tests.gdpr.erasing import MAIL, WORD
@@ -83,7 +83,7 @@ def test_another_process_forgets_before_the_search(shared_world: World) -> None:
         assert other.keeps() == "0 0 0"
     step = case.steps.get(name="processes")
     assert step.counts == {"processes": 1, "unconfirmed": 0}
-    assert processes.unconfirmed(step) == []
+    assert flush_processes.unconfirmed(step) == []
 
 
 @pytest.mark.slow
@@ -91,7 +91,7 @@ def test_a_process_that_keeps_silent_is_told_of(
     shared_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = shared_world
-    monkeypatch.setattr(remembering, "PATIENCE", 0.5)
+    monkeypatch.setattr(process_caches, "PATIENCE", 0.5)
     erasing.lived_in(world)
     who = erasing.maria(world)
     with _beside(world) as other:
@@ -99,21 +99,21 @@ def test_a_process_that_keeps_silent_is_told_of(
         case = erasing.erased(world, who)
         step = case.steps.get(name="processes")
         assert step.counts == {"processes": 1, "unconfirmed": 1}
-        (told,) = processes.unconfirmed(step)
+        (told,) = flush_processes.unconfirmed(step)
         assert "1 of 1" in told
         other.child.send_signal(signal.SIGCONT)
 
 
 @pytest.mark.django_db
 def test_a_dead_process_is_not_waited_for(world: World) -> None:
-    long_ago = Now() - 2 * remembering.DEAD
+    long_ago = Now() - 2 * process_caches.DEAD
     LiveProcess.objects.create(pk="1:dead", seen_at=long_ago)
     LiveProcess.objects.create(pk="2:alive", seen_at=Now())
-    number = remembering.order(world.acme.id)
-    assert remembering.waiting(number) == 1
+    number = process_caches.order(world.acme.id)
+    assert process_caches.waiting(number) == 1
     assert not LiveProcess.objects.filter(pk="1:dead").exists()
     LiveProcess.objects.filter(pk="2:alive").update(obeyed=number)
-    assert remembering.obeyed_by_all(number, lambda: None, patience=0) == 0
+    assert process_caches.obeyed_by_all(number, lambda: None, patience=0) == 0
 
 
 @pytest.mark.django_db
@@ -121,8 +121,8 @@ def test_a_listener_obeys_each_order_once(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[str] = []
-    monkeypatch.setattr(remembering, "forget", told.append)
-    listener = remembering.Listener()
+    monkeypatch.setattr(process_caches, "forget", told.append)
+    listener = process_caches.Listener()
     ForgetOrder.objects.create(workspace_id="ws_a")
     last = ForgetOrder.objects.create(workspace_id="ws_b")
     listener.look()
@@ -136,10 +136,10 @@ def test_a_listener_obeys_each_order_once(
 def test_forgetting_leaves_nothing_of_names_and_questions(world: World) -> None:
     erasing.maria(world)
     engine.embedder().embed_query(f"where is {MAIL}?")
-    links.known(world.acme.id)
-    remembering.forget(world.acme.id)
+    linking.known(world.acme.id)
+    process_caches.forget(world.acme.id)
     assert engine.embedder().count(lambda _: True) == 0
-    assert links.forget() == 0
+    assert linking.forget() == 0
 
 
 @pytest.mark.sqlite
@@ -155,6 +155,6 @@ def test_a_matrix_nobody_asks_is_wiped_as_well(world: World) -> None:
     assert at is not None
     assert view.columns.vectors[at].any()
     entry.embedding.delete()
-    remembering.forget(world.acme.id)
+    process_caches.forget(world.acme.id)
     assert matrix.position(entry.id) is None
     assert not np.asarray(view.columns.vectors[at]).any()

@@ -12,9 +12,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from episodic.models import HealthSnapshot
-from gdpr import planning
+from gdpr.cases import dry_run
+from gdpr.matching import mask_repair
 from gdpr.models import Case, CasePlan
-from gdpr.rules import repairing
 from memory.models import JobRun
 from tests.gdpr import erasing
 from tests.world import World
@@ -43,12 +43,12 @@ def _damaged(world: World) -> Case:
             details=details,
         )
     JobRun.objects.create(
-        workspace=world.acme, name="episodic.decay", slot="s", state="done",
+        workspace=world.acme, name="episodic.index.decay", slot="s", state="done",
         ended_at=now, counts={"rows": MARK, "changed": 4},
     )  # fmt: skip
     world.entry("otto.sommer@canary.example likes boats")
     case = erasing.opened(world, erasing.otto(world))
-    plan = planning.make(case, by=world.actor("compliance"))
+    plan = dry_run.make(case, by=world.actor("compliance"))
     body = plan.body
     body["total"]["delete"] = body["holders"][0]["keep"] = MARK
     body["holders"][0]["samples"] = [{"fate": MARK, "id": "x", "text": "", "at": None}]
@@ -79,5 +79,5 @@ def test_the_upgrade_makes_every_page_answer_again(world: World) -> None:
 
 def test_a_plan_whose_keys_were_masked_is_put_right_as_well() -> None:
     body = {"holders": [{MARK: "journal", "delete": 1}, MARK], "total": {}}
-    told = repairing.plan(body, {"journal": [["j_1", "delete"]]}, "h")
+    told = mask_repair.plan(body, {"journal": [["j_1", "delete"]]}, "h")
     assert (told["holders"], told["total"]["rows"]) == ([], 0)

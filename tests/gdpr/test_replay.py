@@ -13,9 +13,10 @@ from django.db import connection
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crewship_memory import diagnosis
-from gdpr import erasures, ledger, replay, subjects
-from gdpr.erasures import Damaged, Digest, Record
+from crewship_memory import doctor
+from gdpr import audit_log
+from gdpr.erasure import replay, tombstones
+from gdpr.erasure.tombstones import Damaged, Digest, Record
 from gdpr.models import (
     ActionKind,
     Alias,
@@ -24,6 +25,7 @@ from gdpr.models import (
     SubjectLink,
     Suppression,
 )
+from gdpr.subjects import registry as subjects
 from memory.models import JournalEntry
 from tests.gdpr import erasing, kit
 from tests.gdpr.erasing import MAIL, NAME, WORD
@@ -46,34 +48,34 @@ def _record(number: int = 0, **fields: object) -> Record:
 # ── The file ─────────────────────────────────────────────────────────────────
 def test_what_is_announced_is_read_in_order(db: None) -> None:
     for number in range(3):
-        erasures.announce(_record(number))
-    found = erasures.read("ws_1")
+        tombstones.announce(_record(number))
+    found = tombstones.read("ws_1")
     assert [one.number for one in found] == [1, 2, 3]
     assert [one.case_id for one in found] == ["c_0", "c_1", "c_2"]
     assert found[0].aliases == (Digest("d" * 64, "email", 1),)
 
 
 def test_the_same_rows_of_a_run_are_announced_once(db: None) -> None:
-    erasures.announce(_record(1))
-    erasures.announce(_record(1))
-    erasures.announce(_record(1, rows={"journal": [["j_2", "delete"]]}))
-    assert [one.number for one in erasures.read("ws_1")] == [1, 2]
+    tombstones.announce(_record(1))
+    tombstones.announce(_record(1))
+    tombstones.announce(_record(1, rows={"journal": [["j_2", "delete"]]}))
+    assert [one.number for one in tombstones.read("ws_1")] == [1, 2]
 
 
 def test_a_line_that_a_crash_cut_off_is_nobodys(db: None) -> None:
-    erasures.announce(_record(1))
-    path = erasures.path_of("ws_1")
+    tombstones.announce(_record(1))
+    path = tombstones.path_of("ws_1")
     path.write_bytes(path.read_bytes() + b'{"body": "half')
-    assert len(erasures.read("ws_1")) == 1
-    erasures.announce(_record(2))
-    assert [one.case_id for one in erasures.read("ws_1")] == ["c_1", "c_2"]
+    assert len(tombstones.read("ws_1")) == 1
+    tombstones.announce(_record(2))
+    assert [one.case_id for one in tombstones.read("ws_1")] == ["c_1", "c_2"]
 
 
 @pytest.mark.parametrize("change", ["word", "order", "missing", "forged"])
 def test_a_changed_file_is_not_believed(db: None, change: str) -> None:
     for number in range(3):
-        erasures.announce(_record(number))
-    path = erasures.path_of("ws_1")
+        tombstones.announce(_record(number))
+    path = tombstones.path_of("ws_1")
     lines = path.read_text().splitlines(keepends=True)
     if change == "word":
         lines[1] = lines[1].replace("j_1", "j_9")
@@ -87,7 +89,7 @@ def test_a_changed_file_is_not_believed(db: None, change: str) -> None:
         lines[1] = json.dumps(outer) + "\n"
     path.write_text("".join(lines))
     with pytest.raises(Damaged):
-        erasures.read("ws_1")
+        tombstones.read("ws_1")
     assert not replay.state()["ok"]
 
 
@@ -115,7 +117,7 @@ def _restored_afterwards(tmp_path: Path) -> Iterator[None]:
 
 
 def _doctor() -> str:
-    return str(diagnosis.erasures()[0].level)
+    return str(doctor.erasures()[0].level)
 
 
 @pytest.mark.slow
@@ -194,19 +196,19 @@ def test_a_name_that_was_added_after_the_backup_goes_as_well(
 
 
 def test_a_file_of_a_workspace_that_is_gone_waits_for_nobody(db: None) -> None:
-    erasures.announce(_record(1))
+    tombstones.announce(_record(1))
     assert replay.state() == {"ok": True, "behind": 0, "fault": ""}
     assert replay.run() == []
 
 
 def test_a_backup_from_before_a_waiting_run_is_noticed(world: World) -> None:
     home, by = world.acme.id, world.actor("compliance")
-    scope = {ledger.WAITS: 1}
-    ledger.begin(
+    scope = {audit_log.WAITS: 1}
+    audit_log.begin(
         "sub_1", ActionKind.DELETE, by=by, case_ref="c_1", reason="Asked", scope=scope
     )
-    erasures.announce(_record(1, workspace_id=home))
-    assert [one.case_id for one in erasures.missing(home)] == ["c_1"]
+    tombstones.announce(_record(1, workspace_id=home))
+    assert [one.case_id for one in tombstones.missing(home)] == ["c_1"]
 
 
 def test_an_entry_that_stays_stays_wherever_the_backup_has_it(world: World) -> None:

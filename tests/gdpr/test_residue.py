@@ -17,12 +17,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from episodic.models import Embedding
-from gdpr.holders.base import Person, Trace
-from gdpr.residue import needles, paths, raw, search, sqlite, stored
-from gdpr.residue.needles import Finder
-from gdpr.residue.report import Report
-from gdpr.rules.matching import Matcher, Name
-from memory import erasing
+from gdpr.data_map.base import Person, Trace
+from gdpr.matching.matcher import Matcher, Name
+from gdpr.verification import (
+    byte_search,
+    expected_words,
+    file_scan,
+    read_paths,
+    search,
+    sqlite,
+)
+from gdpr.verification.byte_search import Finder
+from gdpr.verification.report import Report
+from memory.journal import erasure
 from tests.world import World
 
 WORD = "zanzibarquokkafeather"
@@ -60,10 +67,10 @@ def test_a_needle_across_two_pieces_of_a_file_is_found(
     tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.DATA_DIR = tmp_path
-    monkeypatch.setattr(raw, "PIECE", 64)
+    monkeypatch.setattr(file_scan, "PIECE", 64)
     (tmp_path / "left").write_bytes(b"." * 60 + MAIL.encode() + b"." * 60)
-    finder = Finder(needles.of_alias(MAIL))
-    found = raw.search(finder, Finder([]), Report(), lambda _: False)
+    finder = Finder(byte_search.of_alias(MAIL))
+    found = file_scan.search(finder, Finder([]), Report(), lambda _: False)
     assert MAIL.encode() in found
     assert found[MAIL.encode()] == "left"
 
@@ -80,17 +87,19 @@ def test_a_needle_across_two_pieces_of_a_file_is_found(
     ],
 )
 def test_a_name_is_found_in_every_shape(shape: bytes) -> None:
-    assert Finder(needles.of_alias(MAIL)).found(b"\x00x" + shape + b"\x00")
+    assert Finder(byte_search.of_alias(MAIL)).found(b"\x00x" + shape + b"\x00")
 
 
 @pytest.mark.parametrize("written", ["Jürgen Öztürk", "JÜRGEN ÖZTÜRK", "J\\u00fcrgen"])
 def test_a_name_beyond_ascii_is_found(written: str) -> None:
-    finder = Finder(needles.of_alias("Jürgen Öztürk") | needles.of_alias("Jürgen"))
+    finder = Finder(
+        byte_search.of_alias("Jürgen Öztürk") | byte_search.of_alias("Jürgen")
+    )
     assert finder.found(b"note: " + written.encode() + b" ")
 
 
 def test_a_short_name_counts_only_as_a_word_of_text() -> None:
-    finder = Finder(needles.of_alias("Anna"))
+    finder = Finder(byte_search.of_alias("Anna"))
     assert finder.found(b"ask Anna about it")
     assert not finder.found(b"the annals of it")
     assert not finder.found(b"\x01\x02\x03\x04anna\x05\x06\x07\x01")
@@ -100,21 +109,21 @@ def test_two_letters_are_no_two_small_numbers() -> None:
     """A catalogue holds many: ``97, 108`` is ``al`` in sixteen bits each."""
     numbers = struct.pack("<6h", 0, 97, 108, 0, 97, 110)
     for name in ("al", "Al", "AL"):
-        assert not Finder(needles.of_alias(name)).found(numbers)
-    assert Finder(needles.of_alias("Ann")).found("Ann".encode("utf-16-le"))
-    (told,) = needles.too_short(["al", "Ann", "Anna", MAIL])
+        assert not Finder(byte_search.of_alias(name)).found(numbers)
+    assert Finder(byte_search.of_alias("Ann")).found("Ann".encode("utf-16-le"))
+    (told,) = byte_search.too_short(["al", "Ann", "Anna", MAIL])
     assert told.startswith("2 names are too short")
-    assert needles.too_short(["Anna", "王伟"]) == []
+    assert byte_search.too_short(["Anna", "王伟"]) == []
 
 
 def test_the_start_of_a_vector_is_found() -> None:
     vector = struct.pack("<6f", 0.1, -0.2, 0.3, 0.4, 0.5, -0.6)
-    assert Finder(needles.of_tokens([vector])).found(b"head" + vector + b"tail")
+    assert Finder(byte_search.of_tokens([vector])).found(b"head" + vector + b"tail")
 
 
 def test_a_stem_of_the_index_is_sought() -> None:
-    assert b"reconciliatori" not in needles.of_tokens([b"short"])
-    found = needles.of_tokens([b"hypercompensations"])
+    assert b"reconciliatori" not in byte_search.of_tokens([b"short"])
+    found = byte_search.of_tokens([b"hypercompensations"])
     assert {b"hypercompensations", b"hypercompens"} <= found
 
 
@@ -132,7 +141,7 @@ def test_erased_words_lie_in_the_files_until_they_are_cleaned(
 ) -> None:
     world = shared_world
     row = world.indexed(f"{MAIL} asked about {WORD}", payload={"text": WORD * 2})
-    erasing.erase(world.acme.id, [row.id])
+    erasure.erase(world.acme.id, [row.id])
     before = _report(world, WORD.encode())
     assert before.found, "nothing was found where something lies"
     answer, _ = sqlite.clean()
@@ -148,7 +157,7 @@ def test_a_row_that_stays_is_no_trace(shared_world: World) -> None:
     world = shared_world
     row = world.entry(f"{MAIL} asked about {WORD}")
     world.entry(f"Somebody else writes {WORD}")
-    erasing.erase(world.acme.id, [row.id])
+    erasure.erase(world.acme.id, [row.id])
     sqlite.clean()
     report = _report(world, WORD.encode())
     assert report.found == []
@@ -213,7 +222,7 @@ def test_a_database_that_was_deleted_in_openly_is_rewritten_once(
         )
         cursor.execute("DROP TABLE foreign_notes")
         cursor.execute("PRAGMA secure_delete = ON")
-    erasing.erase(world.acme.id, [row.id])
+    erasure.erase(world.acme.id, [row.id])
     sqlite.mark()
     sqlite.clean()
     assert _report(world, WORD.encode()).found, "the old bytes lie there"
@@ -235,13 +244,13 @@ def test_the_word_index_is_asked_for_words_of_rows_that_are_gone(
     with connection.cursor() as cursor:
         # What a deletion past the triggers would leave.
         cursor.execute("DROP TRIGGER journal_fts_update")
-        erasing.erase(world.acme.id, [row.id])
-        assert sqlite.stale(sqlite.listed(set(needles.stems([WORD])))) == {
+        erasure.erase(world.acme.id, [row.id])
+        assert sqlite.stale(sqlite.listed(set(byte_search.stems([WORD])))) == {
             "journal_fts": 1
         }
         cursor.execute("INSERT INTO journal_fts(journal_fts) VALUES ('rebuild')")
         _put_back(cursor)
-    assert sqlite.stale(sqlite.listed(set(needles.stems([WORD])))) == {}
+    assert sqlite.stale(sqlite.listed(set(byte_search.stems([WORD])))) == {}
 
 
 def _put_back(cursor: Any) -> None:
@@ -254,11 +263,11 @@ def _put_back(cursor: Any) -> None:
 # ── What stays ───────────────────────────────────────────────────────────────
 def test_known_files_are_read_with_the_rows(world: World) -> None:
     file = world.file(f"Notes about {WORD}.")
-    known = stored.KnownFiles()
+    known = expected_words.KnownFiles()
     live = Path(settings.DATA_DIR) / "files" / file.path
     assert known(live)
     assert not known(live.with_name("stranger.md"))
-    shared = stored.shared(Finder([WORD.encode()]), known)
+    shared = expected_words.shared(Finder([WORD.encode()]), known)
     assert shared == {WORD.encode()}
 
 
@@ -272,10 +281,10 @@ def test_rows_are_read_until_everything_is_found(
             asked.append(number)
             yield WORD.encode() if number == 1 else b"nothing"
 
-    monkeypatch.setattr(stored, "rows", rows)
-    monkeypatch.setattr(stored, "terms", lambda: iter(()))
-    known = stored.KnownFiles()
-    assert stored.shared(Finder([WORD.encode()]), known) == {WORD.encode()}
+    monkeypatch.setattr(expected_words, "rows", rows)
+    monkeypatch.setattr(expected_words, "terms", lambda: iter(()))
+    known = expected_words.KnownFiles()
+    assert expected_words.shared(Finder([WORD.encode()]), known) == {WORD.encode()}
     assert asked == [0, 1]
 
 
@@ -283,7 +292,7 @@ def test_rows_are_read_until_everything_is_found(
 def test_words_are_read_before_bytes(shared_world: World) -> None:
     row = shared_world.indexed(f"about {WORD}")
     vector = bytes(Embedding.objects.get(pk=row.pk).vector)[:24]
-    said = list(stored._sqlite_texts())
+    said = list(expected_words._sqlite_texts())
     word = next(at for at, text in enumerate(said) if WORD.encode() in text)
     assert word < next(at for at, text in enumerate(said) if vector in text)
 
@@ -303,7 +312,7 @@ def test_the_id_of_an_entry_is_nobodys_word(
     def nothing_to_ask(*_: Any) -> set[bytes]:
         pytest.fail("Every row was read for the id of an entry.")
 
-    monkeypatch.setattr(stored, "shared", nothing_to_ask)
+    monkeypatch.setattr(expected_words, "shared", nothing_to_ask)
     token = row.id.removeprefix("j_").encode()
     assert _report(shared_world, token).found == []
 
@@ -318,7 +327,7 @@ def test_bytes_are_searched_after_every_question(
         left.write_text(MAIL)
         return 1, []
 
-    monkeypatch.setattr(paths, "search", leaves_something)
+    monkeypatch.setattr(read_paths, "search", leaves_something)
     report = Report()
     try:
         search.run(_person(shared_world), [], search.Tokens(), report)
@@ -333,7 +342,7 @@ def test_what_fails_beside_fails_the_search(
     def broken(*_: Any) -> dict[bytes, str]:
         raise RuntimeError("The disk is gone.")
 
-    monkeypatch.setattr(raw, "search", broken)
+    monkeypatch.setattr(file_scan, "search", broken)
     with pytest.raises(RuntimeError, match="disk is gone"):
         _report(shared_world)
 
@@ -354,7 +363,7 @@ def test_a_lost_lease_ends_the_search_of_bytes(
     def lost() -> None:
         raise RuntimeError("Somebody else has the case.")
 
-    monkeypatch.setattr(raw, "search", endless)
+    monkeypatch.setattr(file_scan, "search", endless)
     with pytest.raises(RuntimeError, match="else has the case"):
         search.search_bytes(_person(shared_world), set(), Report(), lost)
     assert ended.is_set()

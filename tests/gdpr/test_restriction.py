@@ -9,14 +9,18 @@ import pytest
 from django.apps import apps
 from django.utils import timezone
 
-from episodic import index, recall
-from episodic.recall import Request
-from gdpr import consents, merging, portrait, restriction, subjects, sweeping
+from episodic.index import sweep as index
+from episodic.recall import search as recall
+from episodic.recall.search import Request
 from gdpr.models import Lifting, Subject
-from gdpr.subjects import NewAlias
-from memory import archive, journal, portability, queries, tools
+from gdpr.subjects import backfill, consents, merge, profile, restriction
+from gdpr.subjects import registry as subjects
+from gdpr.subjects.registry import NewAlias
+from memory.files import import_export, tools
+from memory.journal import append as journal
+from memory.journal import compaction, queries
+from memory.journal.queries import JournalFilter
 from memory.models import ArchivedEntry, JournalEntry
-from memory.queries import JournalFilter
 from memory.rules import errors
 from memory.rules.entries import NewEntry
 from tests.gdpr import kit
@@ -138,7 +142,7 @@ def test_a_bundle_of_files_leaves_a_restricted_person_out(
     subjects.add_alias(
         maria.id, NewAlias("name", "Maria Keller"), by=world.actor("compliance")
     )
-    ada, whole = world.actor("ada"), portability.Scope(world.acme)
+    ada, whole = world.actor("ada"), import_export.Scope(world.acme)
     for given in (
         {"tier": "AGENT", "content": f"{MAIL} likes tea.", "mode": "append"},
         {
@@ -149,10 +153,10 @@ def test_a_bundle_of_files_leaves_a_restricted_person_out(
         },
     ):
         assert tools.call("memory.write", given, by=ada).ok
-    before = portability.export(whole, by=world.actor("owner"))
+    before = import_export.export(whole, by=world.actor("owner"))
     assert {one.label for one in before} == {"AGENT.md", "peers/maria-keller.md"}
     restriction.restrict(maria, by=world.actor("compliance"))
-    (left,) = portability.export(whole, by=world.actor("owner"))
+    (left,) = import_export.export(whole, by=world.actor("owner"))
     assert left.text == "[restricted] likes tea."
 
 
@@ -167,7 +171,7 @@ def test_why_a_restriction_ended_has_a_place_of_its_own(
         restriction.lift(maria, reason, by=by)
     maria.refresh_from_db()
     assert maria.consent_note == "on the phone"
-    told = portrait.whole(portrait.of(maria.id, by=by))["restrictions_lifted"]
+    told = profile.whole(profile.of(maria.id, by=by))["restrictions_lifted"]
     assert [one["reason"] for one in told] == [
         "Again", "Complaint settled with jan@example.org",
     ]  # fmt: skip
@@ -177,7 +181,7 @@ def test_why_a_restriction_ended_has_a_place_of_its_own(
         restriction.lift(maria, "x" * 2_001, by=by)
     # It is about the person, whatever it says, and goes with them.
     kit.erase("decisions", maria)
-    assert portrait.of(maria.id, by=by).liftings == []
+    assert profile.of(maria.id, by=by).liftings == []
 
 
 def test_why_somebody_elses_restriction_ended_is_masked(
@@ -188,7 +192,7 @@ def test_why_somebody_elses_restriction_ended_is_masked(
     restriction.restrict(jan, by=by)
     restriction.lift(jan, f"{MAIL} asked for it", by=by)
     kit.erase("decisions", maria)
-    assert portrait.of(jan.id, by=by).liftings[0].reason == "[erased] asked for it"
+    assert profile.of(jan.id, by=by).liftings[0].reason == "[erased] asked for it"
 
 
 def test_old_reasons_leave_the_notes_on_consent(world: World, maria: Subject) -> None:
@@ -213,7 +217,7 @@ def archived(world: World, *texts: str) -> list[ArchivedEntry]:
         for text in (*texts, *["Nothing of note"] * 10)
     ]
     journal.write(news, by=world.system())
-    assert archive.run(world.acme.id).archived == len(news)
+    assert compaction.run(world.acme.id).archived == len(news)
     found = ArchivedEntry.objects.filter(workspace=world.acme)
     return [found.get(summary=text) for text in texts]
 
@@ -250,7 +254,7 @@ def test_a_name_added_later_reaches_the_archive(world: World, maria: Subject) ->
     restriction.restrict(maria, by=by)
     assert row.id in listed(world, "operator")
     subjects.add_alias(maria.id, NewAlias("email", "anka77@home.example"), by=by)
-    sweeping.sweep()
+    backfill.sweep()
     assert row.id not in listed(world, "operator")
 
 
@@ -259,7 +263,7 @@ def test_two_that_are_one_rest_together(world: World, maria: Subject) -> None:
     other = subjects.create("M.", [NewAlias("email", "anka77@home.example")], by=by)
     row = world.indexed("Refund denied to anka77@home.example")
     restriction.restrict(maria, by=by)
-    merging.merge(other.id, maria.id, by=by)
+    merge.merge(other.id, maria.id, by=by)
     assert row.id not in recalled(world), "at once, not with the next sweep"
-    sweeping.sweep()
+    backfill.sweep()
     assert row.id not in recalled(world)

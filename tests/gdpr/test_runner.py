@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from crewship_memory import runner
-from crewship_memory.runner import CaseRunner
-from gdpr import runs
+from crewship_memory import case_runner
+from crewship_memory.case_runner import CaseRunner
+from gdpr.cases import leases
 from gdpr.models import Case, CaseState
 from tests import waiting
 from tests.gdpr import erasing
@@ -35,9 +35,9 @@ def test_the_thread_goes_on_after_a_fault_and_ends_when_told(
         seen.append(1)
         raise OSError
 
-    monkeypatch.setattr(runner, "LOOK_SECONDS", 0.01)
-    monkeypatch.setattr(runner, "STOP_SECONDS", waiting.LIMIT_SECONDS)
-    monkeypatch.setattr(runs, "due", fail)
+    monkeypatch.setattr(case_runner, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(case_runner, "STOP_SECONDS", waiting.LIMIT_SECONDS)
+    monkeypatch.setattr(leases, "due", fail)
     thread = CaseRunner()
     thread.start()
     waiting.until(lambda: len(seen) >= 2)

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from gdpr import cases, casework, queries, runs
+from gdpr.cases import actions, leases, queries
+from gdpr.cases import workflow as cases
 from gdpr.models import Case, CaseEvent, CasePlan, CaseState, CaseStep
 from memory.rules import errors
 from tests.gdpr import requests as make
@@ -25,40 +26,40 @@ def run(case: Case, by: Any, **more: Any) -> Case:
 
 def test_of_two_runners_one_gets_the_case(world: World) -> None:
     case = make.running(world)
-    assert runs.due() == []
-    assert runs.claim(case.workspace_id, case.id, "worker-2") is None
+    assert leases.due() == []
+    assert leases.claim(case.workspace_id, case.id, "worker-2") is None
     Case.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
-    assert runs.due() == [(case.workspace_id, case.id)]
-    assert runs.claim(case.workspace_id, case.id, "worker-2") is not None
-    assert runs.renew(case, ME) is False
-    with pytest.raises(runs.LeaseLost):
-        runs.to_verifying(case, ME, by=make.house(world))
-    with pytest.raises(runs.LeaseLost):
-        runs.close(case, ME, "partial", {}, by=make.house(world))
+    assert leases.due() == [(case.workspace_id, case.id)]
+    assert leases.claim(case.workspace_id, case.id, "worker-2") is not None
+    assert leases.renew(case, ME) is False
+    with pytest.raises(leases.LeaseLost):
+        leases.to_verifying(case, ME, by=make.house(world))
+    with pytest.raises(leases.LeaseLost):
+        leases.close(case, ME, "partial", {}, by=make.house(world))
     assert make.fresh(case).state == CaseState.RUNNING
 
 
 def test_a_case_that_does_not_run_is_not_claimed(world: World) -> None:
     case = make.planned(make.opened(world), world.actor("compliance"))
-    assert runs.claim(case.workspace_id, case.id, ME) is None
+    assert leases.claim(case.workspace_id, case.id, ME) is None
 
 
 def test_steps_set_their_numbers(world: World) -> None:
     case = make.running(world)
     wanted = [("journal", "Journal entries", 3), ("search", "Search", 1)]
-    first, second = runs.ensure_steps(case, wanted)
-    runs.begin(first)
+    first, second = leases.ensure_steps(case, wanted)
+    leases.begin(first)
     started = first.started_at
-    runs.progress(first, 2, deleted=2)
+    leases.progress(first, 2, deleted=2)
     # The process died here; the next one does the same again.
-    first, second = runs.ensure_steps(case, wanted)
+    first, second = leases.ensure_steps(case, wanted)
     assert (first.state, first.done, first.started_at) == ("running", 2, started)
-    runs.begin(first)
-    runs.progress(first, 2, deleted=2)
-    runs.finish(first, deleted=2, redacted=1)
+    leases.begin(first)
+    leases.progress(first, 2, deleted=2)
+    leases.finish(first, deleted=2, redacted=1)
     assert (first.done, first.counts) == (3, {"deleted": 2, "redacted": 1})
     assert first.started_at == started
-    runs.fail(second, "x" * 900)
+    leases.fail(second, "x" * 900)
     stored = CaseStep.objects.get(pk=second.pk)
     assert (stored.state, len(stored.fault)) == ("failed", 400)
     assert CaseStep.objects.count() == 2
@@ -67,14 +68,14 @@ def test_steps_set_their_numbers(world: World) -> None:
 def test_completion_only_through_the_search(world: World) -> None:
     case, house = make.running(world), make.house(world)
     with pytest.raises(errors.Conflict):
-        runs.close(case, ME, "complete", {}, by=house)
+        leases.close(case, ME, "complete", {}, by=house)
     make.searched(case, house)
-    done = runs.close(case, ME, "complete", {"found": 0}, by=house)
+    done = leases.close(case, ME, "complete", {"found": 0}, by=house)
     assert (done.state, done.claimed_by, done.result) == ("complete", "", {"found": 0})
-    again = runs.close(case, "worker-9", "complete", {"found": 7}, by=house)
+    again = leases.close(case, "worker-9", "complete", {"found": 7}, by=house)
     assert again.result == {"found": 0}
     assert len(make.entries(world, "gdpr.case_completed")) == 1
-    assert runs.due() == []
+    assert leases.due() == []
 
 
 def test_a_runner_that_follows_may_say_again_that_it_searches(world: World) -> None:
@@ -87,11 +88,11 @@ def test_a_runner_that_follows_may_say_again_that_it_searches(world: World) -> N
 def test_steps_are_of_one_case_and_one_run(world: World) -> None:
     cases_of_two = make.running(world), make.running(world)
     wanted = [("journal", "Journal entries", 3)]
-    mine, other = (runs.ensure_steps(case, wanted) for case in cases_of_two)
+    mine, other = (leases.ensure_steps(case, wanted) for case in cases_of_two)
     earlier = CaseStep.objects.create(
         workspace=world.acme, case=cases_of_two[0], run=0, position=1, name="archive"
     )
-    assert [runs.steps(case) for case in cases_of_two] == [mine, other]
+    assert [leases.steps(case) for case in cases_of_two] == [mine, other]
     assert earlier not in mine
 
 
@@ -99,12 +100,12 @@ def test_a_partial_run_is_planned_again_and_run_again(world: World) -> None:
     by, house = world.actor("compliance"), make.house(world)
     case = make.running(world)
     make.searched(case, house)
-    case = runs.close(case, ME, "partial", {"found": 2}, by=house)
+    case = leases.close(case, ME, "partial", {"found": 2}, by=house)
     assert (case.state, case.closed_at) == ("partial", None)
     case = make.planned(case, by, OTHER_HASH)
     case = cases.execute(case, OTHER_HASH, cases.phrase(case, OTHER_HASH), by=by)
     assert (case.state, case.run) == ("running", 2)
-    assert runs.ensure_steps(case, [("journal", "Journal entries", 1)])[0].run == 2
+    assert leases.ensure_steps(case, [("journal", "Journal entries", 1)])[0].run == 2
 
 
 def test_a_world_that_moved_brings_the_run_back_to_its_plan(world: World) -> None:
@@ -113,8 +114,8 @@ def test_a_world_that_moved_brings_the_run_back_to_its_plan(world: World) -> Non
     case = make.planned(make.opened(world), by)
     cases.approve(case, HASH, by=world.actor("owner"))
     case = run(make.fresh(case), by)
-    assert runs.claim(case.workspace_id, case.id, ME)
-    case = runs.back(case, ME, "Three rows are new", by=make.house(world))
+    assert leases.claim(case.workspace_id, case.id, ME)
+    case = leases.back(case, ME, "Three rows are new", by=make.house(world))
     assert (case.state, case.approved_by_id, case.claimed_by) == ("planned", "", "")
 
 
@@ -125,13 +126,13 @@ def test_wiping_takes_a_persons_words_out_of_their_cases(world: World) -> None:
         world, subject=person, reason="Maria left", requester="Maria", ticket="M-1"
     )
     other = make.opened(world, subject=person, kind="access", reason="Maria asks")
-    casework.comment(other, "Maria called", by=by)
-    casework.attach(other, "maria.pdf", "b" * 64, 3, by=by)
+    actions.comment(other, "Maria called", by=by)
+    actions.attach(other, "maria.pdf", "b" * 64, 3, by=by)
     cases.verify_identity(other, "Maria's passport", by=by)
     make.searched(case, house)
-    runs.close(case, ME, "complete", {}, by=house)
-    assert runs.wipe_all(world.acme.id, person.id) == 2
-    assert runs.wipe_all(world.acme.id, person.id) == 2
+    leases.close(case, ME, "complete", {}, by=house)
+    assert leases.wipe_all(world.acme.id, person.id) == 2
+    assert leases.wipe_all(world.acme.id, person.id) == 2
     for row in Case.objects.all():
         told = queries.whole(queries.dossier(by, row))
         assert "Maria" not in str(told).replace("Maria Keller", "")
@@ -147,10 +148,10 @@ def test_wiping_leaves_the_words_of_other_people(world: World) -> None:
     by, house = world.actor("compliance"), make.house(world)
     case = make.running(world, subject=make.subject(world))
     other = make.planned(make.opened(world, reason="Otto left"), by)
-    casework.comment(other, "Otto called", by=by)
+    actions.comment(other, "Otto called", by=by)
     make.searched(case, house)
-    runs.close(case, ME, "complete", {}, by=house)
-    assert runs.wipe_all(world.acme.id, case.subject_ref) == 1
+    leases.close(case, ME, "complete", {}, by=house)
+    assert leases.wipe_all(world.acme.id, case.subject_ref) == 1
     assert make.fresh(other).reason == "Otto left"
     assert CaseEvent.objects.filter(case=other, text="Otto called").exists()
     assert CasePlan.objects.get(case=other).body == BODY

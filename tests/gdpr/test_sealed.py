@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gdpr.rules import sealed
+from gdpr import encrypted_file
 
-KEY = sealed.key_for(b"m" * 32, "exp_1")
+KEY = encrypted_file.key_for(b"m" * 32, "exp_1")
 
 
 def _sealed(*pieces: bytes, key: bytes = KEY) -> bytes:
     target = io.BytesIO()
-    sealer = sealed.Sealer(target, key)
+    sealer = encrypted_file.Sealer(target, key)
     for piece in pieces:
         sealer.write(piece)
     sealer.close()
@@ -23,17 +23,18 @@ def _sealed(*pieces: bytes, key: bytes = KEY) -> bytes:
 
 
 def _opened(data: bytes, key: bytes = KEY) -> bytes:
-    return b"".join(sealed.opened(io.BytesIO(data), key))
+    return b"".join(encrypted_file.opened(io.BytesIO(data), key))
 
 
 @given(st.lists(st.binary(max_size=400), max_size=5), st.integers(0, 3))
 def test_what_was_written_is_read(pieces: list[bytes], fill: int) -> None:
-    pieces = [*pieces, b"x" * (fill * sealed.PIECE)]
+    pieces = [*pieces, b"x" * (fill * encrypted_file.PIECE)]
     assert _opened(_sealed(*pieces)) == b"".join(pieces)
 
 
 @pytest.mark.parametrize(
-    "size", [0, 1, sealed.PIECE - 1, sealed.PIECE, 3 * sealed.PIECE]
+    "size",
+    [0, 1, encrypted_file.PIECE - 1, encrypted_file.PIECE, 3 * encrypted_file.PIECE],
 )
 def test_every_size_around_a_piece_survives(size: int) -> None:
     assert len(_opened(_sealed(b"a" * size))) == size
@@ -48,29 +49,32 @@ def test_a_changed_byte_does_not_open(data: st.DataObject) -> None:
     whole = bytearray(_sealed(b"about Maria" * 50))
     at = data.draw(st.integers(0, len(whole) - 1))
     whole[at] ^= data.draw(st.integers(1, 255))
-    with pytest.raises(sealed.Broken):
+    with pytest.raises(encrypted_file.Broken):
         _opened(bytes(whole))
 
 
 def test_a_file_cut_off_between_pieces_does_not_open() -> None:
-    whole = _sealed(b"b" * (2 * sealed.PIECE))
-    head = len(sealed.MAGIC) + sealed.PREFIX
-    with pytest.raises(sealed.Broken):
-        _opened(whole[: head + sealed.PIECE + sealed.TAG])
+    whole = _sealed(b"b" * (2 * encrypted_file.PIECE))
+    head = len(encrypted_file.MAGIC) + encrypted_file.PREFIX
+    with pytest.raises(encrypted_file.Broken):
+        _opened(whole[: head + encrypted_file.PIECE + encrypted_file.TAG])
 
 
 def test_pieces_that_change_places_do_not_open() -> None:
-    whole = _sealed(b"c" * sealed.PIECE, b"d" * sealed.PIECE, b"e")
-    head, size = len(sealed.MAGIC) + sealed.PREFIX, sealed.PIECE + sealed.TAG
+    whole = _sealed(b"c" * encrypted_file.PIECE, b"d" * encrypted_file.PIECE, b"e")
+    head, size = (
+        len(encrypted_file.MAGIC) + encrypted_file.PREFIX,
+        encrypted_file.PIECE + encrypted_file.TAG,
+    )
     first, second = whole[head : head + size], whole[head + size : head + 2 * size]
-    with pytest.raises(sealed.Broken):
+    with pytest.raises(encrypted_file.Broken):
         _opened(whole[:head] + second + first + whole[head + 2 * size :])
 
 
 def test_another_export_has_another_key() -> None:
-    other = sealed.key_for(b"m" * 32, "exp_2")
+    other = encrypted_file.key_for(b"m" * 32, "exp_2")
     assert other != KEY
-    with pytest.raises(sealed.Broken):
+    with pytest.raises(encrypted_file.Broken):
         _opened(_sealed(b"secret"), other)
 
 
@@ -78,5 +82,5 @@ def test_another_export_has_another_key() -> None:
     "data", [b"", b"CMX1", b"PK\x03\x04 a zip", b"CMX1" + b"0" * 7]
 )
 def test_what_is_no_sealed_file_is_named(data: bytes) -> None:
-    with pytest.raises(sealed.Broken):
+    with pytest.raises(encrypted_file.Broken):
         _opened(data)

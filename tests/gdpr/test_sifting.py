@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gdpr import cascade
-from gdpr.holders import entries, words
-from gdpr.holders.base import Person
-from gdpr.rules import folding
-from gdpr.rules.matching import Matcher, Name
+from gdpr import erasure
+from gdpr.data_map import entry_text, row_text
+from gdpr.data_map.base import Person
+from gdpr.matching import normalize
+from gdpr.matching.matcher import Matcher, Name
 from memory.models import JournalEntry
 from tests.gdpr import erasing
 from tests.world import World
@@ -50,8 +50,8 @@ def test_whoever_is_named_is_among_them(names: list[Name], texts: list[str]) -> 
 
 @given(TEXT)
 def test_readings_say_what_the_escaped_views_say(text: str) -> None:
-    views = [view.text for view in folding.escaped_views(text)]
-    assert list(folding.readings(text)) == views
+    views = [view.text for view in normalize.escaped_views(text)]
+    assert list(normalize.readings(text)) == views
 
 
 def test_texts_that_name_nobody_are_left_out() -> None:
@@ -73,23 +73,25 @@ def _person(world: World, *names: Name) -> Person:
 
 
 def _found(person: Person) -> set[str]:
-    return {row.id for _, rows in entries.naming(person) for row in rows}
+    return {row.id for _, rows in entry_text.naming(person) for row in rows}
 
 
-@pytest.mark.parametrize("chunk", [entries.CHUNK, 2])
+@pytest.mark.parametrize("chunk", [entry_text.CHUNK, 2])
 def test_entries_are_found_however_they_name_somebody(
     world: World, monkeypatch: pytest.MonkeyPatch, chunk: int
 ) -> None:
     for name in ("_SAID", "_TOGETHER"):
-        sql = getattr(entries, name).replace(f"LIMIT {entries.CHUNK}", f"LIMIT {chunk}")
-        monkeypatch.setattr(entries, name, sql)
+        sql = getattr(entry_text, name).replace(
+            f"LIMIT {entry_text.CHUNK}", f"LIMIT {chunk}"
+        )
+        monkeypatch.setattr(entry_text, name, sql)
     mine = [
         world.entry("about anna.smith@x.example"),
         world.entry("said", payload={"text": "first line\nÜnal Çelik\tcame"}),
         world.entry("said", payload={"text": "call \\u0041nna.smith@x.example"}),
         world.entry("said", refs={"who": "usr-77"}),
         world.entry("said", trace_id="usr-77"),
-        world.entry(f"{words.SEAM}a\\b{words.SEAM} 王小明"),
+        world.entry(f"{row_text.SEAM}a\\b{row_text.SEAM} 王小明"),
     ]
     for text in ("about nobody", "Anna", "smith\\n", "usr-777"):
         world.entry(text)
@@ -116,14 +118,14 @@ def test_a_run_reads_the_journal_once(
     erasing.lived_in(world)
     case = erasing.started(world, erasing.opened(world, erasing.maria(world)))
     starts: list[int] = []
-    before = entries.naming
+    before = entry_text.naming
 
     def naming(person: Person, after: int = 0) -> Any:
         starts.append(after)
         return before(person, after)
 
-    monkeypatch.setattr(entries, "naming", naming)
-    cascade.run(case.workspace_id, case.pk)
+    monkeypatch.setattr(entry_text, "naming", naming)
+    erasure.run(case.workspace_id, case.pk)
     # Once to look again; what the plan read is not read a second time.
     assert starts.count(0) == 1
     assert len(starts) > 1

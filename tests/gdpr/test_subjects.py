@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gdpr import consents, merging, portrait, subjects
 from gdpr.models import ActionKind, Case, GdprAction, Hold, Subject, SubjectLink
-from gdpr.subjects import NewAlias
+from gdpr.subjects import consents, merge, profile
+from gdpr.subjects import registry as subjects
+from gdpr.subjects.registry import NewAlias
 from memory.models import JournalEntry
 from memory.rules import errors
 from tests.gdpr import requests as make
@@ -93,7 +94,7 @@ def test_merging_moves_everything(world: World) -> None:
     both = world.entry("u_42 is maria@example.org")
     row = world.entry("from maria@example.org")
     consents.note(old.id, "withdrawn", opted_out=True, by=by)
-    left = merging.merge(old.id, new.id, by=by)
+    left = merge.merge(old.id, new.id, by=by)
     assert {alias.kind for alias in left.aliases.all()} == {"email", "user_id"}
     links = SubjectLink.objects.filter(place="journal").values_list(
         "subject_id", "row_id"
@@ -106,7 +107,7 @@ def test_merging_moves_everything(world: World) -> None:
     with pytest.raises(errors.Conflict):
         subjects.add_alias(old.id, NewAlias("user_id", "u_43"), by=by)
     with pytest.raises(errors.Invalid):
-        merging.merge(new.id, new.id, by=by)
+        merge.merge(new.id, new.id, by=by)
 
 
 def test_no_name_is_written_down_beside_the_register(world: World) -> None:
@@ -128,7 +129,7 @@ def test_the_portrait_counts_and_shows(world: World) -> None:
     person = made(world, MAIL)
     made(world, NewAlias("email", "jan@example.org"), name="Jan")
     case = make.opened(world, subject=person)
-    seen = portrait.whole(portrait.of(person.id, by=by))
+    seen = profile.whole(profile.of(person.id, by=by))
     places = {place["name"]: place for place in seen["holders"]}
     assert (places["journal"]["count"], places["journal"]["shared"]) == (2, 1)
     assert places["journal"]["newest"] >= places["journal"]["oldest"]

@@ -9,15 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from episodic import consolidation
-from episodic.proposal_models import ConsolidationProposal
+from episodic.consolidation import run as consolidation
+from episodic.models import ConsolidationProposal
 from episodic.summarisers.base import Material, Rule
-from gdpr import consents, subjects, suppression
+from gdpr import suppression
+from gdpr.matching.matcher import Name
 from gdpr.models import Subject, Suppression
-from gdpr.paging import Ask
-from gdpr.rules.matching import Name
-from gdpr.subjects import NewAlias
-from memory import importing, journal
+from gdpr.pagination import Ask
+from gdpr.subjects import consents
+from gdpr.subjects import registry as subjects
+from gdpr.subjects.registry import NewAlias
+from memory import journal_import
+from memory.journal import append as journal
 from memory.models import JournalEntry, MemoryVersion
 from memory.rules import errors
 from memory.rules.entries import NewEntry
@@ -97,11 +100,13 @@ def test_each_door_refuses_its_own_part(world: World, opted_out: Subject) -> Non
     assert [one.index for one in done.rejected] == [1]
     assert done.rejected[0].code == "subject_suppressed"
     lines = [
-        importing.Line(n, 9, json.dumps({"entry_type": "a.b", "summary": s}).encode())
+        journal_import.Line(
+            n, 9, json.dumps({"entry_type": "a.b", "summary": s}).encode()
+        )
         for n, s in enumerate(["from maria@example.org", "from somebody"])
     ]
     told: list[str] = []
-    report = importing.append(
+    report = journal_import.append(
         lines, by=world.actor("owner"), tell=lambda _n, text: told.append(text)
     )
     assert (report.appended, report.refused) == (1, 1)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from gdpr import cascade, planning
+from gdpr import erasure
+from gdpr.cases import dry_run
+from gdpr.certificates import document as certificate_document
 from gdpr.models import Case, CasePlan, CaseState, Certificate
-from gdpr.rules import signing
-from memory.files import erasing as texts
+from memory.files import erasure as texts
 from memory.models import JournalEntry, MemoryFile
 from memory.rules.tiers import Tier
 from tests.gdpr import erasing, truth
@@ -27,9 +28,9 @@ def test_common_aliases_take_nothing_of_others(shared_world: World) -> None:
     assert (mine > 150, both > 40, other > 500) == (True, True, True), built.count()
     others, shared = truth.digest(built.others), truth.digest(built.shared)
     case = erasing.started(world, erasing.opened(world, built.who))
-    doubts = planning.doubts(CasePlan.objects.get(case=case))
+    doubts = dry_run.doubts(CasePlan.objects.get(case=case))
     assert doubts["total"] == 0, doubts["rows"]
-    cascade.run(case.workspace_id, case.pk)
+    erasure.run(case.workspace_id, case.pk)
     case = Case.objects.get(pk=case.pk)
     after = truth.digest(built.others)
     assert {key for key in others if after.get(key) != others[key]} == set()
@@ -37,7 +38,7 @@ def test_common_aliases_take_nothing_of_others(shared_world: World) -> None:
     _shared_are_masked(built, shared)
     _lines(built)
     assert case.state == CaseState.COMPLETE, erasing.told(case)
-    document = signing.parse(Certificate.objects.get(case=case).document)
+    document = certificate_document.parse(Certificate.objects.get(case=case).document)
     told = document["content"]["residue"]["identifiers"]
     assert told == {"sought_as_words": 3, "sought_in_links_and_fields": 8}
     page = world.page("owner")

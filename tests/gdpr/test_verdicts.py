@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gdpr import verdicts
+from gdpr.cases import decided_rows
 from gdpr.models import RowVerdict, Subject, Verdict
-from memory import keys
+from memory.accounts import api_keys
 from tests.gdpr import erasing, kit
 from tests.world import World
 
@@ -22,7 +22,7 @@ def test_a_key_of_somebody_who_shares_a_name_goes_and_is_not_masked(
     world: World, who: Subject
 ) -> None:
     kit.subject(world, {"email": erasing.MAIL})
-    issued = keys.issue_agent_key(
+    issued = api_keys.issue_agent_key(
         world.agents["ada"], end_user=erasing.MAIL, by=world.actor("owner")
     )
     found = kit.found("keys", who)[str(issued.key.pk)]
@@ -37,4 +37,6 @@ def test_an_entry_that_was_archived_since_still_counts_as_spared(
         workspace=world.acme, case=case, place="journal", row_id="j_1",
         verdict=Verdict.SPARED, ground="must_stay", reason="A claim", decided_by="x",
     )  # fmt: skip
-    assert verdicts.grounds(case, {"archive": [["j_1", "keep"]]}) == {"must_stay": 1}
+    assert decided_rows.grounds(case, {"archive": [["j_1", "keep"]]}) == {
+        "must_stay": 1
+    }

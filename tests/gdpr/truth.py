@@ -27,7 +27,7 @@ from memory.models import (
     SavedFilter,
 )
 from memory.records import Provenance
-from memory.shelf import Draft, Scope
+from memory.records.drafts import Draft, Scope
 from tests.gdpr import erasing, kit
 from tests.world import ATTACK, World
 
@@ -191,7 +191,7 @@ def _system(world: World, truth: Truth) -> None:
         )
     for number in range(45):
         counts = {"rows": 42, "failed": 0, "crews": 3, "of": 4}
-        name, slot = "episodic.decay", f"slot {number}"
+        name, slot = "episodic.index.decay", f"slot {number}"
         others.append(JobRun(workspace=home, name=name, slot=slot, counts=counts))
     for number in range(12):
         scope = {"rows": 42, "what": "may", "run": 3}

@@ -13,12 +13,13 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from crewship_memory import diagnosis, redaction
+from crewship_memory import doctor, log_redaction
 from episodic.models import Embedding
-from memory import invitations, journal, keys, tenancy
+from memory.accounts import api_keys, invitations, workspaces
+from memory.journal import append as journal
 from memory.models import Agent, JournalEntry, Membership, User, Workspace
-from memory.rules.actors import AgentRole, Role, system
 from memory.rules.entries import NewEntry
+from memory.rules.permissions import AgentRole, Role, system
 
 pytestmark = pytest.mark.django_db
 SHOP = "command-shop"
@@ -92,7 +93,7 @@ def issued(*args: str) -> Any:
 
 def test_a_key_for_an_agent_that_did_not_exist() -> None:
     made = issued("--crew", "desk", "--agent", "ada", "--create")
-    actor = keys.authenticate(made["key"])
+    actor = api_keys.authenticate(made["key"])
     assert actor is not None
     assert (actor.id, actor.crew_id) == (made["agent_id"], made["crew_id"])
     assert (actor.role, actor.agent_role) == (Role.AGENT, AgentRole.AGENT)
@@ -110,7 +111,7 @@ def test_a_lead_is_made_a_lead() -> None:
 def test_a_key_for_a_person_acts_in_its_role(role: str) -> None:
     email = f"{role}@shop.example"
     made = issued("--email", email, "--role", role, "--create")
-    actor = keys.authenticate(made["key"])
+    actor = api_keys.authenticate(made["key"])
     assert actor is not None
     assert actor.role.value == role
     assert (made["crew_id"], made["agent_id"]) == (None, None)
@@ -154,7 +155,7 @@ def test_a_key_that_could_not_act_in_its_role_is_refused() -> None:
     ],
 )
 def test_issue_key_refuses_and_makes_nothing(args: tuple[str, ...]) -> None:
-    tenancy.ensure_workspace(SHOP)
+    workspaces.ensure_workspace(SHOP)
     count = JournalEntry.objects.count()
     assert refusal("issue_key", "--workspace", SHOP, *args)
     assert JournalEntry.objects.count() == count
@@ -184,7 +185,7 @@ def test_an_import_creates_what_it_names(tmp_path: Path) -> None:
 def test_bad_lines_are_numbered_on_standard_error(tmp_path: Path) -> None:
     good = {"entry_type": "a.b", "summary": "one"}
     file = write_lines(tmp_path, good, {"summary": "x"}, good)
-    tenancy.ensure_workspace(SHOP)
+    workspaces.ensure_workspace(SHOP)
     out, err = io.StringIO(), io.StringIO()
     with pytest.raises(CommandError, match="1 lines"):
         call_command("journal_import", file, workspace=SHOP, stdout=out, stderr=err)
@@ -195,7 +196,7 @@ def test_bad_lines_are_numbered_on_standard_error(tmp_path: Path) -> None:
 def test_an_import_needs_a_workspace_and_a_file(tmp_path: Path) -> None:
     missing = str(tmp_path / "none.jsonl")
     assert "nowhere" in refusal("journal_import", missing, "--workspace", "nowhere")
-    tenancy.ensure_workspace(SHOP)
+    workspaces.ensure_workspace(SHOP)
     assert "none.jsonl" in refusal("journal_import", missing, "--workspace", SHOP)
 
 
@@ -205,7 +206,7 @@ def an_entry(shop: Workspace, entry_type: str = "peer.escalation") -> JournalEnt
 
 
 def test_verify_fails_on_a_changed_entry() -> None:
-    shop, _ = tenancy.ensure_workspace(SHOP)
+    shop, _ = workspaces.ensure_workspace(SHOP)
     entry = an_entry(shop)
     assert "holds" in told("journal_verify", "--workspace", SHOP)
     JournalEntry.objects.filter(pk=entry.pk).update(summary="All is well")
@@ -221,7 +222,7 @@ def test_verify_fails_on_a_changed_entry() -> None:
 # ── The index ────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("args", [(), ("--workspace", SHOP)])
 def test_the_index_is_brought_up_to_date(args: tuple[str, ...]) -> None:
-    shop, _ = tenancy.ensure_workspace(SHOP)
+    shop, _ = workspaces.ensure_workspace(SHOP)
     ids = {an_entry(shop).id for _ in range(3)}
     report = answer("episodic_index", *args)
     assert report["indexed"] >= 3
@@ -231,7 +232,7 @@ def test_the_index_is_brought_up_to_date(args: tuple[str, ...]) -> None:
 
 
 def test_the_index_stops_at_its_limit() -> None:
-    shop, _ = tenancy.ensure_workspace(SHOP)
+    shop, _ = workspaces.ensure_workspace(SHOP)
     for _ in range(3):
         an_entry(shop)
     report = answer("episodic_index", "--workspace", SHOP, "--limit", "2")
@@ -266,7 +267,7 @@ def doctored() -> tuple[bool, dict[str, Any]]:
 
 
 def test_doctor_finds_a_sound_house_sound() -> None:
-    an_entry(tenancy.ensure_workspace(SHOP)[0])
+    an_entry(workspaces.ensure_workspace(SHOP)[0])
     ok, worst = doctored()
     assert ok
     assert worst["database"] == worst["migrations"] == worst["chain"] == "ok"
@@ -275,7 +276,7 @@ def test_doctor_finds_a_sound_house_sound() -> None:
 
 
 def test_doctor_notices_a_forged_end_of_a_chain() -> None:
-    shop, _ = tenancy.ensure_workspace(SHOP)
+    shop, _ = workspaces.ensure_workspace(SHOP)
     entry = an_entry(shop)
     JournalEntry.objects.filter(pk=entry.pk).update(entry_hash="0" * 64)
     ok, worst = doctored()
@@ -296,8 +297,8 @@ def test_doctor_notices_a_data_folder_that_is_gone(
 def test_doctor_asserts_what_durability_stands_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(diagnosis, "PRAGMAS", {"synchronous": 1})
-    (first, *_rest) = diagnosis.features()
+    monkeypatch.setattr(doctor, "PRAGMAS", {"synchronous": 1})
+    (first, *_rest) = doctor.features()
     assert first.level == "fail"
 
 
@@ -312,13 +313,13 @@ def test_doctor_asserts_what_durability_stands_on(
     ],
 )
 def test_secrets_do_not_reach_the_log(text: str, clean: str) -> None:
-    assert redaction.clean(text) == clean
+    assert log_redaction.clean(text) == clean
 
 
 # ── Accounts ─────────────────────────────────────────────────────────────────
 def opened_by_somebody_else(email: str) -> User:
     """Return an account that was opened with another workspace's invitation."""
-    elsewhere = system(tenancy.ensure_workspace("elsewhere")[0].id)
+    elsewhere = system(workspaces.ensure_workspace("elsewhere")[0].id)
     invitation = invitations.invite(email, Role.VIEWER, by=elsewhere)
     path = invitations.link_path(invitation, by=elsewhere)
     return invitations.accept_as_new(path.split("/")[3], "correct horse battery")

@@ -15,10 +15,10 @@ from django.core.management import call_command
 from django.db import connection
 from pytest_django import Settings
 
-from crewship_memory import data_folder, diagnosis
+from crewship_memory import data_folder, doctor
 from crewship_memory import settings as own_settings
-from memory import key_files
-from memory.files import places
+from memory.files import paths as file_paths
+from memory.installation import key_files
 from tests.memory.files import kit
 from tests.world import World
 
@@ -109,7 +109,7 @@ def test_what_we_write_is_for_us_alone(
     tmp_path.chmod(0o700)
     settings.DATA_DIR = tmp_path
     kit.write(world, "Refunds end at $200.")
-    with places.vault().locked("a name"):
+    with file_paths.vault().locked("a name"):
         assert _modes(tmp_path) == {}
 
 
@@ -148,10 +148,10 @@ def test_what_others_could_read_is_tightened(
     tmp_path.chmod(0o755)
     settings.DATA_DIR = tmp_path
     assert str(tmp_path) in str(data_folder.exposed())
-    assert diagnosis._permissions().level == "fail"
+    assert doctor._permissions().level == "fail"
     assert data_folder.make_private() is None
     assert (_modes(tmp_path), data_folder.exposed()) == ({}, None)
-    assert diagnosis._permissions().level == "ok"
+    assert doctor._permissions().level == "ok"
 
 
 def test_a_link_out_of_the_folder_is_left_alone(

@@ -10,9 +10,12 @@ from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection
 from django.db.migrations.recorder import MigrationRecorder
 
-from crewship_memory import celery, integrity
+from crewship_memory import celery, sqlite_integrity
 from crewship_memory.management.commands import up
-from memory import jobs, outages, schema, tenancy
+from memory import outages
+from memory.accounts import workspaces
+from memory.installation import schema_version
+from memory.jobs import registry as jobs
 from memory.models import Workspace
 
 PAGE = 4_096
@@ -39,14 +42,14 @@ def overwrite(path: Path, page: int) -> None:
 
 
 def test_a_whole_file_is_not_damaged(file: Path) -> None:
-    assert integrity.Inspector(file).look() is False
+    assert sqlite_integrity.Inspector(file).look() is False
     assert not outages.damage.is_noted
 
 
 @pytest.mark.parametrize("page", [0, 5, 100])
 def test_an_overwritten_page_is_found_and_noted(file: Path, page: int) -> None:
     overwrite(file, page)
-    assert integrity.Inspector(file).look() is True
+    assert sqlite_integrity.Inspector(file).look() is True
     assert outages.damage.is_noted
 
 
@@ -61,7 +64,7 @@ def test_a_request_that_meets_it_says_so(file: Path) -> None:
 
 
 def test_the_thread_ends_with_the_process(file: Path) -> None:
-    inspector = integrity.Inspector(file)
+    inspector = sqlite_integrity.Inspector(file)
     inspector.start()
     inspector.stop()
     assert not inspector._thread.is_alive()
@@ -95,18 +98,18 @@ def test_doctor_names_it(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.usefixtures("newer")
 def test_a_command_writes_nothing() -> None:
-    schema.guard.look_again_at(0.0)
-    with pytest.raises(schema.Newer):
-        tenancy.ensure_workspace("later-shop", "Later")
+    schema_version.guard.look_again_at(0.0)
+    with pytest.raises(schema_version.Newer):
+        workspaces.ensure_workspace("later-shop", "Later")
     assert not Workspace.objects.filter(slug="later-shop").exists()
 
 
 @pytest.mark.usefixtures("newer")
 def test_no_job_runs() -> None:
-    schema.guard.look_again_at(0.0)
-    with pytest.raises(schema.Newer):
+    schema_version.guard.look_again_at(0.0)
+    with pytest.raises(schema_version.Newer):
         jobs.note("index_sweep", lambda: pytest.fail("it ran"))
-    with pytest.raises(schema.Newer):
+    with pytest.raises(schema_version.Newer):
         jobs.tick()
-    with pytest.raises(schema.Newer):
+    with pytest.raises(schema_version.Newer):
         jobs.run_asked(1)

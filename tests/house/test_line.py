@@ -9,7 +9,7 @@ import pytest
 from django.db import connection, transaction
 
 from crewship_memory.sqlite3 import base
-from crewship_memory.sqlite3.line import Line
+from crewship_memory.sqlite3.writer_queue import Line
 from memory.models import Workspace
 from tests import waiting
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from crewship_memory import demo_loader, progress
+from crewship_memory import startup_progress
+from crewship_memory.demo import load
 from tests import processes, waiting
 from tests.house.test_up import House
 
@@ -80,9 +81,9 @@ def test_the_first_line_is_there_before_anything_is_imported(tmp_path: Path) -> 
 @pytest.mark.django_db(transaction=True)
 def test_a_demo_that_is_there_is_not_told_as_loading() -> None:
     first: list[str] = []
-    demo_loader.load(first.append)
+    load.load(first.append)
     again: list[str] = []
-    demo_loader.load(again.append)
+    load.load(again.append)
     journal = "Demo: crews, agents and five weeks of journal"
     assert journal in first
     assert journal not in again
@@ -96,7 +97,7 @@ def test_a_step_is_sent_at_once() -> None:
             self.sent = self.getvalue()
 
     stream = Stream()
-    progress.lines(stream)("Database: current")
+    startup_progress.lines(stream)("Database: current")
     assert stream.sent == "  Database: current\n"
 
 
@@ -113,10 +114,10 @@ def test_ready_is_said_when_a_server_answers_and_no_sooner() -> None:
 
     said: list[str] = []
     port = processes.free_port()
-    thread = progress.when_it_answers(
+    thread = startup_progress.when_it_answers(
         lambda: said.append("ready"), "127.0.0.1", port, "memory.example"
     )
-    assert not progress.answers("127.0.0.1", port)
+    assert not startup_progress.answers("127.0.0.1", port)
     assert said == []
     with HTTPServer(("127.0.0.1", port), Refuses) as server:
         while thread.is_alive():
@@ -134,5 +135,5 @@ def test_what_does_not_speak_http_is_no_answer() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=hang_up, args=(listener,))
         thread.start()
-        assert not progress.answers("127.0.0.1", listener.getsockname()[1])
+        assert not startup_progress.answers("127.0.0.1", listener.getsockname()[1])
         thread.join()

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from crewship_memory.demo import cast, story
-from memory import toolbox
+from memory import tool_registry
 from memory.rules import end_users
 from tests.house import source
 
@@ -48,7 +48,7 @@ def test_the_tools_at_mcp_are_those_that_are_listed() -> None:
     families = re.findall(r"the (four|six) `(\w+?)(\.|__)\*`", text)
     assert len(families) == 2
     listed = set(re.findall(r"`([a-z._]+)`", text)) - {"/mcp"}
-    tools = {tool.name for tool in toolbox.registered()}
+    tools = {tool.name for tool in tool_registry.registered()}
     for number, family, dot in families:
         names = {name for name in tools if name.startswith(family + dot)}
         assert len(names) == numbers[number]
@@ -58,7 +58,9 @@ def test_the_tools_at_mcp_are_those_that_are_listed() -> None:
 
 def test_the_tools_over_memories_are_those_that_are_listed() -> None:
     row = next(line for line in README.splitlines() if "`POST /api/v1/tools/" in line)
-    names = {t.name for t in toolbox.registered() if t.name.startswith("memory__")}
+    names = {
+        t.name for t in tool_registry.registered() if t.name.startswith("memory__")
+    }
     assert set(re.findall(r"`(memory__\w+)`", row)) == names
 
 

@@ -16,25 +16,26 @@ from django.db import OperationalError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from gdpr import cases, holds, ledger, restriction, signing_keys, subjects, suppression
-from gdpr.holds import NewHold
+from gdpr import audit_log, suppression
+from gdpr.cases import legal_holds
+from gdpr.cases import workflow as cases
+from gdpr.cases.legal_holds import NewHold
+from gdpr.certificates import keys as signing_keys
 from gdpr.models import ActionKind, ActionStatus, Suppression
-from gdpr.subjects import NewAlias
-from memory import (
-    invitations,
-    journal,
-    records,
-    tenancy,
-    webhooks,
-    workspace_settings,
-)
-from memory.files import policy, review
-from memory.gateway import setups
+from gdpr.subjects import registry as subjects
+from gdpr.subjects import restriction
+from gdpr.subjects.registry import NewAlias
+from memory import records, webhooks, workspace_settings
+from memory.accounts import invitations, workspaces
+from memory.files import policy
+from memory.integrations.gateway import settings as gateway_settings
+from memory.journal import append as journal
 from memory.models import Invitation, Membership, Workspace
 from memory.records import Amendment, Provenance
-from memory.rules.actors import Role
+from memory.records.drafts import Draft
+from memory.review import decide as review
 from memory.rules.entries import Priority
-from memory.shelf import Draft
+from memory.rules.permissions import Role
 from tests.gdpr import kit, requests
 from tests.world import World
 
@@ -63,12 +64,12 @@ def _decline(world: World) -> Act:
 
 def _role(world: World) -> Act:
     viewer, by = world.people["viewer"], world.actor("owner")
-    return lambda: tenancy.set_member(viewer, Role.OPERATOR, by=by)
+    return lambda: workspaces.set_member(viewer, Role.OPERATOR, by=by)
 
 
 def _leave(world: World) -> Act:
     member = Membership.objects.get(user=world.people["viewer"])
-    return lambda: tenancy.remove_member(member, by=world.actor("owner"))
+    return lambda: workspaces.remove_member(member, by=world.actor("owner"))
 
 
 def _setting(world: World) -> Act:
@@ -82,7 +83,7 @@ def _webhook(world: World) -> Act:
 
 
 def _setup(world: World) -> Act:
-    return lambda: setups.choose({"mode": "curated"}, by=world.actor("owner"))
+    return lambda: gateway_settings.choose({"mode": "curated"}, by=world.actor("owner"))
 
 
 def _priority(world: World) -> Act:
@@ -122,8 +123,8 @@ def _approve(world: World) -> Act:
 def _release(world: World) -> Act:
     by, soon = world.actor("compliance"), timezone.now() + timedelta(days=9)
     new = NewHold(reason="Tax audit", review_at=soon)
-    row = holds.place(kit.subject(world), new, by=by, places=frozenset())
-    return lambda: holds.release(row, "Settled", by=by)
+    row = legal_holds.place(kit.subject(world), new, by=by, places=frozenset())
+    return lambda: legal_holds.release(row, "Settled", by=by)
 
 
 def _restrict(world: World) -> Act:
@@ -139,8 +140,8 @@ def _alias(world: World) -> Act:
 
 def _act_ends(world: World) -> Act:
     by = world.actor("compliance")
-    row = ledger.begin("sub_x", ActionKind.EXPORT, by=by)
-    return lambda: ledger.finish(row, ActionStatus.COMPLETED)
+    row = audit_log.begin("sub_x", ActionKind.EXPORT, by=by)
+    return lambda: audit_log.finish(row, ActionStatus.COMPLETED)
 
 
 def _unsuppress(world: World) -> Act:

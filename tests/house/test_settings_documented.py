@@ -20,7 +20,7 @@ MAY_LOOK = {
     "episodic/embedders/__init__.py",  # tells onnxruntime something before it loads
     "crewship_memory/celery.py",  # starts before the settings
     "crewship_memory/wsgi.py",  # names the settings
-    "crewship_memory/embedded.py",  # tells Celery something before it starts
+    "crewship_memory/background.py",  # tells Celery something before it starts
     "crewship_memory/checks.py",  # how many processes the server was told to start
     "crewship_memory/management/commands/bootstrap.py",  # a password by name
     "crewship_memory/management/commands/bench.py",  # starts itself in a clean one

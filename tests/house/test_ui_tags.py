@@ -9,7 +9,7 @@ from django.template import Context, Template
 from django.utils import timezone
 
 from crewship_memory.templatetags import ui
-from memory.rules.actors import Actor, Role
+from memory.rules.permissions import Actor, Role
 
 HOSTILE = '"><script>alert(1)</script>'
 

@@ -14,7 +14,8 @@ from redis.exceptions import ResponseError
 from crewship_memory import shared_cache
 from crewship_memory.celery import app
 from crewship_memory.shared_cache import Link, SharedCache
-from memory import dispatch, jobs
+from memory.jobs import dispatch
+from memory.jobs import registry as jobs
 from memory.models import JobRun, RunState
 from tests.world import World
 

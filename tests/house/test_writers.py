@@ -14,12 +14,13 @@ import pytest
 from django.db import connection
 from pytest_django import Settings
 
-from memory import chain, journal
-from memory.conformance import runs
-from memory.gateway import serving
+from memory.integrations import selftest_runs
+from memory.integrations.gateway import server as gateway_server
+from memory.journal import append as journal
+from memory.journal import verify
 from memory.models import JournalEntry, Workspace
-from memory.providers import stage
-from memory.rules.actors import system
+from memory.providers import parity_harness
+from memory.rules.permissions import system
 from tests.doors.operations import OPERATIONS
 from tests.house import source, writers
 from tests.house.writers import Site
@@ -33,16 +34,16 @@ COVERED = {
     "crew_id", "agent_id", "mission_id", "trace_id", "span_id", "ts", "expires_at",
     "priority_at_emit", "seal", "erased_at", "redacted_at",
 }  # fmt: skip
-DEMO = {site for site in writers.SITES if site[0] == "crewship_memory/demo_loader.py"}
-WIRE = ("memory/conformance/runs.py", "_keep")
+DEMO = {site for site in writers.SITES if site[0] == "crewship_memory/demo/load.py"}
+WIRE = ("memory/integrations/selftest_runs.py", "_keep")
 # A run of an erasure commits and rewrites tables by itself.
-COMMITTED = {("gdpr/cascade/proving.py", "_tell"), ("gdpr/replay.py", "_note")}
+COMMITTED = {("gdpr/erasure/finish.py", "_tell"), ("gdpr/erasure/replay.py", "_note")}
 
 
 def check() -> None:
     """Verify every chain, and that the index holds the words of the entries."""
     for workspace in Workspace.objects.all():
-        report = chain.verify(workspace.id, by=system(workspace.id))
+        report = verify.verify(workspace.id, by=system(workspace.id))
         assert report.ok, [(one.entry_id, one.reason) for one in report.breaks]
     if connection.vendor == "sqlite":
         told = (
@@ -55,7 +56,7 @@ def check() -> None:
 @pytest.fixture(autouse=True)
 def _near(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.GATEWAY_PRIVATE = True
-    monkeypatch.setattr(serving, "SETTLE_SECONDS", 0.0)
+    monkeypatch.setattr(gateway_server, "SETTLE_SECONDS", 0.0)
 
 
 @pytest.fixture
@@ -142,15 +143,15 @@ def test_the_chain_holds_after_every_dialect(
 ) -> None:
     """Each wire keeps its promises on a stand, which is judged before it is removed."""
     judged: list[int] = []
-    strike = stage.strike
+    strike = parity_harness.strike
 
     def judge(workspace: Workspace) -> None:
         judged.append(JournalEntry.objects.filter(workspace=workspace).count())
         check()
         strike(workspace)
 
-    monkeypatch.setattr(stage, "strike", judge)
-    monkeypatch.setattr(runs, "PROVIDERS", ("native",))
+    monkeypatch.setattr(parity_harness, "strike", judge)
+    monkeypatch.setattr(selftest_runs, "PROVIDERS", ("native",))
     done = writers.SITES[WIRE](shared_world)
     assert WIRE in reached
     assert done.counts["broken"] == 0  # type: ignore[attr-defined]

@@ -16,30 +16,32 @@ from django.db.models import F
 from django.test import override_settings
 from django.utils import timezone
 
-from crewship_memory import demo_loader
-from episodic import health, recall_checks
+from crewship_memory.demo import load
+from episodic.health import snapshots as health
 from episodic.models import HealthSnapshot
-from episodic.recall import Request
-from gdpr import digest, erasures, replay, restriction, signing_keys
-from gdpr.erasures import Record
+from episodic.recall import checks
+from episodic.recall.search import Request
+from gdpr.cases import reminder_email
+from gdpr.certificates import keys as signing_keys
+from gdpr.erasure import replay, tombstones
+from gdpr.erasure.tombstones import Record
+from gdpr.subjects import restriction
 from memory import (
-    adoption,
-    agent_tools,
-    archive,
-    importing,
-    invitations,
-    keys,
-    tenancy,
-    toolbox,
+    data_folder_adoption,
+    journal_import,
+    tool_registry,
     webhooks,
     workspace_settings,
 )
-from memory.conformance import runs
+from memory.accounts import api_keys, invitations, workspaces
 from memory.files import policy
-from memory.gateway import setups, users
+from memory.integrations import agent_tools, selftest_runs
+from memory.integrations.gateway import settings as gateway_settings
+from memory.integrations.gateway import users
+from memory.journal import compaction
 from memory.models import JournalEntry, User
-from memory.providers import choice, conformance
-from memory.rules.actors import Role
+from memory.providers import parity_runs, selection
+from memory.rules.permissions import Role
 from tests import factories
 from tests.doors import gdpr_operations
 from tests.doors.operations import BY_ID
@@ -125,9 +127,9 @@ def _fell(world: World) -> None:
 def _broken_check(world: World) -> None:
     row = world.indexed()
     by = world.actor("operator")
-    check = recall_checks.save("refunds", Request(query="refund"), [row.id], by=by)
+    check = checks.save("refunds", Request(query="refund"), [row.id], by=by)
     JournalEntry.objects.filter(pk=row.pk).update(retired_at=timezone.now())
-    run = recall_checks.run(check, by=by)
+    run = checks.run(check, by=by)
     assert run.result == "broken"
 
 
@@ -139,13 +141,13 @@ def _erased(world: World) -> None:
 def _replayed(world: World) -> None:
     """Announce an erasure that the database knows nothing of, as after a restore."""
     row = world.entry()
-    erasures.announce(
+    tombstones.announce(
         Record(
             workspace_id=world.acme.id,
             case_id="case_lost",
             subject_id="sub_lost",
             run=1,
-            at=erasures.now(),
+            at=tombstones.now(),
             aliases=(),
             rows={"journal": [[row.id, "delete"]]},
         )
@@ -156,7 +158,7 @@ def _replayed(world: World) -> None:
 def _late_case(world: World) -> None:
     make.opened(world, received_at=timezone.now() - timedelta(days=40))
     with override_settings(MAIL_SERVER=True):
-        assert digest.send(world.acme.id).counts["cases"] == 1
+        assert reminder_email.send(world.acme.id).counts["cases"] == 1
 
 
 def _restricted(world: World) -> None:
@@ -187,7 +189,7 @@ def _marked_on_the_page(world: World) -> None:
 
 def _by_an_agents_tool(world: World) -> None:
     told = {"entry_type": "peer.escalation", "summary": "Refund above $200"}
-    toolbox.call(agent_tools.JOURNAL_APPEND, told, by=world.actor("ada"))
+    tool_registry.call(agent_tools.JOURNAL_APPEND, told, by=world.actor("ada"))
 
 
 def _compacted(world: World) -> None:
@@ -200,11 +202,11 @@ def _compacted(world: World) -> None:
             payload={"cpu": n},
             ts=day - timedelta(days=40) + timedelta(minutes=n),
         )
-    assert archive.run(world.acme.id).buckets == 1
+    assert compaction.run(world.acme.id).buckets == 1
 
 
 def _wires(world: World) -> object:
-    return runs.run(world.acme.id)
+    return selftest_runs.run(world.acme.id)
 
 
 def _gateway_mode(world: World) -> None:
@@ -217,7 +219,7 @@ def _gateway_mode(world: World) -> None:
             "scope": ["current_chat"],
             "timeoutSeconds": 5,
         }
-        setups.choose(
+        gateway_settings.choose(
             {"mode": "memory_gateway", "gateway": told}, by=world.actor("owner")
         )
         operation("recall_turn", "ada")(world)
@@ -226,8 +228,8 @@ def _gateway_mode(world: World) -> None:
 
 def _setup_removed(world: World) -> None:
     by = world.actor("owner")
-    row = setups.choose({"mode": "curated"}, by=by)
-    setups.remove(row.id, by=by)
+    row = gateway_settings.choose({"mode": "curated"}, by=by)
+    gateway_settings.remove(row.id, by=by)
 
 
 def _gateway_key(world: World) -> None:
@@ -237,9 +239,9 @@ def _gateway_key(world: World) -> None:
 
 def _imported(world: World) -> None:
     row = {"entry_type": "peer.escalation", "summary": "old", "payload": {"a": ["b"]}}
-    lines = importing.read_lines(io.BytesIO(json.dumps(row).encode()))
+    lines = journal_import.read_lines(io.BytesIO(json.dumps(row).encode()))
     by = world.actor("owner")
-    done = importing.append(lines, by=by, tell=lambda _number, _reason: None)
+    done = journal_import.append(lines, by=by, tell=lambda _number, _reason: None)
     assert done.appended == 1
 
 
@@ -253,7 +255,7 @@ def _settings(world: World) -> None:
     workspace_settings.change({"fusion": "convex", "two_person": True}, by=by)
     card = policy.cards(by)[0]
     policy.set_rule(card.rule.id, "observe", by=by)
-    assert choice.choose(world.acme, "native", by=by)
+    assert selection.choose(world.acme, "native", by=by)
 
 
 def _invited(world: World) -> None:
@@ -262,19 +264,19 @@ def _invited(world: World) -> None:
 
 
 def _adopted(_: World) -> None:
-    adoption.adopt("the disk was replaced")
+    data_folder_adoption.adopt("the disk was replaced")
 
 
 def _provider_checked(world: World) -> None:
-    conformance.run_now(world.acme, "native", by=world.actor("owner"))
+    parity_runs.run_now(world.acme, "native", by=world.actor("owner"))
 
 
 def _key(world: World) -> None:
-    keys.issue_agent_key(world.agents["ada"], by=world.system())
+    api_keys.issue_agent_key(world.agents["ada"], by=world.system())
 
 
 def _crew(world: World) -> None:
-    tenancy.ensure_crew("returns", by=world.system())
+    workspaces.ensure_crew("returns", by=world.system())
 
 
 def _exported(world: World) -> None:
@@ -282,49 +284,51 @@ def _exported(world: World) -> None:
 
 
 def _demo(_: World) -> None:
-    demo_loader.load()
+    load.load()
 
 
 SITES: Final[dict[Site, Drive]] = {
-    ("crewship_memory/demo_loader.py", "_prioritise"): _demo,
-    ("crewship_memory/demo_loader.py", "_tell"): _demo,
-    ("episodic/approval.py", "_tell"): operation("approve_proposal"),
-    ("episodic/approval.py", "reject"): operation("reject_proposal"),
-    ("episodic/backlog.py", "_record"): _indexed,
-    ("episodic/consolidation.py", "_tell"): _consolidated,
-    ("episodic/health.py", "_tell"): _fell,
-    ("episodic/recall_checks.py", "_tell"): _broken_check,
-    ("gdpr/cascade/proving.py", "_tell"): _erased,
-    ("gdpr/casebook.py", "tell"): operation("open_case"),
-    ("gdpr/digest.py", "_record"): _late_case,
-    ("gdpr/export.py", "_tell"): _exported,
-    ("gdpr/holds.py", "_record"): operation("place_hold"),
-    ("gdpr/replay.py", "_note"): _replayed,
-    ("gdpr/restriction.py", "_record"): _restricted,
-    ("gdpr/signing_keys.py", "_tell"): _rotated,
-    ("gdpr/subjects.py", "record"): operation("create_subject"),
+    ("crewship_memory/demo/load.py", "_prioritise"): _demo,
+    ("crewship_memory/demo/load.py", "_tell"): _demo,
+    ("episodic/consolidation/approval.py", "_tell"): operation("approve_proposal"),
+    ("episodic/consolidation/approval.py", "reject"): operation("reject_proposal"),
+    ("episodic/index/status.py", "_record"): _indexed,
+    ("episodic/consolidation/run.py", "_tell"): _consolidated,
+    ("episodic/health/snapshots.py", "_tell"): _fell,
+    ("episodic/recall/checks.py", "_tell"): _broken_check,
+    ("gdpr/erasure/finish.py", "_tell"): _erased,
+    ("gdpr/cases/transitions.py", "tell"): operation("open_case"),
+    ("gdpr/cases/reminder_email.py", "_record"): _late_case,
+    ("gdpr/export/make.py", "_tell"): _exported,
+    ("gdpr/cases/legal_holds.py", "_record"): operation("place_hold"),
+    ("gdpr/erasure/replay.py", "_note"): _replayed,
+    ("gdpr/subjects/restriction.py", "_record"): _restricted,
+    ("gdpr/certificates/keys.py", "_tell"): _rotated,
+    ("gdpr/subjects/registry.py", "record"): operation("create_subject"),
     ("gdpr/suppression.py", "lift"): operation("lift_suppression"),
     ("memory/admin/entries.py", "mark"): _marked_by_staff,
-    ("memory/agent_tools.py", "_append"): _by_an_agents_tool,
-    ("memory/archive.py", "_summarise"): _compacted,
-    ("memory/conformance/runs.py", "_keep"): _wires,
-    ("memory/doors/api.py", "act"): operation("append_entry"),
-    ("memory/doors/api.py", "set_priority"): operation("set_entry_priority"),
-    ("memory/doors/views.py", "priority"): _marked_on_the_page,
+    ("memory/integrations/agent_tools.py", "_append"): _by_an_agents_tool,
+    ("memory/journal/compaction.py", "_summarise"): _compacted,
+    ("memory/integrations/selftest_runs.py", "_keep"): _wires,
+    ("memory/api/api.py", "act"): operation("append_entry"),
+    ("memory/api/api.py", "set_priority"): operation("set_entry_priority"),
+    ("memory/web/views.py", "priority"): _marked_on_the_page,
     ("memory/files/quarantine.py", "record"): operation("decide_quarantine"),
-    ("memory/files/settling.py", "_record"): operation("restore_memory_version"),
-    ("memory/gateway/events.py", "write"): _gateway_mode,
-    ("memory/gateway/setups.py", "_record"): operation("choose_turn_setup"),
-    ("memory/gateway/setups.py", "remove"): _setup_removed,
-    ("memory/gateway/users.py", "_record"): _gateway_key,
-    ("memory/importing.py", "append"): _imported,
-    ("memory/keys.py", "_record"): _key,
-    ("memory/providers/conformance.py", "_keep"): _provider_checked,
+    ("memory/files/commit.py", "_record"): operation("restore_memory_version"),
+    ("memory/integrations/gateway/events.py", "write"): _gateway_mode,
+    ("memory/integrations/gateway/settings.py", "_record"): operation(
+        "choose_turn_setup"
+    ),
+    ("memory/integrations/gateway/settings.py", "remove"): _setup_removed,
+    ("memory/integrations/gateway/users.py", "_record"): _gateway_key,
+    ("memory/journal_import.py", "append"): _imported,
+    ("memory/accounts/api_keys.py", "_record"): _key,
+    ("memory/providers/parity_runs.py", "_keep"): _provider_checked,
     ("memory/records/chain.py", "extend"): operation("amend_record"),
     ("memory/records/chain.py", "begin"): operation("save_record"),
-    ("memory/tenancy.py", "_record"): _crew,
-    ("memory/adoption.py", "_tell"): _adopted,
-    ("memory/invitations.py", "_record"): _invited,
+    ("memory/accounts/workspaces.py", "_record"): _crew,
+    ("memory/data_folder_adoption.py", "_tell"): _adopted,
+    ("memory/accounts/invitations.py", "_record"): _invited,
     ("memory/workspace_settings/changes.py", "_record"): _settings,
     ("memory/webhooks.py", "_record"): _webhook,
 }

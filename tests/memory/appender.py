@@ -14,10 +14,11 @@ import django
 
 def main(token: str, count: int, batch: int) -> None:
     """Append ``count`` times, ``batch`` entries each."""
-    from memory import journal, keys
+    from memory.accounts import api_keys
+    from memory.journal import append as journal
     from memory.rules.entries import NewEntry
 
-    actor = keys.authenticate(token)
+    actor = api_keys.authenticate(token)
     if actor is None:
         raise SystemExit("bad key")
     for number in range(count):

@@ -11,12 +11,13 @@ from typing import Any, Final, Protocol
 
 from django.test import Client
 
-from memory import agent_tools, keys, tenancy
-from memory.pipeline import executor
-from memory.pipeline.executor import Executor
-from memory.pipeline.testing import InMemoryStore
-from memory.rules import actors, errors, fence
-from memory.rules.actors import Actor
+from memory.accounts import api_keys, workspaces
+from memory.integrations import agent_tools
+from memory.integrations.promptkit import executor
+from memory.integrations.promptkit.executor import Executor
+from memory.integrations.promptkit.testing import InMemoryStore
+from memory.rules import errors, permissions, prompt_fence
+from memory.rules.permissions import Actor
 from tests.world import World
 
 VECTORS: Final = json.loads(
@@ -40,12 +41,12 @@ class Runner(Protocol):
 
 def somebody(world: World) -> tuple[Actor, str]:
     """Return an agent that is new, and its key."""
-    house = actors.system(world.acme.id)
+    house = permissions.system(world.acme.id)
     crew = world.crews["support"]
     slug = f"v{next(_numbers)}"
-    agent, _ = tenancy.ensure_agent(slug, crew, by=house)
-    token = keys.issue_agent_key(agent, by=house).token
-    actor = keys.authenticate(token)
+    agent, _ = workspaces.ensure_agent(slug, crew, by=house)
+    token = api_keys.issue_agent_key(agent, by=house).token
+    actor = api_keys.authenticate(token)
     assert actor is not None
     return actor, token
 
@@ -112,7 +113,7 @@ def over_mcp(world: World) -> Runner:
             return {"error": found["content"][0]["text"]}
         data = found["structuredContent"]
         shown = found["content"][0]["text"]
-        if shown.startswith(f"<{fence.TAG} "):
+        if shown.startswith(f"<{prompt_fence.TAG} "):
             # What somebody stored stands between marks, on the one line of its own.
             shown = shown.splitlines()[2]
         assert json.loads(shown) == data

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memory.rules import actors, errors
-from memory.rules.actors import PERMISSIONS, Actor, KeyScope, Role
+from memory.rules import errors, permissions
+from memory.rules.permissions import PERMISSIONS, Actor, KeyScope, Role
 
 V, O, C, A, G = Role.VIEWER, Role.OPERATOR, Role.COMPLIANCE, Role.ADMIN, Role.AGENT  # noqa: E741
 EVERYONE = {V, O, C, A, G}
@@ -95,7 +95,7 @@ def test_a_key_limited_to_reading_never_writes() -> None:
 
 
 def test_the_house_may_everything_in_its_workspace() -> None:
-    house = actors.system("ws_1")
+    house = permissions.system("ws_1")
     assert all(house.can(action) for action in PERMISSIONS)
     with pytest.raises(errors.NotFound):
         house.require("journal.read", "ws_2")

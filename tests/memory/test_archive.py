@@ -13,9 +13,12 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from episodic import index
+from episodic.index import sweep as index
 from episodic.models import Embedding
-from memory import archive, chain, journal, lexical, queries, verdicts
+from memory import fulltext
+from memory.journal import append as journal
+from memory.journal import compaction, integrity, queries, verify
+from memory.journal.queries import JournalFilter
 from memory.models import (
     ArchivedEntry,
     ChainCheckpoint,
@@ -23,7 +26,6 @@ from memory.models import (
     PriorityChange,
     SubjectMention,
 )
-from memory.queries import JournalFilter
 from memory.rules import errors
 from memory.rules.entries import Priority, Severity
 from tests import factories
@@ -60,31 +62,31 @@ def live(rows: list[JournalEntry]) -> int:
     return JournalEntry.objects.filter(pk__in=ids(rows)).count()
 
 
-def holds(world: World) -> chain.Report:
-    return chain.verify(world.acme.id, by=world.system())
+def holds(world: World) -> verify.Report:
+    return verify.verify(world.acme.id, by=world.system())
 
 
 # ── What leaves ──────────────────────────────────────────────────────────────
 def test_a_bucket_leaves_and_the_chain_still_verifies(world: World) -> None:
     before, rows, later = world.entry("before"), noise(world), world.entry("after")
-    report = archive.run(world.acme.id)
+    report = compaction.run(world.acme.id)
     assert (report.buckets, report.archived, report.refused) == (1, 12, [])
-    assert report.bytes == sum(archive.size(row) for row in rows)
+    assert report.bytes == sum(compaction.size(row) for row in rows)
     assert live(rows) == 0
     assert live([before, later]) == 2
     kept = {row.id: row for row in ArchivedEntry.objects.all()}
     assert set(kept) == ids(rows)
     for row in rows:
-        for name in archive.SAME:
+        for name in compaction.SAME:
             assert getattr(kept[row.id], name) == getattr(row, name), name
     verified = holds(world)
     assert (verified.ok, verified.checkpoints) == (True, 1)
-    assert archive.run(world.acme.id).buckets == 0
+    assert compaction.run(world.acme.id).buckets == 0
 
 
 def test_the_summary_entry_says_what_left(world: World) -> None:
     rows = noise(world)
-    archive.run(world.acme.id)
+    compaction.run(world.acme.id)
     told = JournalEntry.objects.get(entry_type="system.compaction")
     day = OLD.date().isoformat()
     assert told.ts.isoformat() == f"{day}T23:59:59+00:00"
@@ -95,7 +97,7 @@ def test_the_summary_entry_says_what_left(world: World) -> None:
         "bucket_date": day,
         "entry_type": NOISE,
         "count": 12,
-        "bytes_sum": sum(archive.size(row) for row in rows),
+        "bytes_sum": sum(compaction.size(row) for row in rows),
         "first_ts": journal.stamp(rows[0].ts),
         "last_ts": journal.stamp(rows[-1].ts),
         "checkpoint": point.pk,
@@ -108,8 +110,8 @@ def test_each_crew_day_and_type_is_a_bucket_of_its_own(world: World) -> None:
     noise(world, 10, ts=OLD - timedelta(days=1))
     noise(world, 10, entry_type="llm.call")
     noise(world, 10, by="olga")
-    assert len(archive.plan(world.acme.id)) == 4
-    assert archive.run(world.acme.id).archived == 40
+    assert len(compaction.plan(world.acme.id)) == 4
+    assert compaction.run(world.acme.id).archived == 40
     assert JournalEntry.objects.filter(workspace=world.other, ts__lt=OLD).count() == 0
     assert JournalEntry.objects.filter(entry_type=NOISE).count() == 10
     assert holds(world).ok
@@ -119,11 +121,11 @@ def test_the_word_index_follows(world: World) -> None:
     noise(world, summary="the zebrafish measured itself")
     wanted = JournalFilter(q="zebrafish")
     assert queries.filtered(world.system(), wanted).count() == 12
-    archive.run(world.acme.id)
+    compaction.run(world.acme.id)
     assert queries.filtered(world.system(), wanted).count() == 0
-    scope = lexical.WordScope(workspace_id=world.acme.id, embeddable_only=False)
-    asked = lexical.ask(world.acme.id, "zebrafish")
-    assert lexical.rank(asked, scope, 5) == []
+    scope = fulltext.WordScope(workspace_id=world.acme.id, embeddable_only=False)
+    asked = fulltext.ask(world.acme.id, "zebrafish")
+    assert fulltext.rank(asked, scope, 5) == []
 
 
 def test_what_hangs_on_an_entry_goes_along_and_people_stay_findable(
@@ -132,7 +134,7 @@ def test_what_hangs_on_an_entry_goes_along_and_people_stay_findable(
     noise(world, entry_type="llm.call", refs={"episodic": True}, subjects=("Jané",))
     index.sweep()
     assert Embedding.objects.count() == 12
-    archive.run(world.acme.id)
+    compaction.run(world.acme.id)
     assert Embedding.objects.count() == 0
     assert SubjectMention.objects.count() == 0
     found = JournalFilter(subject="JANE", include_archive=True)
@@ -143,21 +145,21 @@ def test_what_hangs_on_an_entry_goes_along_and_people_stay_findable(
 @pytest.mark.parametrize("severity", ["warn", "error"])
 def test_what_was_loud_stays(world: World, severity: str) -> None:
     rows = noise(world, severity=Severity(severity))
-    assert archive.run(world.acme.id).archived == 0
+    assert compaction.run(world.acme.id).archived == 0
     assert live(rows) == 12
 
 
 @pytest.mark.parametrize("kind", ["peer.escalation", "mission.status_change"])
 def test_other_types_stay(world: World, kind: str) -> None:
     noise(world, entry_type=kind)
-    assert archive.plan(world.acme.id) == []
+    assert compaction.plan(world.acme.id) == []
 
 
 def test_nine_of_a_kind_and_young_entries_stay(world: World) -> None:
     noise(world, 9)
     noise(world, 12, ts=timezone.now() - timedelta(days=29, hours=20))
-    assert archive.plan(world.acme.id) == []
-    assert len(archive.plan(world.acme.id, days=20)) >= 1
+    assert compaction.plan(world.acme.id) == []
+    assert len(compaction.plan(world.acme.id, days=20)) >= 1
 
 
 @pytest.mark.parametrize("priority", ["pin", "high", "permanent"])
@@ -170,7 +172,7 @@ def test_what_was_ever_marked_stays(
     journal.prioritise(rows[3], Priority(priority), "", by=operator)
     if is_taken_back:
         journal.prioritise(rows[3], Priority.NORMAL, "", by=operator)
-    assert archive.run(world.acme.id).archived == 11
+    assert compaction.run(world.acme.id).archived == 11
     assert live(rows) == 1
     assert PriorityChange.objects.filter(entry=rows[3]).exists()
     assert holds(world).ok
@@ -179,7 +181,7 @@ def test_what_was_ever_marked_stays(
 def test_what_was_marked_at_emit_stays(world: World) -> None:
     rows = noise(world)
     JournalEntry.objects.filter(pk=rows[0].pk).update(priority_at_emit="permanent")
-    archive.run(world.acme.id)
+    compaction.run(world.acme.id)
     assert live(rows) == 1
 
 
@@ -199,7 +201,7 @@ def test_a_tampered_entry_is_never_destroyed(
 ) -> None:
     rows, others = noise(world), noise(world, by="bob")
     JournalEntry.objects.filter(pk=rows[5].pk).update(**forged)
-    report = archive.run(world.acme.id)
+    report = compaction.run(world.acme.id)
     assert (report.buckets, len(report.refused)) == (1, 1)
     # An altered hash already shows at the entry that follows it.
     assert any(row.id in report.refused[0] for row in rows[5:7])
@@ -211,14 +213,14 @@ def test_a_tampered_entry_is_never_destroyed(
 def test_an_entry_behind_an_unexplained_gap_is_evidence(world: World) -> None:
     rows = noise(world, 13)
     JournalEntry.objects.filter(pk=rows[4].pk).delete()
-    assert len(archive.run(world.acme.id).refused) == 1
+    assert len(compaction.run(world.acme.id).refused) == 1
     assert live(rows) == 12
 
 
 def test_a_forged_checkpoint_covers_nothing(world: World) -> None:
     noise(world)
     after = world.entry()
-    archive.run(world.acme.id)
+    compaction.run(world.acme.id)
     summary = JournalEntry.objects.get(entry_type="system.compaction")
     assert queries.entry_place(after).verdict == "holds"
     point = ChainCheckpoint.objects.get()
@@ -232,14 +234,14 @@ def test_a_forged_checkpoint_covers_nothing(world: World) -> None:
 def test_a_verdict_knows_what_left_also_without_the_archive(world: World) -> None:
     noise(world)
     after = world.entry()
-    archive.run(world.acme.id)
+    compaction.run(world.acme.id)
     ArchivedEntry.objects.all().delete()
     place = queries.entry_place(after)
     assert place.verdict == "holds"
     assert place.previous is not None
     assert place.previous.seq < after.seq - 1
     JournalEntry.objects.filter(pk=place.previous.pk).delete()
-    assert verdicts.left_hash(world.acme.id, 1) is None
+    assert integrity.left_hash(world.acme.id, 1) is None
 
 
 # ── Nothing is lost on the way ───────────────────────────────────────────────
@@ -260,19 +262,19 @@ def test_an_archive_that_fails_stops_the_deletion(
     def fails(_rows: object) -> None:
         raise OSError("disk full")
 
-    monkeypatch.setattr(archive, "_store", fails)
+    monkeypatch.setattr(compaction, "_store", fails)
     with pytest.raises(OSError, match="disk full"):
-        archive.run(world.acme.id)
+        compaction.run(world.acme.id)
     unchanged(world, rows)
 
 
 def test_an_archive_that_loses_a_row_is_noticed(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows, store = noise(world), archive._store
-    monkeypatch.setattr(archive, "_store", lambda made: store(list(made)[:-1]))
-    with pytest.raises(archive.RowsLost, match="of 12 rows 11 were archived"):
-        archive.run(world.acme.id)
+    rows, store = noise(world), compaction._store
+    monkeypatch.setattr(compaction, "_store", lambda made: store(list(made)[:-1]))
+    with pytest.raises(compaction.RowsLost, match="of 12 rows 11 were archived"):
+        compaction.run(world.acme.id)
     unchanged(world, rows)
 
 
@@ -287,7 +289,7 @@ def test_a_summary_that_cannot_be_written_takes_the_bucket_back(
     with monkeypatch.context() as patch:
         patch.setattr(journal, "write", fails)
         with pytest.raises(errors.Invalid):
-            archive.run(world.acme.id)
+            compaction.run(world.acme.id)
     unchanged(world, rows)
 
 
@@ -295,7 +297,7 @@ def test_a_summary_that_cannot_be_written_takes_the_bucket_back(
 @given(st.dictionaries(st.text(max_size=9), st.text(max_size=600), max_size=3))
 def test_a_payload_is_cut_to_valid_json(payload: dict[str, str]) -> None:
     text = json.dumps(payload, ensure_ascii=False)
-    made = archive.cut_payload(text)
+    made = compaction.cut_payload(text)
     assert len(made) <= 400
     assert isinstance(json.loads(made), dict)
     if len(text) > 400:
@@ -304,7 +306,7 @@ def test_a_payload_is_cut_to_valid_json(payload: dict[str, str]) -> None:
 
 def test_texts_are_cut_between_characters(world: World) -> None:
     noise(world, summary="ü" * 300, payload={"line": "😀" * 500})
-    archive.run(world.acme.id)
+    compaction.run(world.acme.id)
     row = ArchivedEntry.objects.all()[0]
     assert row.summary == "ü" * 200
     assert "😀" in row.payload["cut"]
@@ -317,7 +319,7 @@ def test_the_list_shows_the_archive_on_request_and_pages_through_it(
 ) -> None:
     rows = noise(world)
     between = world.entry("between", ts=OLD + timedelta(minutes=5, seconds=30))
-    archive.run(world.acme.id)
+    compaction.run(world.acme.id)
     api = world.api("operator")
     asked = {"include_archive": "true", "until": (OLD + timedelta(hours=1)).isoformat()}
     seen: list[dict[str, Any]] = []
@@ -357,7 +359,7 @@ def test_the_archive_is_filtered_and_scoped_like_the_journal(
     world: World, who: str, query: dict[str, str], found: int
 ) -> None:
     noise(world)
-    archive.run(world.acme.id)
+    compaction.run(world.acme.id)
     asked = {"include_archive": "true", **query}
     assert world.api(who).get("/journal/count", asked).data == {"total": found}
 
@@ -378,7 +380,7 @@ def test_the_command_counts_before_it_moves(world: World) -> None:
 
 def test_an_archived_entry_answers_by_its_id(world: World) -> None:
     row = noise(world)[3]
-    archive.run(world.acme.id)
+    compaction.run(world.acme.id)
     found = world.api("ada").get(f"/journal/{row.id}")
     assert found.status == 200
     told = found.data

@@ -12,10 +12,12 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory import chain, erasing, journal, links, verdicts
+from memory.journal import append as journal
+from memory.journal import chain_scan, erasure, integrity
+from memory.journal import verify as journal_verify
 from memory.models import ChainCheckpoint, ChainHead, JournalEntry, PriorityChange
-from memory.rules import chain as rules
 from memory.rules import errors
+from memory.rules import hashing as rules
 from memory.rules.entries import Priority
 from tests import factories
 from tests.world import World
@@ -23,9 +25,9 @@ from tests.world import World
 FIELDS = st.lists(st.none() | st.text(max_size=6), max_size=5)
 
 
-def verify(world: World) -> chain.Report:
+def verify(world: World) -> journal_verify.Report:
     """Walk the chain of acme."""
-    return chain.verify(world.acme.id, by=world.system())
+    return journal_verify.verify(world.acme.id, by=world.system())
 
 
 def kinds(world: World) -> set[str]:
@@ -40,7 +42,7 @@ def tamper(row: JournalEntry, **fields: Any) -> None:
 
 def erase(row: JournalEntry) -> None:
     """Destroy content and salt, with the seal of the house."""
-    erasing.erase(row.workspace_id, [row.id])
+    erasure.erase(row.workspace_id, [row.id])
 
 
 def attest(world: World, rows: Iterable[JournalEntry], mac: str | None = None) -> None:
@@ -83,14 +85,14 @@ def test_an_untouched_chain_holds(world: World) -> None:
 def test_a_workspace_without_entries_holds(world: World) -> None:
     JournalEntry.objects.filter(workspace=world.other).delete()
     ChainHead.objects.filter(pk=world.other.id).delete()
-    report = chain.verify(world.other.id, by=world.actor("stranger"))
+    report = journal_verify.verify(world.other.id, by=world.actor("stranger"))
     assert (report.ok, report.count) == (True, 0)
 
 
 @pytest.mark.parametrize("who", ["ada", "viewer", "compliance"])
 def test_walking_needs_an_operator(world: World, who: str) -> None:
     with pytest.raises(errors.Forbidden):
-        chain.verify(world.acme.id, by=world.actor(who))
+        journal_verify.verify(world.acme.id, by=world.actor(who))
 
 
 def test_a_progress_display_sees_every_row_and_the_total(world: World) -> None:
@@ -103,7 +105,7 @@ def test_a_progress_display_sees_every_row_and_the_total(world: World) -> None:
             seen.append(row.seq)
             yield row
 
-    report = chain.verify(world.acme.id, by=world.system(), watch=watch)
+    report = journal_verify.verify(world.acme.id, by=world.system(), watch=watch)
     assert seen == [report.count, *range(1, report.count + 1)]
 
 
@@ -116,7 +118,7 @@ def test_entries_appended_during_the_walk_are_not_judged(world: World) -> None:
                 journal.write([factories.new()], by=world.system())
             yield row
 
-    report = chain.verify(world.acme.id, by=world.system(), watch=busy)
+    report = journal_verify.verify(world.acme.id, by=world.system(), watch=busy)
     assert report.ok, report.breaks
     assert verify(world).ok
 
@@ -128,7 +130,7 @@ def test_a_priority_set_during_the_walk_is_no_break(world: World) -> None:
         journal.prioritise(row, Priority.PIN, "", by=world.actor("operator"))
         yield from rows
 
-    report = chain.verify(world.acme.id, by=world.system(), watch=busy)
+    report = journal_verify.verify(world.acme.id, by=world.system(), watch=busy)
     assert report.ok, report.breaks
 
 
@@ -348,15 +350,15 @@ def test_a_witness_with_broken_words_does_not_stop_the_walk(world: World) -> Non
 # ── One entry's verdict ──────────────────────────────────────────────────────
 def test_the_verdict_on_one_entry(world: World) -> None:
     before, row = world.entry(), world.entry()
-    assert verdicts.of(row, before) == "holds"
+    assert integrity.of(row, before) == "holds"
     row.prev_hash = "zz"
-    assert verdicts.of(row, before) == "broken"
+    assert integrity.of(row, before) == "broken"
     row.refresh_from_db()
     row.summary = "changed"
-    assert verdicts.of(row, before) == "broken"
+    assert integrity.of(row, before) == "broken"
     erase(row)
     row.refresh_from_db()
-    assert verdicts.of(row, before) == "erased"
+    assert integrity.of(row, before) == "erased"
 
 
 def test_the_database_refuses_a_number_given_twice(world: World) -> None:
@@ -367,11 +369,11 @@ def test_the_database_refuses_a_number_given_twice(world: World) -> None:
 
 
 # ── Links only ───────────────────────────────────────────────────────────────
-def _walked(world: World) -> chain.Report:
-    return chain.walk_links(world.acme.id, by=world.system())
+def _walked(world: World) -> journal_verify.Report:
+    return journal_verify.walk_links(world.acme.id, by=world.system())
 
 
-def _told(report: chain.Report) -> tuple[Any, ...]:
+def _told(report: journal_verify.Report) -> tuple[Any, ...]:
     breaks = [(one.kind, one.seq, one.entry_id, one.reason) for one in report.breaks]
     return report.count, report.erased, report.redacted, breaks
 
@@ -379,7 +381,7 @@ def _told(report: chain.Report) -> tuple[Any, ...]:
 @pytest.fixture(params=[3, 5_000])
 def chunk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """Read links in few or in many at once."""
-    monkeypatch.setattr(links, "CHUNK", request.param)
+    monkeypatch.setattr(chain_scan, "CHUNK", request.param)
     return int(request.param)
 
 

@@ -6,9 +6,9 @@ import pytest
 from django.utils.html import escape
 from pytest_django import Settings
 
-from memory.conformance import runs
-from memory.conformance.stand import Stand, Wire, demand
-from memory.conformance.wires import WIRES
+from memory.integrations import selftest_runs
+from memory.integrations.selftest import WIRES
+from memory.integrations.selftest_server import Stand, Wire, demand
 from memory.models import JobRun, JournalEntry, ProviderRun, Workspace
 from memory.rules import errors
 from tests.world import World
@@ -19,10 +19,10 @@ pytestmark = pytest.mark.usefixtures("patient_health")
 def test_all_promises_are_kept_and_the_stand_is_gone(
     shared_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runs, "PROVIDERS", ("native",))
+    monkeypatch.setattr(selftest_runs, "PROVIDERS", ("native",))
     acme, before = shared_world.acme, Workspace.objects.count()
-    runs.begin(by=shared_world.actor("operator"))
-    board = runs.board(by=shared_world.actor("viewer"))
+    selftest_runs.begin(by=shared_world.actor("operator"))
+    board = selftest_runs.board(by=shared_world.actor("viewer"))
     broken = [
         (one["text"], one["note"])
         for line in board.lines
@@ -59,9 +59,9 @@ def test_a_broken_promise_says_why_and_stops_no_other(
     toy.promise("Falls over")(_falls_over)
     toy.promise("Knows no such address")(lambda at: at.ask("GET", "/compat/mem0/x"))
     toy.promise("Is kept")(lambda at: at.ask("GET", "/livez", who="nobody"))
-    monkeypatch.setattr(runs, "WIRES", (toy,))
-    monkeypatch.setattr(runs, "PROVIDERS", ())
-    outcome = runs.run(shared_world.acme.id)
+    monkeypatch.setattr(selftest_runs, "WIRES", (toy,))
+    monkeypatch.setattr(selftest_runs, "PROVIDERS", ())
+    outcome = selftest_runs.run(shared_world.acme.id)
     assert (outcome.counts, bool(outcome.fault)) == ({"kept": 1, "broken": 3}, True)
     run = ProviderRun.objects.get(provider="wire:toy")
     notes = [one["note"] for one in run.details]
@@ -74,20 +74,23 @@ def test_a_broken_promise_says_why_and_stops_no_other(
 def test_two_runs_at_once_are_one(shared_world: World) -> None:
     by = shared_world.actor("operator")
     waiting = JobRun.objects.create(
-        name=runs.JOB, slot="by hand 1", workspace=shared_world.acme, state="running"
+        name=selftest_runs.JOB,
+        slot="by hand 1",
+        workspace=shared_world.acme,
+        state="running",
     )
     with pytest.raises(errors.Conflict):
-        runs.begin(by=by)
-    assert runs.board(by=by).going_on == waiting
+        selftest_runs.begin(by=by)
+    assert selftest_runs.board(by=by).going_on == waiting
 
 
 def test_who_may_look_and_who_may_run(world: World) -> None:
     for who in ("owner", "operator", "compliance", "viewer"):
-        assert runs.board(by=world.actor(who)).lines
+        assert selftest_runs.board(by=world.actor(who)).lines
     with pytest.raises(errors.Forbidden):
-        runs.board(by=world.actor("ada"))
+        selftest_runs.board(by=world.actor("ada"))
     with pytest.raises(errors.Forbidden):
-        runs.begin(by=world.actor("viewer"))
+        selftest_runs.begin(by=world.actor("viewer"))
 
 
 def test_the_page_tells_promises_and_snippets(world: World) -> None:
@@ -123,6 +126,6 @@ def test_an_installation_with_a_name_and_https_is_asked_like_any_other(
     settings.WSGI_APPLICATION = None
     toy = _wire()
     toy.promise("Answers")(lambda at: at.ask("GET", "/gateway/health", who="nobody"))
-    monkeypatch.setattr(runs, "WIRES", (toy,))
-    monkeypatch.setattr(runs, "PROVIDERS", ())
-    assert runs.run(shared_world.acme.id).counts == {"kept": 1, "broken": 0}
+    monkeypatch.setattr(selftest_runs, "WIRES", (toy,))
+    monkeypatch.setattr(selftest_runs, "PROVIDERS", ())
+    assert selftest_runs.run(shared_world.acme.id).counts == {"kept": 1, "broken": 0}

@@ -8,44 +8,44 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory import cursors
-from memory.queries import JournalFilter
+from memory import pagination
+from memory.journal.queries import JournalFilter
 from memory.rules import errors
 
 POSITION: list[str | int] = ["2026-11-21T12:00:00.000Z", 7]
 
 
 def test_a_cursor_leads_back_to_its_position() -> None:
-    cursor = cursors.make("ws_1", "q", POSITION)
-    assert cursors.read(cursor, "ws_1", "q") == POSITION
+    cursor = pagination.make("ws_1", "q", POSITION)
+    assert pagination.read(cursor, "ws_1", "q") == POSITION
 
 
 def test_another_workspaces_cursor_is_not_found() -> None:
-    cursor = cursors.make("ws_1", "q", POSITION)
+    cursor = pagination.make("ws_1", "q", POSITION)
     with pytest.raises(errors.NotFound):
-        cursors.read(cursor, "ws_2", "q")
+        pagination.read(cursor, "ws_2", "q")
 
 
 def test_a_cursor_of_another_question_is_invalid() -> None:
-    cursor = cursors.make("ws_1", "q", POSITION)
+    cursor = pagination.make("ws_1", "q", POSITION)
     with pytest.raises(errors.Invalid) as caught:
-        cursors.read(cursor, "ws_1", "other")
+        pagination.read(cursor, "ws_1", "other")
     assert caught.value.problem_code == "bad_cursor"
 
 
 @given(st.text(max_size=60))
 def test_a_made_up_cursor_is_invalid(cursor: str) -> None:
     with pytest.raises(errors.Invalid):
-        cursors.read(cursor, "ws_1", "q")
+        pagination.read(cursor, "ws_1", "q")
 
 
 @given(st.integers(0, 200))
 def test_a_changed_cursor_is_invalid(place: int) -> None:
-    cursor = cursors.make("ws_1", "q", POSITION)
+    cursor = pagination.make("ws_1", "q", POSITION)
     at = place % len(cursor)
     changed = cursor[:at] + ("A" if cursor[at] != "A" else "B") + cursor[at + 1 :]
     with pytest.raises(errors.HouseError):
-        assert cursors.read(changed, "ws_1", "q") != POSITION
+        assert pagination.read(changed, "ws_1", "q") != POSITION
 
 
 def test_every_filter_is_part_of_the_question() -> None:

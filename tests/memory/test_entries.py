@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.rules import checks, entries, errors
+from memory.rules import entries, errors, validation
 from memory.rules.entries import NewEntry
 from tests import factories
 
@@ -36,7 +36,7 @@ def nested(levels: int) -> Any:
 def refusal(**fields: Any) -> errors.HouseError:
     """Return why an entry may not enter."""
     with pytest.raises(errors.HouseError) as caught:
-        checks.check(factories.new(**fields), NOW)
+        validation.check(factories.new(**fields), NOW)
     return caught.value
 
 
@@ -90,7 +90,7 @@ def test_depth_counts_containers(value: Any) -> None:
 
 
 def test_thirty_two_levels_fit_and_thirty_three_do_not() -> None:
-    checks.check(factories.new(payload=nested(32)), NOW)
+    validation.check(factories.new(payload=nested(32)), NOW)
     assert refusal(payload=nested(33)).problem_code == "too_deep"
     assert refusal(refs=nested(33)).problem_code == "too_deep"
 
@@ -156,7 +156,7 @@ def test_what_may_not_enter(fields: dict[str, Any], status: int, code: str) -> N
     ],
 )
 def test_what_just_fits(fields: dict[str, Any]) -> None:
-    checks.check(factories.new(**fields), NOW)
+    validation.check(factories.new(**fields), NOW)
 
 
 def test_moments_are_cut_to_milliseconds_not_rounded_up() -> None:

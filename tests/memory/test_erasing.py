@@ -9,10 +9,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import chain, erasing, journal, lexical, verdicts
-from memory.erasing import Remains
+from memory import fulltext
+from memory.journal import append as journal
+from memory.journal import erasure, integrity, verify
+from memory.journal.erasure import Remains
 from memory.models import JournalEntry, PriorityChange, SubjectMention
-from memory.rules import chain as rules
+from memory.rules import hashing as rules
 from memory.rules.entries import Priority
 from tests.world import World
 
@@ -21,7 +23,7 @@ pytestmark = pytest.mark.django_db
 
 def broken(world: World) -> list[str]:
     """Return the reasons of the breaks in the chain of acme."""
-    report = chain.verify(world.acme.id, by=world.system())
+    report = verify.verify(world.acme.id, by=world.system())
     assert report.ok == (not report.breaks)
     return [found.reason for found in report.breaks]
 
@@ -35,7 +37,7 @@ def left(row: JournalEntry) -> JournalEntry:
 
 
 def hits(world: World, text: str) -> int:
-    found = lexical.matching(world.acme.id, text)
+    found = fulltext.matching(world.acme.id, text)
     assert found is not None
     return JournalEntry.objects.filter(docid__in=found).count()
 
@@ -47,7 +49,7 @@ def test_an_erased_entry_keeps_its_place_and_nothing_else(world: World) -> None:
     )  # fmt: skip
     world.entry("after")
     assert hits(world, "zanzibar") == hits(world, "quetzal") == 1
-    assert erasing.erase(world.acme.id, [row.id]) == 1
+    assert erasure.erase(world.acme.id, [row.id]) == 1
     gone = left(row)
     assert (gone.summary, gone.body, gone.payload_text, gone.refs_text) == (
         "", "", "{}", "{}",
@@ -58,30 +60,30 @@ def test_an_erased_entry_keeps_its_place_and_nothing_else(world: World) -> None:
     )  # fmt: skip
     assert not SubjectMention.objects.filter(entry_id=row.id).exists()
     assert hits(world, "zanzibar") == hits(world, "quetzal") == 0
-    report = chain.verify(world.acme.id, by=world.system())
+    report = verify.verify(world.acme.id, by=world.system())
     assert (report.ok, report.erased, report.redacted) == (True, 1, 0)
     # Again changes nothing, and another workspace's hand does not reach it.
-    assert erasing.erase(world.acme.id, [row.id]) == 0
-    assert erasing.erase(world.other.id, [world.entry("mine").id]) == 0
+    assert erasure.erase(world.acme.id, [row.id]) == 0
+    assert erasure.erase(world.other.id, [world.entry("mine").id]) == 0
 
 
 def test_a_redacted_entry_says_what_is_left(world: World) -> None:
     row = world.entry("Zanzibar and Okapi", payload={"by": "Zanzibar", "n": 1})
     remains = Remains("[erased] and Okapi", {"by": "[erased]", "n": 1}, {}, {})
-    assert erasing.redact(world.acme.id, {row.id: remains}) == 1
+    assert erasure.redact(world.acme.id, {row.id: remains}) == 1
     now = left(row)
     assert (now.summary, now.payload) == (remains.summary, remains.payload)
     assert (hits(world, "zanzibar"), hits(world, "okapi")) == (0, 1)
-    report = chain.verify(world.acme.id, by=world.system())
+    report = verify.verify(world.acme.id, by=world.system())
     assert (report.ok, report.erased, report.redacted) == (True, 0, 1)
     # What was masked once can be masked again, and erased.
     more = Remains("[erased]", {}, {}, {})
-    assert erasing.redact(world.acme.id, {row.id: more}) == 1
+    assert erasure.redact(world.acme.id, {row.id: more}) == 1
     assert broken(world) == []
-    assert erasing.erase(world.acme.id, [row.id]) == 1
+    assert erasure.erase(world.acme.id, [row.id]) == 1
     assert broken(world) == []
     before = JournalEntry.objects.filter(workspace=world.acme, seq=row.seq - 1).first()
-    assert verdicts.of(left(row), before) == "erased"
+    assert integrity.of(left(row), before) == "erased"
 
 
 @pytest.mark.parametrize("words", ["Zanzibar", " "])
@@ -90,7 +92,7 @@ def test_words_put_into_an_erased_entry_are_noticed(
     world: World, column: str, words: str
 ) -> None:
     row = world.entry("Zanzibar")
-    erasing.erase(world.acme.id, [row.id])
+    erasure.erase(world.acme.id, [row.id])
     tamper(row, **{column: words})
     assert broken(world) == ["An erased entry holds words."]
 
@@ -111,7 +113,7 @@ def test_a_column_beside_erased_words_is_sealed(
     world: World, change: dict[str, Any]
 ) -> None:
     row = world.entry("Zanzibar")
-    erasing.erase(world.acme.id, [row.id])
+    erasure.erase(world.acme.id, [row.id])
     tamper(row, **change)
     assert broken(world) == ["It is marked as erased and nothing signed says so."]
 
@@ -131,7 +133,7 @@ def test_a_faked_erasure_is_noticed(world: World) -> None:
 
 def test_a_seal_does_not_fit_another_entry_or_act(world: World) -> None:
     one, two = world.entry("Zanzibar"), world.entry("Quetzal")
-    erasing.erase(world.acme.id, [one.id])
+    erasure.erase(world.acme.id, [one.id])
     tamper(
         two, summary="", body="", payload_text="{}", refs_text="{}", salt=None,
         erased_at=timezone.now(), seal=left(one).seal,
@@ -143,7 +145,7 @@ def test_a_seal_does_not_fit_another_entry_or_act(world: World) -> None:
 
 def test_words_changed_after_a_redaction_are_noticed(world: World) -> None:
     row = world.entry("Zanzibar and Okapi")
-    erasing.redact(world.acme.id, {row.id: Remains("[erased] and Okapi", {}, {}, {})})
+    erasure.redact(world.acme.id, {row.id: Remains("[erased] and Okapi", {}, {}, {})})
     tamper(row, summary="Zanzibar and Okapi")
     assert broken(world) == ["It is marked as redacted and nothing signed says so."]
 
@@ -160,7 +162,7 @@ def test_the_ledger_of_a_priority_loses_its_words_and_keeps_its_steps(
     row = world.entry("Zanzibar")
     by = world.actor("operator")
     journal.prioritise(row, Priority.PIN, "Zanzibar is a friend", by=by)
-    erasing.erase(world.acme.id, [row.id])
+    erasure.erase(world.acme.id, [row.id])
     step = PriorityChange.objects.get(entry_id=row.id)
     assert (step.priority, step.reason) == ("pin", "")
     assert broken(world) == []
@@ -176,12 +178,12 @@ def test_whoever_holds_something_hears_of_it_inside_the_transaction(
         heard.append((kind, entry_ids))
         raise RuntimeError
 
-    erasing.entries_left.connect(listen)
+    erasure.entries_left.connect(listen)
     try:
         with pytest.raises(RuntimeError):
-            erasing.erase(world.acme.id, [row.id])
+            erasure.erase(world.acme.id, [row.id])
     finally:
-        erasing.entries_left.disconnect(listen)
+        erasure.entries_left.disconnect(listen)
     assert heard == [("erased", [row.id])]
     # The one that could not follow kept everybody from going.
     assert left(row).summary == "Zanzibar"
@@ -191,7 +193,7 @@ def test_whoever_holds_something_hears_of_it_inside_the_transaction(
 def test_nobody_waits_while_an_erasure_reads_and_reckons(world: World) -> None:
     row = world.entry("Zanzibar called")
     with CaptureQueriesContext(connection) as asked:
-        erasing.erase(world.acme.id, [row.id])
+        erasure.erase(world.acme.id, [row.id])
     said = [query["sql"] for query in asked.captured_queries]
     begins = [at for at, sql in enumerate(said) if sql.startswith(("BEGIN", "SAVE"))]
     assert said[0].startswith("SELECT")

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
-from memory import chain, importing, tenancy
-from memory.importing import LINE_BYTES, Report
+from memory import journal_import
+from memory.accounts import workspaces
+from memory.journal import verify
+from memory.journal_import import LINE_BYTES, Report
 from memory.models import Agent, Crew, JournalEntry, Workspace
 from memory.rules import errors
-from memory.rules.actors import Actor, Role, system
+from memory.rules.permissions import Actor, Role, system
 
 GOOD = {"entry_type": "peer.escalation", "summary": "The till is stuck"}
 Told = list[tuple[int, str]]
@@ -20,7 +22,7 @@ Told = list[tuple[int, str]]
 
 @pytest.fixture
 def shop(db: None) -> Workspace:
-    return tenancy.ensure_workspace("import-shop")[0]
+    return workspaces.ensure_workspace("import-shop")[0]
 
 
 @pytest.fixture
@@ -37,8 +39,8 @@ def text(*rows: Any) -> bytes:
 
 def brought(raw: bytes, by: Actor, *, create: bool = False) -> tuple[Report, Told]:
     told: Told = []
-    report = importing.append(
-        importing.read_lines(io.BytesIO(raw)),
+    report = journal_import.append(
+        journal_import.read_lines(io.BytesIO(raw)),
         by=by,
         tell=lambda number, reason: told.append((number, reason)),
         create=create,
@@ -128,7 +130,7 @@ def test_a_bad_line_is_reported_and_the_next_one_still_arrives(
 
 def test_a_line_without_end_is_refused_and_not_kept_in_memory(by: Actor) -> None:
     huge = b'{"summary": "' + b"x" * (2 * LINE_BYTES) + b'"}'
-    lines = list(importing.read_lines(io.BytesIO(text(GOOD, huge, GOOD))))
+    lines = list(journal_import.read_lines(io.BytesIO(text(GOOD, huge, GOOD))))
     assert [line.raw is None for line in lines] == [False, True, False]
     assert lines[1].size == len(huge) + 1
     report, told = brought(text(GOOD, huge, GOOD), by)
@@ -150,12 +152,12 @@ def test_a_bad_line_leaves_no_crew_behind(by: Actor) -> None:
 def test_many_lines_commit_in_batches_and_in_order(
     by: Actor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importing, "BATCH", 10)
+    monkeypatch.setattr(journal_import, "BATCH", 10)
     rows = [{**GOOD, "payload": {"n": n}} for n in range(25)]
     report, _ = brought(text(*rows), by)
     assert report.appended == 25
     assert [entry.payload["n"] for entry in imported(by)] == list(range(25))
-    assert chain.verify(by.workspace_id, by=by).ok
+    assert verify.verify(by.workspace_id, by=by).ok
 
 
 def test_only_admins_may_import(shop: Workspace) -> None:

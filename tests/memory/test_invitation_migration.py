@@ -7,7 +7,7 @@ from importlib import import_module
 from allauth.account.models import EmailAddress
 from django.apps import apps
 
-from memory import accounts
+from memory.accounts import login_links as accounts
 from memory.models import Invitation, Membership
 from tests.world import World
 

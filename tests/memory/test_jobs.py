@@ -13,8 +13,13 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from crewship_memory.celery import app
-from memory import archive, job_board, jobs, journal, tasks, upkeep
-from memory.jobs import Job, Outcome
+from memory import tasks
+from memory.jobs import housekeeping
+from memory.jobs import registry as jobs
+from memory.jobs import status as job_status
+from memory.jobs.registry import Job, Outcome
+from memory.journal import append as journal
+from memory.journal import compaction
 from memory.models import IdempotencyRecord, JobRun, RunState
 from memory.rules import errors
 from tests import factories, waiting
@@ -157,7 +162,7 @@ def test_a_missed_night_is_made_up_for(world: World, diary: Diary) -> None:
 def test_one_workspace_that_fails_stops_no_other(world: World, diary: Diary) -> None:
     def act(home: str) -> Outcome:
         if home == world.acme.id:
-            raise archive.RowsLost(wanted=3, archived=2, deleted=3)
+            raise compaction.RowsLost(wanted=3, archived=2, deleted=3)
         return Outcome({"rows": 3})
 
     diary.job("compaction", night=1, act=act)
@@ -249,25 +254,27 @@ def test_what_is_stuck_shows_with_its_reason(world: World, diary: Diary) -> None
     job = diary.job("sums", night=1)
     jobs.claim(job, world.acme.id, "one")
     operator = world.actor("operator")
-    assert job_board.board(operator).stuck == []
+    assert job_status.board(operator).stuck == []
     now = timezone.now()
     JobRun.objects.update(heartbeat_at=now - timedelta(minutes=3))
-    (line,) = job_board.board(operator).stuck
+    (line,) = job_status.board(operator).stuck
     assert line.last is not None
     assert line.last.stuck == "its process gives no sign of life"
-    assert job_board.board(operator).finding == "Sums is stuck"
+    assert job_status.board(operator).finding == "Sums is stuck"
     JobRun.objects.update(heartbeat_at=now, started_at=now - timedelta(hours=2))
-    (line,) = job_board.board(operator).stuck
+    (line,) = job_status.board(operator).stuck
     assert line.last is not None
     assert "longer" in line.last.stuck
-    assert job_board.board(world.actor("stranger")).stuck == []
+    assert job_status.board(world.actor("stranger")).stuck == []
 
 
 def test_a_tenant_reads_no_other_tenants_counts(world: World, diary: Diary) -> None:
     diary.job("house", every=SIX, house_wide=True)
     diary.job("shop", every=SIX)
     jobs.tick()
-    lines = {x.job.name: x.last for x in job_board.board(world.actor("operator")).lines}
+    lines = {
+        x.job.name: x.last for x in job_status.board(world.actor("operator")).lines
+    }
     house, shop = lines["house"], lines["shop"]
     assert house is not None
     assert shop is not None
@@ -278,7 +285,7 @@ def test_a_tenant_reads_no_other_tenants_counts(world: World, diary: Diary) -> N
 def test_the_board_asks_a_fixed_number_of_questions(world: World, diary: Diary) -> None:
     def asked() -> int:
         with CaptureQueriesContext(connection) as seen:
-            job_board.board(operator)
+            job_status.board(operator)
         return len(seen)
 
     operator = world.actor("operator")
@@ -314,8 +321,8 @@ def test_the_real_night_runs_through(world: World) -> None:
 def test_a_fence_makes_compaction_partly(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    refused = archive.Report(refused=["2030-01-01 llm.call left as it is, j_1: …"])
-    monkeypatch.setattr(archive, "run", lambda _home: refused)
+    refused = compaction.Report(refused=["2030-01-01 llm.call left as it is, j_1: …"])
+    monkeypatch.setattr(compaction, "run", lambda _home: refused)
     run = jobs.ask("compaction", by=world.actor("operator"))
     assert run.state == RunState.PARTLY
     assert "A fence held" in run.error
@@ -327,16 +334,16 @@ def test_old_answers_are_forgotten(world: World) -> None:
         journal.once(name, {}, lambda: {"id": 1}, by=ada)
     old = IdempotencyRecord.objects.order_by("pk")[0]
     IdempotencyRecord.objects.filter(pk=old.pk).update(created_at=factories.ago(1.1))
-    assert upkeep.forget_answers() == 1
+    assert housekeeping.forget_answers() == 1
     assert IdempotencyRecord.objects.count() == 1
 
 
 def test_the_word_index_is_tidied_and_still_finds(world: World) -> None:
     for n in range(30):
         world.entry(f"zebrafish {n}")
-    upkeep.tidy_words()
-    from memory import queries
-    from memory.queries import JournalFilter
+    housekeeping.tidy_words()
+    from memory.journal import queries
+    from memory.journal.queries import JournalFilter
 
     found = queries.filtered(world.system(), JournalFilter(q="zebrafish"))
     assert found.count() == 30

@@ -12,8 +12,9 @@ import pytest
 from django.db import connection, connections, transaction
 from django.utils import timezone
 
-from memory import chain, journal
-from memory.journal import Rejected
+from memory.journal import append as journal
+from memory.journal import verify
+from memory.journal.append import Rejected
 from memory.models import (
     ChainHead,
     IdempotencyRecord,
@@ -30,7 +31,7 @@ from tests.world import World
 
 def is_whole(world: World) -> bool:
     """Whether the chain of acme verifies."""
-    return chain.verify(world.acme.id, by=world.system()).ok
+    return verify.verify(world.acme.id, by=world.system()).ok
 
 
 # ── One entry ────────────────────────────────────────────────────────────────

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from memory import keys, tenancy
+from memory.accounts import api_keys, workspaces
 from memory.models import Agent, AgentKey, JournalEntry, Membership, OperatorKey, User
 from memory.rules import errors
-from memory.rules.actors import AgentRole, KeyScope, Role
+from memory.rules.permissions import AgentRole, KeyScope, Role
 from tests.world import World
 
 
 def test_a_key_is_long_and_only_its_digest_rests(world: World) -> None:
-    issued = keys.issue_agent_key(world.agents["ada"], by=world.actor("owner"))
+    issued = api_keys.issue_agent_key(world.agents["ada"], by=world.actor("owner"))
     assert issued.token.startswith("cmk_")
     assert len(issued.token) == 47
     row = AgentKey.objects.filter(pk=issued.key.pk).values().get()
@@ -26,7 +26,7 @@ def test_a_key_is_long_and_only_its_digest_rests(world: World) -> None:
 
 
 def test_an_agents_key_is_the_agent(world: World) -> None:
-    actor = keys.authenticate(world.tokens["lena"])
+    actor = api_keys.authenticate(world.tokens["lena"])
     assert actor is not None
     assert (actor.role, actor.agent_role) == (Role.AGENT, AgentRole.LEAD)
     assert (actor.id, actor.crew_id) == (
@@ -41,22 +41,22 @@ def test_an_agents_key_is_the_agent(world: World) -> None:
     ["", "cmk_", "cmk_" + "x" * 43, "x", "cmk_é", "cmk_" + "x" * 200, "cmk_\x00"],
 )
 def test_nobody_is_behind_a_made_up_key(world: World, token: str) -> None:
-    assert keys.authenticate(token) is None
+    assert api_keys.authenticate(token) is None
 
 
 @pytest.mark.parametrize("who", ["expired", "revoked"])
 def test_a_key_that_ended_opens_nothing(world: World, who: str) -> None:
-    assert keys.authenticate(world.tokens[who]) is None
-    assert AgentKey.objects.get(digest=keys.digest(world.tokens[who])).state == who
+    assert api_keys.authenticate(world.tokens[who]) is None
+    assert AgentKey.objects.get(digest=api_keys.digest(world.tokens[who])).state == who
 
 
 def test_a_revoked_key_is_useless_at_once_and_stays_so(world: World) -> None:
     owner = world.actor("owner")
-    issued = keys.issue_agent_key(world.agents["ada"], by=owner)
-    keys.revoke(issued.key, by=owner)
-    assert keys.authenticate(issued.token) is None
+    issued = api_keys.issue_agent_key(world.agents["ada"], by=owner)
+    api_keys.revoke(issued.key, by=owner)
+    assert api_keys.authenticate(issued.token) is None
     when = AgentKey.objects.get(pk=issued.key.pk).revoked_at
-    keys.revoke(issued.key, by=owner)
+    api_keys.revoke(issued.key, by=owner)
     assert AgentKey.objects.get(pk=issued.key.pk).revoked_at == when
     told = JournalEntry.objects.filter(
         entry_type="key.revoked", summary__contains=issued.key.prefix
@@ -65,17 +65,17 @@ def test_a_revoked_key_is_useless_at_once_and_stays_so(world: World) -> None:
 
 
 def test_the_last_use_is_written_at_most_once_a_minute(world: World) -> None:
-    key = AgentKey.objects.get(digest=keys.digest(world.tokens["ada"]))
-    keys.authenticate(world.tokens["ada"])
+    key = AgentKey.objects.get(digest=api_keys.digest(world.tokens["ada"]))
+    api_keys.authenticate(world.tokens["ada"])
     key.refresh_from_db()
     first = key.last_used_at
     assert first is not None
-    keys.authenticate(world.tokens["ada"])
+    api_keys.authenticate(world.tokens["ada"])
     key.refresh_from_db()
     assert key.last_used_at == first
     early = first - timedelta(seconds=61)
     AgentKey.objects.filter(pk=key.pk).update(last_used_at=early)
-    keys.authenticate(world.tokens["ada"])
+    api_keys.authenticate(world.tokens["ada"])
     key.refresh_from_db()
     assert key.last_used_at is not None
     assert key.last_used_at >= first
@@ -85,35 +85,35 @@ def test_a_key_that_did_not_change_is_looked_up_with_one_query(
     world: World, django_assert_num_queries: Any
 ) -> None:
     token = world.tokens["ada"]
-    first = keys.authenticate(token)
-    assert keys.authenticate(token) == first
+    first = api_keys.authenticate(token)
+    assert api_keys.authenticate(token) == first
     with django_assert_num_queries(1):
-        assert keys.authenticate(token) == first
+        assert api_keys.authenticate(token) == first
 
 
 def test_what_changes_behind_a_key_counts_at_the_next_request(world: World) -> None:
     """Whoever changed it, in whatever process: the row is looked at every time."""
     token = world.tokens["ada"]
-    keys.authenticate(token)
-    actor = keys.authenticate(token)
+    api_keys.authenticate(token)
+    actor = api_keys.authenticate(token)
     assert actor is not None
-    row = AgentKey.objects.filter(digest=keys.digest(token))
+    row = AgentKey.objects.filter(digest=api_keys.digest(token))
     Agent.objects.filter(pk=actor.id).update(memory_walk_depth=1, role="LEAD")
-    changed = keys.authenticate(token)
+    changed = api_keys.authenticate(token)
     assert changed is not None
     assert (changed.walk_depth, changed.agent_role) == (1, AgentRole.LEAD)
     row.update(scopes=[KeyScope.READ.value])
-    narrowed = keys.authenticate(token)
+    narrowed = api_keys.authenticate(token)
     assert narrowed is not None
     assert narrowed.scopes == {KeyScope.READ}
     row.update(expires_at=timezone.now() - timedelta(seconds=1))
-    assert keys.authenticate(token) is None
+    assert api_keys.authenticate(token) is None
     row.update(expires_at=None)
-    assert keys.authenticate(token) is not None
+    assert api_keys.authenticate(token) is not None
     row.update(revoked_at=timezone.now())
-    assert keys.authenticate(token) is None
+    assert api_keys.authenticate(token) is None
     row.delete()
-    assert keys.authenticate(token) is None
+    assert api_keys.authenticate(token) is None
 
 
 @pytest.mark.parametrize(
@@ -133,45 +133,47 @@ def test_a_key_never_exceeds_the_membership_of_today(
     world: World, member: Role, key: Role, acts: Role
 ) -> None:
     user = world.people["compliance"]
-    issued = keys.issue_operator_key(user, key, by=world.actor("owner"))
+    issued = api_keys.issue_operator_key(user, key, by=world.actor("owner"))
     Membership.objects.filter(user=user).update(role=member.value)
-    actor = keys.authenticate(issued.token)
+    actor = api_keys.authenticate(issued.token)
     assert actor is not None
     assert actor.role is acts
 
 
 def test_who_left_or_was_switched_off_has_no_key_any_more(world: World) -> None:
     User.objects.filter(pk=world.people["viewer"].pk).update(is_active=False)
-    assert keys.authenticate(world.tokens["viewer"]) is None
+    assert api_keys.authenticate(world.tokens["viewer"]) is None
     member = Membership.objects.get(user=world.people["operator"])
-    tenancy.remove_member(member, by=world.actor("owner"))
-    assert keys.authenticate(world.tokens["operator"]) is None
+    workspaces.remove_member(member, by=world.actor("owner"))
+    assert api_keys.authenticate(world.tokens["operator"]) is None
 
 
 @pytest.mark.parametrize("who", ["operator", "compliance", "viewer", "ada", "looker"])
 def test_only_admins_issue_and_revoke(world: World, who: str) -> None:
     actor = world.actor(who)
     with pytest.raises(errors.Forbidden):
-        keys.issue_agent_key(world.agents["ada"], by=actor)
+        api_keys.issue_agent_key(world.agents["ada"], by=actor)
     with pytest.raises(errors.Forbidden):
-        keys.issue_operator_key(world.people["viewer"], Role.ADMIN, by=actor)
+        api_keys.issue_operator_key(world.people["viewer"], Role.ADMIN, by=actor)
     with pytest.raises(errors.Forbidden):
-        keys.revoke(AgentKey.objects.filter(workspace=world.acme)[0], by=actor)
+        api_keys.revoke(AgentKey.objects.filter(workspace=world.acme)[0], by=actor)
 
 
 def test_an_admin_of_another_workspace_finds_nothing_here(world: World) -> None:
     stranger = world.actor("stranger")
     with pytest.raises(errors.NotFound):
-        keys.issue_agent_key(world.agents["ada"], by=stranger)
+        api_keys.issue_agent_key(world.agents["ada"], by=stranger)
     with pytest.raises(errors.NotFound):
-        keys.issue_operator_key(world.people["viewer"], Role.ADMIN, by=stranger)
+        api_keys.issue_operator_key(world.people["viewer"], Role.ADMIN, by=stranger)
     with pytest.raises(errors.NotFound):
-        keys.revoke(OperatorKey.objects.filter(workspace=world.acme)[0], by=stranger)
+        api_keys.revoke(
+            OperatorKey.objects.filter(workspace=world.acme)[0], by=stranger
+        )
 
 
 def test_an_expiry_in_the_past_is_a_mistake(world: World) -> None:
     with pytest.raises(errors.Invalid):
-        keys.issue_agent_key(
+        api_keys.issue_agent_key(
             world.agents["ada"], by=world.actor("owner"), expires_at=timezone.now()
         )
 

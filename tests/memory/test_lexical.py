@@ -11,8 +11,9 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory import journal, lexical
-from memory.lexical import WordScope
+from memory import fulltext
+from memory.fulltext import WordScope
+from memory.journal import append as journal
 from memory.models import JournalEntry
 from tests import factories
 from tests.world import World
@@ -45,13 +46,13 @@ HOSTILE = [
 def ids(world: World, text: str, **scope: object) -> list[str]:
     """Return what a question finds in acme, best first."""
     wanted = WordScope(world.acme.id, **scope)  # type: ignore[arg-type]
-    query = lexical.ask(world.acme.id, text)
-    return [hit.entry_id for hit in lexical.rank(query, wanted, 50)]
+    query = fulltext.ask(world.acme.id, text)
+    return [hit.entry_id for hit in fulltext.rank(query, wanted, 50)]
 
 
 def listed(world: World, text: str, workspace_id: str = "") -> set[str]:
     """Return what the search box of the journal finds."""
-    found = lexical.matching(workspace_id or world.acme.id, text)
+    found = fulltext.matching(workspace_id or world.acme.id, text)
     if found is None:
         return set()
     rows = JournalEntry.objects.filter(docid__in=found)
@@ -142,14 +143,14 @@ def test_the_exact_phrase_comes_first(world: World) -> None:
 
 
 def test_stop_words_are_left_out_and_named(world: World) -> None:
-    asked = lexical.ask(world.acme.id, "why was the refund denied")
+    asked = fulltext.ask(world.acme.id, "why was the refund denied")
     assert asked.terms == ("refund", "denied")
     assert asked.dropped == ("why", "was", "the")
 
 
 def test_at_most_thirty_two_terms_are_asked(world: World) -> None:
-    asked = lexical.ask(world.acme.id, " ".join(f"w{n}" for n in range(40)))
-    assert len(asked.terms) == lexical.MAX_TERMS
+    asked = fulltext.ask(world.acme.id, " ".join(f"w{n}" for n in range(40)))
+    assert len(asked.terms) == fulltext.MAX_TERMS
     assert len(asked.dropped) == 8
 
 
@@ -157,14 +158,14 @@ def test_at_most_thirty_two_terms_are_asked(world: World) -> None:
 def test_in_a_large_workspace_common_terms_are_dropped(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lexical, "PRUNE_FROM", 10)
-    monkeypatch.setattr(lexical, "BUDGET", 5)
+    monkeypatch.setattr(fulltext, "PRUNE_FROM", 10)
+    monkeypatch.setattr(fulltext, "BUDGET", 5)
     factories.append_many(world.actor("ada"), [f"refund number {n}" for n in range(20)])
     rare = world.entry("refund of a zeppelin")
-    asked = lexical.ask(world.acme.id, "refund zeppelin")
+    asked = fulltext.ask(world.acme.id, "refund zeppelin")
     assert (asked.terms, asked.dropped) == (("zeppelin",), ("refund",))
     assert ids(world, "refund zeppelin") == [rare.id]
-    assert lexical.ask(world.acme.id, "refund").terms == ("refund",)
+    assert fulltext.ask(world.acme.id, "refund").terms == ("refund",)
 
 
 # ── The index follows the entries ────────────────────────────────────────────
@@ -185,7 +186,7 @@ def test_changing_and_deleting_an_entry_changes_the_index(world: World) -> None:
 def test_words_that_hit_are_told_per_entry(world: World) -> None:
     first, second = world.entry("lost receipt"), world.entry("lost parcel")
     theirs = world.entry("lost receipt", by="olga")
-    found = lexical.words_that_hit(
+    found = fulltext.words_that_hit(
         world.acme.id,
         ["lost", "receipts", "zeppelin"],
         {row.id: row.docid for row in (first, second, theirs)},
@@ -207,8 +208,8 @@ def test_another_workspaces_words_are_never_found(world: World) -> None:
 
 
 def test_row_numbers_of_two_workspaces_never_meet(world: World) -> None:
-    low, high = lexical.docids(world.acme.id)
-    other_low, other_high = lexical.docids(world.other.id)
+    low, high = fulltext.docids(world.acme.id)
+    other_low, other_high = fulltext.docids(world.other.id)
     assert high < other_low or other_high < low
     row = world.entry()
     assert low <= row.docid <= high
@@ -219,7 +220,7 @@ def test_frequencies_are_counted_inside_the_workspace(world: World) -> None:
     world.entry("zeppelin", by="ada")
     for _ in range(3):
         world.entry("zeppelin", by="olga")
-    counted = lexical.frequencies.of(world.acme.id, ["zeppelin"], 100)
+    counted = fulltext.frequencies.of(world.acme.id, ["zeppelin"], 100)
     assert counted == {"zeppelin": 1}
 
 
@@ -263,8 +264,8 @@ def test_an_erased_entry_leaves_the_index(world: World) -> None:
 
 def test_the_limit_holds(world: World) -> None:
     factories.append_many(world.actor("ada"), ["zeppelin"] * 5)
-    query = lexical.ask(world.acme.id, "zeppelin")
-    assert len(lexical.rank(query, WordScope(world.acme.id), 3)) == 3
+    query = fulltext.ask(world.acme.id, "zeppelin")
+    assert len(fulltext.rank(query, WordScope(world.acme.id), 3)) == 3
     assert journal.key()
 
 

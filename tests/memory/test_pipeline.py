@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.pipeline import executor, extracting, memories
-from memory.pipeline.executor import DESCRIPTORS, Executor
-from memory.pipeline.extracting import PatternExtractor
-from memory.pipeline.memories import Category, Memory, Message, Provenance
-from memory.pipeline.protocols import Descriptor, Retrieve, Turn
-from memory.pipeline.retrieving import ConversationRetriever, questions
-from memory.pipeline.stages import ExtractionStage, RetrievalStage
-from memory.pipeline.store import RecordStore
-from memory.pipeline.testing import InMemoryStore
+from memory.integrations.promptkit import executor, extracting, memories
+from memory.integrations.promptkit.executor import DESCRIPTORS, Executor
+from memory.integrations.promptkit.extracting import PatternExtractor
+from memory.integrations.promptkit.memories import Category, Memory, Message, Provenance
+from memory.integrations.promptkit.protocols import Descriptor, Retrieve, Turn
+from memory.integrations.promptkit.retrieving import ConversationRetriever, questions
+from memory.integrations.promptkit.stages import ExtractionStage, RetrievalStage
+from memory.integrations.promptkit.store import RecordStore
+from memory.integrations.promptkit.testing import InMemoryStore
 from memory.rules import errors
 from tests.memory import promptkit
 from tests.world import World

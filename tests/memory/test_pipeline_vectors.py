@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from memory.pipeline.memories import Memory
-from memory.pipeline.protocols import Listing, Retrieve, Store
-from memory.pipeline.store import RecordStore
-from memory.pipeline.testing import InMemoryStore
+from memory.integrations.promptkit.memories import Memory
+from memory.integrations.promptkit.protocols import Listing, Retrieve, Store
+from memory.integrations.promptkit.store import RecordStore
+from memory.integrations.promptkit.testing import InMemoryStore
 from tests.memory import promptkit
 from tests.memory.promptkit import RUNNERS, VECTORS, Matcher, Runner
 from tests.world import World

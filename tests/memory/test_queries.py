@@ -10,9 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory import journal, queries
+from memory.journal import append as journal
+from memory.journal import queries
+from memory.journal.queries import JournalFilter
 from memory.models import JournalEntry
-from memory.queries import JournalFilter
 from memory.rules import errors
 from memory.rules.entries import Priority, Severity
 from tests import factories

@@ -8,18 +8,19 @@ import pytest
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from episodic import index
-from memory import chain, queries, records, shelf
-from memory.files import review
+from episodic.index import sweep as index
+from memory import records
 from memory.files.quarantine import Held, Refused
-from memory.files.review import Decision
+from memory.journal import queries, verify
+from memory.journal.queries import JournalFilter
 from memory.models import HeldFile, JournalEntry, Record, RecordEntry
-from memory.queries import JournalFilter
-from memory.ranking import Question, ranker
-from memory.records import Action, Amendment, Provenance, Wanted
+from memory.ports.ranker import Question, ranker
+from memory.records import Action, Amendment, Provenance, Wanted, drafts
+from memory.records.drafts import Draft, Scope
+from memory.review import decide as review
+from memory.review.decide import Decision
 from memory.rules import errors
-from memory.rules.actors import Actor
-from memory.shelf import Draft, Scope
+from memory.rules.permissions import Actor
 from tests.world import ATTACK, World
 
 SAID = Provenance.AGENT_EXTRACTED
@@ -60,7 +61,7 @@ def test_the_journal_tells_of_it_and_the_chain_holds(ada: Actor, world: World) -
     assert entry.refs["metadata"] == {"colour": "red"}
     assert entry.refs["confidence"] == 0.4
     assert row.created_at == entry.recorded_at
-    assert chain.verify(ada.workspace_id, by=world.actor("owner")).ok
+    assert verify.verify(ada.workspace_id, by=world.actor("owner")).ok
 
 
 def test_provenance_in_the_payload_is_only_metadata(ada: Actor) -> None:
@@ -340,7 +341,7 @@ def test_of_two_changes_at_once_none_is_lost(
     world: World, ada: Actor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another writer comes between the reading of a record and its lock."""
-    row, gate, operator = save(ada, "One."), shelf.gate, world.actor("operator")
+    row, gate, operator = save(ada, "One."), drafts.gate, world.actor("operator")
     others = iter(["Two."])
 
     def overtaken(*args: Any, **kwargs: Any) -> Draft:
@@ -350,7 +351,7 @@ def test_of_two_changes_at_once_none_is_lost(
             records.amend(row, change, provenance=SAID, by=operator)
         return judged
 
-    monkeypatch.setattr(shelf, "gate", overtaken)
+    monkeypatch.setattr(drafts, "gate", overtaken)
     done = records.revise(row, lambda now: f"{now} Three.", provenance=SAID, by=ada)
     assert done.content == "One. Two. Three."
     assert done.version == 3
@@ -359,7 +360,7 @@ def test_of_two_changes_at_once_none_is_lost(
 def test_a_version_that_was_overtaken_before_the_lock_is_stale(
     world: World, ada: Actor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    row, gate, operator = save(ada, "One."), shelf.gate, world.actor("operator")
+    row, gate, operator = save(ada, "One."), drafts.gate, world.actor("operator")
     others = iter(["Theirs."])
 
     def overtaken(*args: Any, **kwargs: Any) -> Draft:
@@ -369,7 +370,7 @@ def test_a_version_that_was_overtaken_before_the_lock_is_stale(
             records.amend(row, change, provenance=SAID, by=operator)
         return judged
 
-    monkeypatch.setattr(shelf, "gate", overtaken)
+    monkeypatch.setattr(drafts, "gate", overtaken)
     mine = Amendment(content="Mine.")
     with pytest.raises(errors.Conflict) as caught:
         records.amend(row, mine, provenance=SAID, expected=1, by=ada)

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from memory import records
 from memory.models import Record
 from memory.records import Order, Provenance, Wanted
+from memory.records.drafts import Draft
 from memory.rules import errors, filters
-from memory.rules.actors import Actor
-from memory.shelf import Draft
+from memory.rules.permissions import Actor
 from tests.world import World
 
 SAID = Provenance.AGENT_EXTRACTED

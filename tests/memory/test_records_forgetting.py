@@ -9,14 +9,15 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from episodic import index
-from memory import chain, records
+from episodic.index import sweep as index
+from memory import records
+from memory.journal import verify
 from memory.models import JournalEntry, Record
-from memory.ranking import Question, ranker
+from memory.ports.ranker import Question, ranker
 from memory.records import Amendment, Provenance, Wanted
+from memory.records.drafts import Draft, Scope
 from memory.rules import errors
-from memory.rules.actors import Actor
-from memory.shelf import Draft, Scope
+from memory.rules.permissions import Actor
 from tests.world import World
 
 SAID = Provenance.AGENT_EXTRACTED
@@ -65,7 +66,7 @@ def test_forgotten_words_are_nowhere(ada: Actor, world: World) -> None:
         records.history(row.id, owner=None, by=ada)
     with pytest.raises(errors.NotFound):
         records.get(row.id, owner=None, by=ada)
-    report = chain.verify(ada.workspace_id, by=world.actor("owner"))
+    report = verify.verify(ada.workspace_id, by=world.actor("owner"))
     assert (report.ok, report.erased) == (True, 2)
 
 

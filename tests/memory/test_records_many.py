@@ -12,19 +12,22 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from memory import chain, people, records
+from memory import records
 from memory.files.quarantine import Held
-from memory.gateway import serving, users
-from memory.gateway.serving import Message, Place
-from memory.gateway.users import Guest
+from memory.integrations.atomicmemory.contract import types
+from memory.integrations.atomicmemory.provider.provider import Remembering
+from memory.integrations.gateway import server as gateway_server
+from memory.integrations.gateway import users
+from memory.integrations.gateway.server import Message, Place
+from memory.integrations.gateway.users import Guest
+from memory.journal import verify
 from memory.models import HeldFile, JournalEntry, Record, RecordEntry, SubjectMention
-from memory.providers.contract import types
-from memory.providers.ours.provider import Remembering
+from memory.ports import subject_linker
 from memory.records import Action, Order, Provenance, Wanted, rows
 from memory.records import chain as links
+from memory.records.drafts import Draft, Scope
 from memory.rules import errors
-from memory.rules.actors import Actor
-from memory.shelf import Draft, Scope
+from memory.rules.permissions import Actor
 from tests.world import ATTACK, World
 
 SAID = Provenance.AGENT_EXTRACTED
@@ -105,7 +108,7 @@ def _gateway(world: World) -> Callable[[int, int], Any]:
     guest = Guest(world.actor("ada"), issued.key)
 
     def act(many: int, first: int) -> Any:
-        return serving.add(guest, PLACE, "chat:c1", messages(many, first))
+        return gateway_server.add(guest, PLACE, "chat:c1", messages(many, first))
 
     return act
 
@@ -182,7 +185,7 @@ def test_each_has_its_entry_its_link_and_its_people(ada: Actor, world: World) ->
         assert (version.number, version.content) == (1, row.content)
     seqs = [JournalEntry.objects.get(pk=r.current_entry_id).seq for r, _ in kept]
     assert seqs == sorted(seqs)
-    assert chain.verify(ada.workspace_id, by=world.actor("owner")).ok
+    assert verify.verify(ada.workspace_id, by=world.actor("owner")).ok
 
 
 def test_a_batch_is_listed_in_its_order(ada: Actor) -> None:
@@ -216,7 +219,7 @@ def test_no_database_is_asked_for_what_it_cannot_hold(ada: Actor) -> None:
 def test_many_at_once_are_made_in_parts(
     ada: Actor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(records.many, "PART", 2)
+    monkeypatch.setattr(records.batch, "PART", 2)
     kept = records.keep_all(drafts(ada, facts(5)), provenance=SAID, by=ada)
     assert [row.content for row, _ in kept] == facts(5)
     wanted = Wanted(owner=records.owner_for(ada))
@@ -300,15 +303,15 @@ def test_an_ingest_with_a_held_statement_keeps_none_of_it(
 def test_a_person_who_must_not_come_back_refuses_the_whole_batch(
     ada: Actor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Strict(people.Nobody):
-        def gate(self, workspace_id: str) -> people.Gate:  # noqa: ARG002
+    class Strict(subject_linker.Nobody):
+        def gate(self, workspace_id: str) -> subject_linker.Gate:  # noqa: ARG002
             def refuse(texts: Any, _subjects: Any) -> None:
                 if any("number 2" in text for text in texts):
                     raise errors.Conflict(code="subject_suppressed")
 
             return refuse
 
-    monkeypatch.setattr(people._port, "people", Strict())
+    monkeypatch.setattr(subject_linker._port, "people", Strict())
     with pytest.raises(errors.Conflict):
         records.keep_all(drafts(ada, facts(4)), provenance=SAID, by=ada)
     assert Record.objects.count() == 0

@@ -9,14 +9,15 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from episodic import index
-from memory import erasing, records, withholding
+from episodic.index import sweep as index
+from memory import records
+from memory.journal import erasure, visibility
 from memory.models import Record, RecordEntry
-from memory.ranking import Question, ranker
+from memory.ports.ranker import Question, ranker
 from memory.records import Amendment, Provenance, Wanted
+from memory.records.drafts import Draft
 from memory.rules import errors
-from memory.rules.actors import Actor
-from memory.shelf import Draft
+from memory.rules.permissions import Actor
 from tests.world import ATTACK, World
 
 SAID = Provenance.AGENT_EXTRACTED
@@ -147,7 +148,7 @@ NOW = ("The courier is Norrbotten.", {"m": "n"}, "new")
 BLANK: tuple[str, dict[str, Any], str] = ("", {}, "")
 
 
-@pytest.mark.parametrize("take", [withholding.restrict, erasing.erase])
+@pytest.mark.parametrize("take", [visibility.restrict, erasure.erase])
 def test_an_older_version_that_is_taken_away_has_no_words(
     ada: Actor, world: World, take: Callable[[str, Sequence[str]], int]
 ) -> None:
@@ -164,9 +165,9 @@ def test_an_end_does_not_repeat_what_is_restricted(ada: Actor) -> None:
     spoken = str(row.current_entry_id)
     new = draft(ada, "New.")
     records.supersede([row], new, provenance=SAID, reason="why", by=ada)
-    withholding.restrict(ada.workspace_id, [spoken])
+    visibility.restrict(ada.workspace_id, [spoken])
     assert told(row, ada) == [BLANK, ("", {}, "why")]
-    withholding.lift(ada.workspace_id, [spoken])
+    visibility.lift(ada.workspace_id, [spoken])
     words = ("Zeppelin.", {"m": "zeppelin"})
     assert told(row, ada) == [(*words, ""), (*words, "why")]
 

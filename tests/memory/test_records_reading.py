@@ -12,23 +12,23 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from episodic import index
-from memory import records
+from episodic.index import sweep as index
+from memory import records, scanner
 from memory.models import Record
-from memory.ranking import ranker
+from memory.ports.ranker import ranker
 from memory.records import (
     Match,
     Order,
     Provenance,
     Wanted,
-    finding,
-    likeness,
     reading,
-    showing,
+    redaction,
+    search,
+    similarity,
 )
-from memory.rules import errors, scanner, words
-from memory.rules.actors import Actor
-from memory.shelf import Draft, Scope
+from memory.records.drafts import Draft, Scope
+from memory.rules import errors, tokenizer
+from memory.rules.permissions import Actor
 from tests.world import ATTACK, World
 
 SAID = Provenance.AGENT_EXTRACTED
@@ -303,7 +303,7 @@ def test_a_large_scope_is_still_searched_to_its_end(
     old = save(ada, "The zeppelin lands on Tuesday.")
     for n in range(6):
         save(ada, f"Record {n}.")
-    monkeypatch.setattr(finding, "POOL", 3)
+    monkeypatch.setattr(search, "POOL", 3)
     [hit] = records.search("zeppelin", Wanted(), by=ada).hits
     assert hit.record.id == old.id
     assert not records.search("zeppelin", Wanted(scope=Scope(user="u1")), by=ada).hits
@@ -318,10 +318,10 @@ def test_a_page_in_another_tongue_is_found_by_a_piece_of_it(ada: Actor) -> None:
 # ── The quick way and the plain one ──────────────────────────────────────────
 def _plain_words(query: str, texts: list[str]) -> dict[int, tuple[float, float]]:
     """Weigh texts one after the other, as the quick way does all at once."""
-    telling = words.telling(words.split(query))
-    asked = list(dict.fromkeys(likeness.stem(word) for word in telling))
+    telling = tokenizer.telling(tokenizer.split(query))
+    asked = list(dict.fromkeys(similarity.stem(word) for word in telling))
     whole = " ".join(query.casefold().split())
-    bags = [Counter(one for one in likeness.cut(t) if one in asked) for t in texts]
+    bags = [Counter(one for one in similarity.cut(t) if one in asked) for t in texts]
     spread = Counter(term for bag in bags for term in bag)
     mean = sum(map(len, texts)) / max(1, len(texts)) or 1.0
     found = {}
@@ -357,7 +357,7 @@ SAYINGS = st.lists(PIECES, max_size=8).flatmap(
 def test_words_weigh_the_same_together_and_one_by_one(
     query: str, texts: list[str]
 ) -> None:
-    quick, plain = likeness.by_words(query, texts), _plain_words(query, texts)
+    quick, plain = similarity.by_words(query, texts), _plain_words(query, texts)
     assert quick.keys() == plain.keys()
     for place, pair in quick.items():
         assert pair == pytest.approx(plain[place])
@@ -367,7 +367,7 @@ def test_words_weigh_the_same_together_and_one_by_one(
 def test_an_answer_is_what_plain_ranking_gives(
     ada: Actor, monkeypatch: pytest.MonkeyPatch, pool: int
 ) -> None:
-    monkeypatch.setattr(finding, "POOL", pool)
+    monkeypatch.setattr(search, "POOL", pool)
     chance = random.Random(5)
     vocabulary = "refund order parcel courier limit gift card tea".split()
     rows = [
@@ -412,7 +412,7 @@ def test_a_filter_and_a_large_scope_go_together(
         save(ada, f"The zeppelin is {mood}.", metadata={"mood": mood})
     for n in range(6):
         save(ada, f"Record {n}.")
-    monkeypatch.setattr(finding, "POOL", 3)
+    monkeypatch.setattr(search, "POOL", 3)
     calm = {"field": "metadata.mood", "op": "eq", "value": "calm"}
     [hit] = records.search("zeppelin", Wanted(filter=calm), by=ada).hits
     assert hit.record.metadata == {"mood": "calm"}
@@ -429,7 +429,7 @@ def test_a_text_is_scanned_once_however_often_it_is_shown(
         scans.append(given)
         return plain(*given, **named)
 
-    monkeypatch.setattr(showing, "_verdicts", showing._Verdicts())
+    monkeypatch.setattr(redaction, "_verdicts", redaction._Verdicts())
     monkeypatch.setattr(scanner, "scan", scan)
     for _ in range(3):
         assert records.search("zeppelin", Wanted(), by=ada).hits

@@ -9,15 +9,15 @@ import pytest
 from django.utils import timezone
 
 from memory import records
-from memory.files import review
 from memory.files.quarantine import Held
-from memory.files.review import Decision
+from memory.integrations.atomicmemory.provider import statistics
+from memory.integrations.atomicmemory.provider.statistics import Desk
 from memory.models import HeldFile, Record
-from memory.providers.ours import ledger
-from memory.providers.ours.ledger import Desk
-from memory.records import Amendment, Order, Provenance, Wanted, reading, showing
-from memory.rules.actors import Actor
-from memory.shelf import Draft, Scope
+from memory.records import Amendment, Order, Provenance, Wanted, reading, redaction
+from memory.records.drafts import Draft, Scope
+from memory.review import decide as review
+from memory.review.decide import Decision
+from memory.rules.permissions import Actor
 from tests.world import ATTACK, World
 
 SAID = Provenance.AGENT_EXTRACTED
@@ -121,12 +121,12 @@ def test_the_names_of_a_scope_count_what_can_be_seen(ada: Actor, world: World) -
 @pytest.mark.usefixtures("notes")
 def test_a_scopes_ledger_adds_up(ada: Actor) -> None:
     desk = Desk(records.owner_for(ada), Scope(), ada)
-    assert ledger.cap(desk)["active_memories"] == MANY - len(BAD)
-    assert ledger.stats(desk)["count"] == MANY - len(BAD)
-    summary = ledger.summary(desk)
+    assert statistics.cap(desk)["active_memories"] == MANY - len(BAD)
+    assert statistics.stats(desk)["count"] == MANY - len(BAD)
+    summary = statistics.summary(desk)
     assert (summary["active_versions"], summary["superseded_versions"]) == (5, 0)
     assert summary["total_claims"] == 5
-    assert len(ledger.recent(desk, 50)) == 5
+    assert len(statistics.recent(desk, 50)) == 5
 
 
 def test_a_released_text_counts_again(ada: Actor, world: World) -> None:
@@ -151,24 +151,24 @@ def test_a_corrected_record_counts_again(ada: Actor, notes: list[Record]) -> Non
 def test_counting_again_reads_no_text_again(
     ada: Actor, notes: list[Record], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(showing, "_verdicts", showing._Verdicts())
+    monkeypatch.setattr(redaction, "_verdicts", redaction._Verdicts())
     assert records.count(Wanted(), by=ada) == MANY - len(BAD)
     judged: list[str] = []
-    plain = showing._Verdicts.is_held
+    plain = redaction._Verdicts.is_held
 
     def is_held(self: Any, said: str) -> bool:
         judged.append(said)
         return plain(self, said)
 
-    monkeypatch.setattr(showing._Verdicts, "is_held", is_held)
+    monkeypatch.setattr(redaction._Verdicts, "is_held", is_held)
     assert records.count(Wanted(), by=ada) == MANY - len(BAD)
     # Those that are held are looked at once more: somebody may have let them pass.
     assert sorted(judged) == sorted(notes[n].content for n in BAD)
 
 
 def test_verdicts_are_kept_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    few = showing._Verdicts(size=2)
-    monkeypatch.setattr(showing, "_verdicts", few)
+    few = redaction._Verdicts(size=2)
+    monkeypatch.setattr(redaction, "_verdicts", few)
     for said in ("One.", "Two.", "Three."):
         assert not few.is_held(said)
     assert len(few._known) == 2
@@ -181,7 +181,7 @@ def test_a_page_never_walks_through_all_that_is_withheld(
 ) -> None:
     monkeypatch.setattr(reading, "SCAN", 2)
     looked: list[str] = []
-    is_safe = showing.is_safe
+    is_safe = redaction.is_safe
 
     def noted(row: Record) -> bool:
         looked.append(row.id)

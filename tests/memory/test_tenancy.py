@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from memory import tenancy
+from memory.accounts import workspaces
 from memory.models import Agent, JournalEntry, Membership, Workspace
 from memory.rules import errors
-from memory.rules.actors import AgentRole, Role, system
+from memory.rules.permissions import AgentRole, Role, system
 from tests.world import World
 
 
@@ -18,9 +18,9 @@ def told(world: World, entry_type: str) -> int:
 
 
 def test_a_workspace_is_made_once(world: World) -> None:
-    again, made = tenancy.ensure_workspace("acme", "Another name")
+    again, made = workspaces.ensure_workspace("acme", "Another name")
     assert (again, made, again.name) == (world.acme, False, "Acme")
-    fresh, made = tenancy.ensure_workspace("third")
+    fresh, made = workspaces.ensure_workspace("third")
     assert made
     assert fresh.number == max(world.acme.number, world.other.number) + 1
     assert JournalEntry.objects.filter(workspace=fresh).count() == 1
@@ -34,17 +34,17 @@ def test_a_slug_is_lower_case_letters_digits_and_dashes(
 ) -> None:
     before = Workspace.objects.count()
     with pytest.raises(errors.Invalid):
-        tenancy.ensure_workspace(slug)
+        workspaces.ensure_workspace(slug)
     with pytest.raises(errors.Invalid):
-        tenancy.ensure_crew(slug, by=world.system())
+        workspaces.ensure_crew(slug, by=world.system())
     with pytest.raises(errors.Invalid):
-        tenancy.ensure_agent(slug, world.crews["support"], by=world.system())
+        workspaces.ensure_agent(slug, world.crews["support"], by=world.system())
     assert Workspace.objects.count() == before
 
 
 @pytest.mark.parametrize("slug", ["a", "a1", "a-b", "a" * 64])
 def test_slugs_that_fit(world: World, slug: str) -> None:
-    crew, made = tenancy.ensure_crew(slug, by=world.system())
+    crew, made = workspaces.ensure_crew(slug, by=world.system())
     assert made
     assert crew.slug == slug
 
@@ -56,9 +56,9 @@ def test_the_same_slugs_live_in_two_workspaces(world: World) -> None:
 
 def test_crews_and_agents_are_made_once_and_told_once(world: World) -> None:
     crews, agents = told(world, "crew.created"), told(world, "agent.created")
-    crew, made = tenancy.ensure_crew("support", by=world.system())
+    crew, made = workspaces.ensure_crew("support", by=world.system())
     assert (crew.pk, made) == (world.crews["support"].pk, False)
-    agent, made = tenancy.ensure_agent(
+    agent, made = workspaces.ensure_agent(
         "ada", crew, by=world.system(), role=AgentRole.LEAD
     )
     assert (agent.role, made) == ("AGENT", False)
@@ -69,12 +69,12 @@ def test_crews_and_agents_are_made_once_and_told_once(world: World) -> None:
 def test_an_agent_can_be_changed_by_an_admin(world: World) -> None:
     owner = world.actor("owner")
     agent = world.agents["ada"]
-    tenancy.change_agent(agent, by=owner, role=AgentRole.LEAD, walk_depth=1)
+    workspaces.change_agent(agent, by=owner, role=AgentRole.LEAD, walk_depth=1)
     agent.refresh_from_db()
     assert (agent.role, agent.memory_walk_depth) == ("LEAD", 1)
     assert told(world, "agent.changed") == 1
     with pytest.raises(errors.Invalid):
-        tenancy.change_agent(agent, by=owner, role=AgentRole.LEAD, walk_depth=2)
+        workspaces.change_agent(agent, by=owner, role=AgentRole.LEAD, walk_depth=2)
 
 
 @pytest.mark.parametrize("who", ["operator", "viewer", "compliance", "ada", "looker"])
@@ -82,51 +82,51 @@ def test_only_admins_change_who_there_is(world: World, who: str) -> None:
     actor = world.actor(who)
     count = Agent.objects.count()
     with pytest.raises(errors.Forbidden):
-        tenancy.ensure_crew("new", by=actor)
+        workspaces.ensure_crew("new", by=actor)
     with pytest.raises(errors.Forbidden):
-        tenancy.ensure_agent("new", world.crews["support"], by=actor)
+        workspaces.ensure_agent("new", world.crews["support"], by=actor)
     with pytest.raises(errors.Forbidden):
-        tenancy.set_member(world.people["viewer"], Role.ADMIN, by=actor)
+        workspaces.set_member(world.people["viewer"], Role.ADMIN, by=actor)
     assert Agent.objects.count() == count
 
 
 def test_an_admin_of_another_workspace_finds_nothing_here(world: World) -> None:
     stranger = world.actor("stranger")
     with pytest.raises(errors.NotFound):
-        tenancy.ensure_agent("new", world.crews["support"], by=stranger)
+        workspaces.ensure_agent("new", world.crews["support"], by=stranger)
     with pytest.raises(errors.NotFound):
-        tenancy.change_agent(
+        workspaces.change_agent(
             world.agents["ada"], by=stranger, role=AgentRole.LEAD, walk_depth=0
         )
     member = Membership.objects.get(user=world.people["viewer"])
     with pytest.raises(errors.NotFound):
-        tenancy.remove_member(member, by=stranger)
+        workspaces.remove_member(member, by=stranger)
 
 
 def test_the_last_admin_stays_admin(world: World) -> None:
     owner, actor = world.people["owner"], world.actor("owner")
     with pytest.raises(errors.Conflict) as caught:
-        tenancy.set_member(owner, Role.VIEWER, by=actor)
+        workspaces.set_member(owner, Role.VIEWER, by=actor)
     assert caught.value.problem_code == "last_admin"
     with pytest.raises(errors.Conflict):
-        tenancy.remove_member(Membership.objects.get(user=owner), by=actor)
-    tenancy.set_member(world.people["operator"], Role.ADMIN, by=actor)
-    tenancy.set_member(owner, Role.VIEWER, by=actor)
+        workspaces.remove_member(Membership.objects.get(user=owner), by=actor)
+    workspaces.set_member(world.people["operator"], Role.ADMIN, by=actor)
+    workspaces.set_member(owner, Role.VIEWER, by=actor)
     assert Membership.objects.get(user=owner).role == "viewer"
 
 
 def test_people_have_one_address_however_it_is_written(world: World) -> None:
-    user, made = tenancy.ensure_user(" Viewer@ACME.example ")
+    user, made = workspaces.ensure_user(" Viewer@ACME.example ")
     assert (user.pk, made) == (world.people["viewer"].pk, False)
 
 
 def test_a_person_without_a_password_cannot_sign_in_with_one(world: World) -> None:
-    user, _ = tenancy.ensure_user("new@acme.example")
+    user, _ = workspaces.ensure_user("new@acme.example")
     assert not user.has_usable_password()
     assert not user.check_password("")
 
 
 def test_roles_in_two_workspaces_do_not_mix(world: World) -> None:
     viewer = world.people["viewer"]
-    tenancy.set_member(viewer, Role.ADMIN, by=system(world.other.id))
+    workspaces.set_member(viewer, Role.ADMIN, by=system(world.other.id))
     assert world.actor("viewer").role is Role.VIEWER

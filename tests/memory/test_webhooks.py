@@ -16,9 +16,10 @@ from django.db import connections
 from django.utils import timezone
 from pytest_django import Settings
 
-from episodic import health
+from episodic.health import snapshots as health
 from episodic.models import HealthSnapshot
-from memory import jobs, outbound, webhooks
+from memory import http_out, webhooks
+from memory.jobs import registry as jobs
 from memory.models import DeliveryStatus, JournalEntry, Webhook, WebhookDelivery
 from memory.rules import errors
 from tests.world import World
@@ -112,7 +113,7 @@ def test_the_connection_goes_to_the_address_that_was_judged(world: World) -> Non
     assert str(request.url) == f"https://{PUBLIC}/in?to=us"
     assert request.headers["Host"] == "hooks.example"
     assert request.extensions["sni_hostname"] == "hooks.example"
-    assert set(request.extensions["timeout"].values()) == {outbound.TIMEOUT}
+    assert set(request.extensions["timeout"].values()) == {http_out.TIMEOUT}
 
 
 def test_the_delivery_commits_with_its_entry(world: World) -> None:
@@ -122,7 +123,7 @@ def test_the_delivery_commits_with_its_entry(world: World) -> None:
 
 
 def test_a_signature_is_checked() -> None:
-    header = outbound.sign("secret", "body", 1_000)
+    header = http_out.sign("secret", "body", 1_000)
     assert webhooks.verify("secret", header, "body", now=1_200)
     assert not webhooks.verify("other", header, "body", now=1_200)
     assert not webhooks.verify("secret", header, "Body", now=1_200)
@@ -161,7 +162,7 @@ def test_private_addresses_are_refused(
 
 @pytest.mark.parametrize("address", ["1.1.1.1", "2606:4700::1111", "64:ff9b::101:101"])
 def test_public_addresses_are_allowed(address: str) -> None:
-    assert outbound.is_allowed(address)
+    assert http_out.is_allowed(address)
 
 
 def test_private_addresses_can_be_allowed(

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from episodic import backlog, index, recall
+from episodic.index import status as index_status
+from episodic.index import sweep as index
 from episodic.models import Embedding, MemoryRelation, State
-from episodic.recall import Mode, Request
-from memory import chain, erasing, queries, ranking, withholding
-from memory.erasing import Remains
+from episodic.recall import search as recall
+from episodic.recall.search import Mode, Request
+from memory.journal import erasure, queries, verify, visibility
+from memory.journal.erasure import Remains
+from memory.journal.queries import JournalFilter
 from memory.models import JournalEntry
-from memory.queries import JournalFilter
-from memory.ranking import Question
+from memory.ports import ranker
+from memory.ports.ranker import Question
 from tests.world import World
 
 pytestmark = pytest.mark.django_db
-MARKS = [withholding.retire, withholding.restrict]
+MARKS = [visibility.retire, visibility.restrict]
 
 
 def recalled(world: World, mode: Mode = Mode.HYBRID, who: str = "ada") -> set[str]:
@@ -25,7 +28,7 @@ def recalled(world: World, mode: Mode = Mode.HYBRID, who: str = "ada") -> set[st
 
 def worded(world: World) -> set[str]:
     asked = Question(query="refund denied receipt", limit=50)
-    found = ranking.words_only(asked, by=world.actor("ada"))
+    found = ranker.words_only(asked, by=world.actor("ada"))
     return {hit.entry.id for hit in found}
 
 
@@ -46,14 +49,14 @@ def test_it_leaves_every_leg_of_recall(world: World, mark: object, mode: Mode) -
 def test_a_restricted_entry_comes_back_with_its_vector(world: World) -> None:
     row = world.indexed("Refund denied: no receipt")
     before = bytes(Embedding.objects.get(pk=row.pk).vector)
-    withholding.restrict(world.acme.id, [row.id])
+    visibility.restrict(world.acme.id, [row.id])
     kept = Embedding.objects.get(pk=row.pk)
     assert (kept.state, bytes(kept.vector)) == (State.WITHHELD, before)
     # No sweep brings it back, by whatever name it is asked.
     assert index.sweep().indexed == 0
-    backlog.run(world.acme.id, by=world.actor("operator"), entry_ids=[row.id])
+    index_status.run(world.acme.id, by=world.actor("operator"), entry_ids=[row.id])
     assert Embedding.objects.get(pk=row.pk).state == State.WITHHELD
-    assert withholding.lift(world.acme.id, [row.id]) == 1
+    assert visibility.lift(world.acme.id, [row.id]) == 1
     back = Embedding.objects.get(pk=row.pk)
     assert (back.state, bytes(back.vector)) == (State.INDEXED, before)
     assert recalled(world, Mode.DENSE) == {row.id}
@@ -61,28 +64,28 @@ def test_a_restricted_entry_comes_back_with_its_vector(world: World) -> None:
 
 def test_both_reasons_have_to_end(world: World) -> None:
     row = world.indexed("Refund denied: no receipt")
-    withholding.restrict(world.acme.id, [row.id])
-    withholding.retire(world.acme.id, [row.id])
-    withholding.lift(world.acme.id, [row.id])
+    visibility.restrict(world.acme.id, [row.id])
+    visibility.retire(world.acme.id, [row.id])
+    visibility.lift(world.acme.id, [row.id])
     assert recalled(world) == set()
     assert Embedding.objects.get(pk=row.pk).state == State.WITHHELD
 
 
 def test_what_was_never_embedded_waits_too(world: World) -> None:
     row = world.entry("Refund denied: no receipt")
-    withholding.restrict(world.acme.id, [row.id])
+    visibility.restrict(world.acme.id, [row.id])
     assert index.sweep().indexed == 0
-    found = backlog.status(world.acme.id, by=world.actor("operator"))
+    found = index_status.status(world.acme.id, by=world.actor("operator"))
     assert (found.embeddable, found.pending) == (0, 0)
-    withholding.lift(world.acme.id, [row.id])
+    visibility.lift(world.acme.id, [row.id])
     assert index.sweep().indexed == 1
     assert recalled(world) == {row.id}
 
 
 def test_lists_show_it_to_whom_they_may(world: World) -> None:
     old, barred = world.entry("Refund one"), world.entry("Refund two")
-    withholding.retire(world.acme.id, [old.id])
-    withholding.restrict(world.acme.id, [barred.id])
+    visibility.retire(world.acme.id, [old.id])
+    visibility.restrict(world.acme.id, [barred.id])
 
     def seen(who: str, q: str = "") -> set[str]:
         rows = queries.filtered(world.actor(who), JournalFilter(q=q))
@@ -98,22 +101,22 @@ def test_lists_show_it_to_whom_they_may(world: World) -> None:
 
 def test_the_chain_holds_whatever_is_marked(world: World) -> None:
     row = world.entry("Refund one")
-    withholding.retire(world.acme.id, [row.id])
-    withholding.restrict(world.acme.id, [row.id])
-    assert chain.verify(world.acme.id, by=world.system()).ok
+    visibility.retire(world.acme.id, [row.id])
+    visibility.restrict(world.acme.id, [row.id])
+    assert verify.verify(world.acme.id, by=world.system()).ok
 
 
 def test_vectors_and_edges_follow_erased_and_redacted_words(world: World) -> None:
     one = world.indexed("Refund denied: no receipt")
     two = world.indexed("Refund denied: no receipt")
     assert MemoryRelation.objects.exists()
-    erasing.redact(world.acme.id, {two.id: Remains("Refund [erased]", {}, {}, {})})
+    erasure.redact(world.acme.id, {two.id: Remains("Refund [erased]", {}, {}, {})})
     made = Embedding.objects.get(pk=two.pk)
     assert (made.state, bytes(made.vector)) == (State.PENDING, b"")
     assert not MemoryRelation.objects.exists()
     assert recalled(world, Mode.DENSE) == {one.id}
     assert index.sweep().indexed == 1
-    erasing.erase(world.acme.id, [one.id])
+    erasure.erase(world.acme.id, [one.id])
     assert not Embedding.objects.filter(pk=one.pk).exists()
     assert recalled(world, Mode.DENSE) == {two.id}
     assert JournalEntry.objects.filter(pk=one.pk).exists()

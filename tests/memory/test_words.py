@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.rules import words
+from memory.rules import tokenizer
 
 TEXT = st.text(max_size=200)
 
@@ -26,26 +26,26 @@ TEXT = st.text(max_size=200)
     ],
 )
 def test_text_is_cut_into_lower_case_words(text: str, found: list[str]) -> None:
-    assert words.split(text) == found
+    assert tokenizer.split(text) == found
 
 
 def test_a_decomposed_accent_does_not_cut_a_word_in_two() -> None:
     whole = unicodedata.normalize("NFC", "příkazů")
-    assert words.split(unicodedata.normalize("NFD", whole)) == [whole]
+    assert tokenizer.split(unicodedata.normalize("NFD", whole)) == [whole]
 
 
 @given(TEXT)
 def test_words_hold_only_letters_and_digits(text: str) -> None:
     assert all(
         unicodedata.category(char)[0] in "LNM"
-        for word in words.split(text)
+        for word in tokenizer.split(text)
         for char in word
     )
 
 
 def test_stop_words_go_unless_nothing_else_is_left() -> None:
-    assert words.telling(["why", "was", "the", "refund", "refund"]) == ["refund"]
-    assert words.telling(["to", "be", "or", "not", "to", "be"]) == [
+    assert tokenizer.telling(["why", "was", "the", "refund", "refund"]) == ["refund"]
+    assert tokenizer.telling(["to", "be", "or", "not", "to", "be"]) == [
         "to",
         "be",
         "or",
@@ -55,14 +55,14 @@ def test_stop_words_go_unless_nothing_else_is_left() -> None:
 
 @given(st.lists(st.sampled_from(["the", "refund", "of", "receipt", "a"])))
 def test_telling_words_are_known_and_said_once(given_words: list[str]) -> None:
-    told = words.telling(given_words)
+    told = tokenizer.telling(given_words)
     assert len(told) == len(set(told))
     assert set(told) <= set(given_words)
     assert bool(told) == bool(given_words)
 
 
 def test_quoted_parts_are_phrases_and_the_rest_single_words() -> None:
-    quoted, single = words.phrases('late "lost receipt" and "***" odd"')
+    quoted, single = tokenizer.phrases('late "lost receipt" and "***" odd"')
     assert quoted == [["lost", "receipt"]]
     assert single == ["late", "and", "odd"]
 
@@ -77,10 +77,10 @@ def test_quoted_parts_are_phrases_and_the_rest_single_words() -> None:
     ],
 )
 def test_names_compare_without_case_accents_and_spaces(left: str, right: str) -> None:
-    assert words.fold(left) == words.fold(right)
+    assert tokenizer.fold(left) == tokenizer.fold(right)
 
 
 @given(TEXT)
 def test_folding_twice_changes_nothing(text: str) -> None:
-    once = words.fold(text)
-    assert words.fold(once) == once
+    once = tokenizer.fold(text)
+    assert tokenizer.fold(once) == once

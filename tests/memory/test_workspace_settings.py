@@ -12,11 +12,13 @@ from django.apps import apps
 from django.db import connection
 from pytest_django import Settings
 
-from memory import chain, sealing, workspace_settings
+from memory import workspace_settings
+from memory.installation import encryption
+from memory.journal import verify
 from memory.models import JournalEntry, WorkspaceSetting
 from memory.rules import errors
-from memory.rules.actors import Role
-from memory.workspace_settings import Kind, Setting, catalogue, table
+from memory.rules.permissions import Role
+from memory.workspace_settings import Kind, Setting, catalogue, declarations
 from tests.world import World
 
 KEY = "cmk_remote-key-0123456789"
@@ -86,7 +88,7 @@ def test_a_declaration_is_whole(name: str) -> None:
 
 def test_a_name_is_taken_once() -> None:
     with pytest.raises(RuntimeError, match="already"):
-        catalogue.declare(table.FUSION)
+        catalogue.declare(declarations.FUSION)
     with pytest.raises(errors.NotFound):
         workspace_settings.named("nothing")
 
@@ -116,7 +118,7 @@ def test_a_setting_is_set_and_put_back(world: World, name: str) -> None:
     assert (state.is_set, state.changed_by) == (False, by.label)
     if not setting.is_secret:
         assert workspace_settings.value(world.acme.id, setting) == setting.default
-    assert chain.verify(world.acme.id, by=by).ok
+    assert verify.verify(world.acme.id, by=by).ok
 
 
 @pytest.mark.parametrize(
@@ -176,7 +178,7 @@ def test_a_page_that_is_old_changes_nothing(world: World) -> None:
     with pytest.raises(errors.Conflict) as caught:
         workspace_settings.change({"fusion": "rrf"}, by=by, version=version)
     assert caught.value.problem_code == "settings_changed"
-    assert workspace_settings.value(world.acme.id, table.FUSION) == "convex"
+    assert workspace_settings.value(world.acme.id, declarations.FUSION) == "convex"
     now = _page(world).version
     workspace_settings.change({"fusion": "rrf"}, by=by, version=now)
     assert _page(world).version > now
@@ -229,8 +231,8 @@ def test_a_secret_is_sealed_and_in_no_row_and_no_entry(world: World) -> None:
     world.set(remote_provider_url=URL, remote_provider_key=KEY)
     row = WorkspaceSetting.objects.get(name="remote_provider_key")
     assert row.value is None and KEY not in row.sealed
-    assert workspace_settings.secret(world.acme.id, table.REMOTE_KEY) == KEY
-    assert workspace_settings.secret(world.other.id, table.REMOTE_KEY) == ""
+    assert workspace_settings.secret(world.acme.id, declarations.REMOTE_KEY) == KEY
+    assert workspace_settings.secret(world.other.id, declarations.REMOTE_KEY) == ""
     entry = _last(world, "workspace.settings_changed")
     assert entry.payload["changed"]["remote_provider_key"] == "set"
     texts = JournalEntry.objects.values_list("summary", "payload_text", "body")
@@ -244,8 +246,8 @@ def test_a_seal_opens_in_its_own_row_alone(world: World) -> None:
     WorkspaceSetting.objects.create(
         workspace=world.other, name=row.name, sealed=row.sealed
     )
-    with pytest.raises(sealing.Broken):
-        workspace_settings.secret(world.other.id, table.REMOTE_KEY)
+    with pytest.raises(encryption.Broken):
+        workspace_settings.secret(world.other.id, declarations.REMOTE_KEY)
 
 
 def test_a_secret_of_a_lost_key_file_is_broken(
@@ -253,23 +255,23 @@ def test_a_secret_of_a_lost_key_file_is_broken(
 ) -> None:
     world.set(remote_provider_key=KEY)
     settings.GATEWAY_KEY = "another"
-    with pytest.raises(sealing.Broken):
-        workspace_settings.secret(world.acme.id, table.REMOTE_KEY)
+    with pytest.raises(encryption.Broken):
+        workspace_settings.secret(world.acme.id, declarations.REMOTE_KEY)
 
 
 def test_another_address_forgets_the_key(world: World) -> None:
     """A key is not carried to another server."""
     world.set(remote_provider_url=URL, remote_provider_key=KEY)
     world.set(remote_provider_url=URL)
-    assert workspace_settings.secret(world.acme.id, table.REMOTE_KEY) == KEY
+    assert workspace_settings.secret(world.acme.id, declarations.REMOTE_KEY) == KEY
     world.set(remote_provider_url="https://evil.example.com")
-    assert workspace_settings.secret(world.acme.id, table.REMOTE_KEY) == ""
+    assert workspace_settings.secret(world.acme.id, declarations.REMOTE_KEY) == ""
     entry = _last(world, "workspace.settings_changed")
     assert entry.payload["changed"]["remote_provider_key"] == "not set"
     world.set(remote_provider_url=URL, remote_provider_key=KEY)
-    assert workspace_settings.secret(world.acme.id, table.REMOTE_KEY) == KEY
+    assert workspace_settings.secret(world.acme.id, declarations.REMOTE_KEY) == KEY
     world.set(remote_provider_url=None)
-    assert workspace_settings.secret(world.acme.id, table.REMOTE_KEY) == ""
+    assert workspace_settings.secret(world.acme.id, declarations.REMOTE_KEY) == ""
 
 
 # ── What stands in the table and is not known ────────────────────────────────
@@ -286,7 +288,7 @@ def test_a_table_loses_only_what_is_no_longer_known(world: World) -> None:
     WorkspaceSetting.objects.create(
         workspace=world.acme, name="scanner_rules", value=kept
     )
-    modes = workspace_settings.value(world.acme.id, table.SCANNER_RULES)
+    modes = workspace_settings.value(world.acme.id, declarations.SCANNER_RULES)
     assert modes == {"override.instructions": "off"}
 
 

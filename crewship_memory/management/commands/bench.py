@@ -17,15 +17,8 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 
-from crewship_memory.bench import (
-    dataset,
-    erasure,
-    measure,
-    quality,
-    remembered,
-    server,
-)
-from episodic import engine
+from crewship_memory.bench import dataset, erasure, measure, quality, records, server
+from episodic.index import engine
 
 INSIDE = "CREWSHIP_BENCH_INSIDE"
 
@@ -74,7 +67,7 @@ class Command(BaseCommand):
         if data is not None and "quality" in parts:
             report["quality"] = quality.measure(data)
         if "records" in parts:
-            report["records"] = [remembered.measure(size) for size in counts]
+            report["records"] = [records.measure(size) for size in counts]
         if "erasure" in parts:
             wanted = [int(rows) for rows in str(options["rows"]).split(",")]
             report["erasure"] = [

@@ -10,8 +10,8 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
-from crewship_memory import founding
-from crewship_memory.founding import Founded
+from crewship_memory import bootstrap
+from crewship_memory.bootstrap import Founded
 from memory.rules import errors
 
 
@@ -38,7 +38,7 @@ class Command(BaseCommand):
                 raise CommandError(f"--{name} is missing.")
         password = self._password(options["password_env"])
         try:
-            found = founding.found(options["workspace"], options["email"], password)
+            found = bootstrap.found(options["workspace"], options["email"], password)
         except (errors.HouseError, ValidationError) as error:
             raise CommandError(str(error)) from None
         answer = _answer(found)
@@ -72,7 +72,7 @@ def _answer(found: Founded) -> dict[str, Any]:
     """Return what there is; a link only for who has no password to sign in with."""
     user, invitation = found.user, found.invitation
     signs_in = not user.has_usable_password() and not invitation
-    link = founding.login_link(user) if signs_in else None
+    link = bootstrap.login_link(user) if signs_in else None
     return {
         "workspace": found.workspace.slug,
         "workspace_id": found.workspace.id,
@@ -84,5 +84,5 @@ def _answer(found: Founded) -> dict[str, Any]:
             "membership": found.made_member,
         },
         "login_link": link,
-        "invitation_link": founding.absolute(invitation) if invitation else None,
+        "invitation_link": bootstrap.absolute(invitation) if invitation else None,
     }

@@ -9,7 +9,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from crewship_memory import demo_loader, founding
+from crewship_memory import bootstrap
+from crewship_memory.demo import load
 
 
 class Command(BaseCommand):
@@ -24,14 +25,14 @@ class Command(BaseCommand):
     def handle(self, *, as_json: bool, **_options: Any) -> None:
         """Load and tell."""
         started = time.perf_counter()
-        loaded = demo_loader.load()
+        loaded = load.load()
         answer = {
             "workspace": loaded.workspace.slug,
             "workspace_id": loaded.workspace.id,
             "entries": loaded.entries,
             "seconds": round(time.perf_counter() - started, 2),
             "email": loaded.admin.email,
-            "login_link": founding.login_link(loaded.admin),
+            "login_link": bootstrap.login_link(loaded.admin),
         }
         if as_json:
             self.stdout.write(json.dumps(answer))

@@ -9,8 +9,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from crewship_memory import diagnosis
-from crewship_memory.diagnosis import Finding, Level
+from crewship_memory import doctor
+from crewship_memory.doctor import Finding, Level
 
 
 class Command(BaseCommand):
@@ -26,7 +26,7 @@ class Command(BaseCommand):
 
     def handle(self, *, as_json: bool, **_options: Any) -> None:
         """Look, tell, and fail when something is broken."""
-        findings = diagnosis.run()
+        findings = doctor.run()
         faults = sum(finding.level is Level.FAIL for finding in findings)
         if as_json:
             told = {"ok": not faults, "checks": [asdict(one) for one in findings]}

@@ -8,8 +8,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from crewship_memory import issuing
-from memory.keys import Issued
+from crewship_memory import issue_key
+from memory.accounts.api_keys import Issued
 from memory.models import AgentKey
 from memory.rules import errors
 
@@ -65,7 +65,7 @@ class Command(BaseCommand):
             "workspace", "crew", "agent", "email", "end_user", "role", "create",
         )  # fmt: skip
         try:
-            issued = issuing.issue(issuing.Wanted(**{n: options[n] for n in names}))
+            issued = issue_key.issue(issue_key.Wanted(**{n: options[n] for n in names}))
         except errors.HouseError as error:
             raise CommandError(error.detail) from None
         answer = _answer(issued)

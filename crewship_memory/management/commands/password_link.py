@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from crewship_memory import founding
+from crewship_memory import bootstrap
 from memory.rules import errors
 
 
@@ -27,7 +27,7 @@ class Command(BaseCommand):
         if not options["email"]:
             raise CommandError("--email is missing.")
         try:
-            user, link = founding.password_link(options["email"])
+            user, link = bootstrap.password_link(options["email"])
         except errors.HouseError as error:
             raise CommandError(error.detail) from None
         answer = {"email": user.email, "user_id": user.id, "link": link}

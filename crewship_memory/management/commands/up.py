@@ -21,18 +21,13 @@ from django.core.management.base import BaseCommand, CommandError
 from django.core.wsgi import get_wsgi_application
 from django.db import connections
 
-from crewship_memory import (
-    data_folder,
-    demo_loader,
-    founding,
-    probes,
-    progress,
-    server,
-)
-from crewship_memory.embedded import Embedded
-from crewship_memory.progress import Progress
-from episodic.marks import marks
-from memory import installation, schema
+from crewship_memory import bootstrap, data_folder, healthz, server, startup_progress
+from crewship_memory.background import Embedded
+from crewship_memory.demo import load
+from crewship_memory.startup_progress import Progress
+from episodic.index.reference_counts import marks
+from memory.installation import identity as installation
+from memory.installation import schema_version
 from memory.models import User
 
 
@@ -70,10 +65,10 @@ def collect_static() -> None:
 
 def migrate(step: Progress) -> None:
     """Bring the database up to date; one that is newer than this code is left alone."""
-    names = schema.unknown()
+    names = schema_version.unknown()
     if names:
-        raise CommandError(schema.refusal(names).detail)
-    waiting = len(probes.waiting_migrations())
+        raise CommandError(schema_version.refusal(names).detail)
+    waiting = len(healthz.waiting_migrations())
     step(f"Database: {waiting} migrations to apply" if waiting else "Database: current")
     if waiting:
         call_command("migrate", interactive=False, verbosity=0)
@@ -113,12 +108,12 @@ class Command(BaseCommand):
 
     def check(self, *args: Any, **options: Any) -> None:
         """Check the configuration, which Django does before anything else."""
-        progress.lines(self.stdout)("Configuration: checking")
+        startup_progress.lines(self.stdout)("Configuration: checking")
         super().check(*args, **options)
 
     def handle(self, *, demo: bool, **options: Any) -> None:
         """Prepare, tell where we are, serve, stop."""
-        self._step = progress.lines(self.stdout)
+        self._step = startup_progress.lines(self.stdout)
         address = server.Address(options["host"], options["port"], options["threads"])
         reason = data_folder.make_private()
         if reason is not None:
@@ -150,16 +145,16 @@ class Command(BaseCommand):
             self.stderr.write(f"Not ready, nothing is written: {reason}")
             return None
         if demo:
-            return demo_loader.load(self._step).admin
+            return load.load(self._step).admin
         self._step("People: looking for the first admin")
-        founding.found_first()
-        return founding.first_admin() if founding.nobody_came_yet() else None
+        bootstrap.found_first()
+        return bootstrap.first_admin() if bootstrap.nobody_came_yet() else None
 
     def _welcome(self, address: server.Address, user: User | None) -> None:
         base = settings.PUBLIC_URL or address.url
         self.stdout.write(f"\n  Crewship Memory   {self.style.SUCCESS(base)}")
         if user is not None:
-            link = founding.login_link(user, base)
+            link = bootstrap.login_link(user, base)
             self.stdout.write(f"  Sign in as {user.email}, once, with this link:")
             self.stdout.write(f"\n  {self.style.WARNING(link)}\n")
         self.stdout.write("  Ctrl-C stops.\n")
@@ -176,7 +171,7 @@ class Command(BaseCommand):
         threads.start()
         self._step("Web server: starting")
         host, port = listener.getsockname()[:2]
-        progress.when_it_answers(self._ready, host, port, served_name())
+        startup_progress.when_it_answers(self._ready, host, port, served_name())
         server.serve(address, listener, get_wsgi_application())
         threads.stop()
         leave()

@@ -9,9 +9,9 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 
-from crewship_memory import probes, server
+from crewship_memory import healthz, server
 from crewship_memory.wsgi import application
-from memory import schema
+from memory.installation import schema_version
 
 
 class Command(BaseCommand):
@@ -30,10 +30,10 @@ class Command(BaseCommand):
         if not settings.REDIS_URL:
             message = "Set REDIS_URL: without it no worker hears of what is written. "
             raise CommandError(message + "For one machine there is `manage.py up`.")
-        newer = schema.unknown()
+        newer = schema_version.unknown()
         if newer:
-            raise CommandError(schema.refusal(newer).detail)
-        waiting = probes.waiting_migrations()
+            raise CommandError(schema_version.refusal(newer).detail)
+        waiting = healthz.waiting_migrations()
         if waiting:
             message = f"{len(waiting)} migrations wait. Run manage.py migrate first."
             raise CommandError(message)

@@ -9,10 +9,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from episodic import consolidation
-from episodic.consolidation import Done
+from episodic.consolidation import run as consolidation
+from episodic.consolidation.run import Done
 from memory.models import Crew, Workspace
-from memory.rules.actors import system
+from memory.rules.permissions import system
 
 
 def _told(done: Done) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import CommandError
 from django_rich.management import RichCommand
 
-from episodic import decay
+from episodic.index import decay
 from memory.models import Workspace
 
 

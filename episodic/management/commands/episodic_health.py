@@ -8,9 +8,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from episodic import causes, health
+from episodic.health import bands, causes
+from episodic.health import snapshots as health
 from episodic.models import HealthSnapshot
-from episodic.rules import bands
 from memory.models import Crew, Workspace
 
 

@@ -12,10 +12,11 @@ from django.core.management.base import CommandError
 from django_rich.management import RichCommand
 from rich.progress import Progress
 
-from episodic import backlog, index
-from episodic.index import Report, Watch
+from episodic.index import status as index_status
+from episodic.index import sweep as index
+from episodic.index.sweep import Report, Watch
 from memory.models import Workspace
-from memory.rules.actors import Actor, system
+from memory.rules.permissions import Actor, system
 
 SLICE: Final = 512
 
@@ -25,7 +26,7 @@ def _actor(workspace: Workspace) -> Actor:
 
 
 def _pending(workspace: Workspace) -> int:
-    return backlog.status(workspace.id, by=_actor(workspace)).pending
+    return index_status.status(workspace.id, by=_actor(workspace)).pending
 
 
 def everything(limit: int | None, watch: Watch) -> Report:
@@ -45,7 +46,7 @@ def of_workspace(workspace: Workspace, limit: int | None, watch: Watch) -> Repor
     report = Report()
     while _pending(workspace) and (limit is None or report.indexed < limit):
         left = SLICE if limit is None else min(SLICE, limit - report.indexed)
-        one = backlog.run(workspace.id, by=_actor(workspace), limit=left)
+        one = index_status.run(workspace.id, by=_actor(workspace), limit=left)
         report.add(one)
         watch(one.indexed)
         if not one.indexed:

@@ -8,15 +8,19 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from gdpr import cascade, casebook, cases, certificates, express, planning
-from gdpr.cases import NewCase
+from gdpr import erasure
+from gdpr.cases import dry_run, transitions
+from gdpr.cases import workflow as cases
+from gdpr.cases.workflow import NewCase
+from gdpr.certificates import issue as certificates
+from gdpr.erasure import one_call
 from gdpr.models import Case, CaseKind, CasePlan, CaseState
 from memory.rules import errors
-from memory.rules.actors import Actor, system
+from memory.rules.permissions import Actor, system
 
 
 def _doubts(plan: CasePlan) -> dict[str, Any]:
-    return {k: v for k, v in planning.doubts(plan).items() if k != "ids"}
+    return {k: v for k, v in dry_run.doubts(plan).items() if k != "ids"}
 
 
 class Command(BaseCommand):
@@ -37,12 +41,12 @@ class Command(BaseCommand):
     def handle(self, *, subject: str, workspace: str, **options: Any) -> None:
         """Plan, and erase when asked to."""
         try:
-            by = system(express.home(subject, workspace), "gdpr_erase")
+            by = system(one_call.home(subject, workspace), "gdpr_erase")
             case = self._case(subject, options["reason"], options["case"], by)
             if options["apply"] or options["phrase"]:
                 told = self._run(case, options["phrase"], by)
             else:
-                told = self._plan(case, planning.make(case, by=by))
+                told = self._plan(case, dry_run.make(case, by=by))
         except errors.HouseError as error:
             raise CommandError(error.detail) from None
         if options["json"]:
@@ -57,8 +61,8 @@ class Command(BaseCommand):
 
     def _case(self, alias: str, reason: str, known: str, by: Actor) -> Case:
         if known:
-            return casebook.case(by, known)
-        who = express.person(alias, by=by, named=True)
+            return transitions.case(by, known)
+        who = one_call.person(alias, by=by, named=True)
         new = NewCase(subject_id=who.id, kind=CaseKind.ERASURE, reason=reason)
         return cases.open_case(new, by=by)
 
@@ -68,14 +72,14 @@ class Command(BaseCommand):
         if plan is None:
             if phrase:
                 raise CommandError("Make a plan first: leave out --phrase.")
-            plan = planning.make(case, by=by)
+            plan = dry_run.make(case, by=by)
         if cases.undecided(plan):
             return self._plan(case, plan)
         typed = phrase or cases.phrase(case, plan.plan_hash)
-        case = casebook.case(by, case.id)
-        case = cascade.start(case, plan.plan_hash, typed, by=by)
-        cascade.run(case.workspace_id, case.id)
-        case = casebook.case(by, case.id)
+        case = transitions.case(by, case.id)
+        case = erasure.start(case, plan.plan_hash, typed, by=by)
+        erasure.run(case.workspace_id, case.id)
+        case = transitions.case(by, case.id)
         return {
             "case_id": case.id,
             "state": case.state,

@@ -9,10 +9,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from gdpr import export, express
+from gdpr.erasure import one_call
+from gdpr.export import make as export
 from gdpr.models import ExportState
 from memory.rules import errors
-from memory.rules.actors import Actor, system
+from memory.rules.permissions import Actor, system
 
 
 class Command(BaseCommand):
@@ -31,9 +32,9 @@ class Command(BaseCommand):
         """Export, or say why not; never a part of it."""
         out: Path | None = options["out"]
         try:
-            by = system(express.home(subject, workspace), "gdpr_export")
+            by = system(one_call.home(subject, workspace), "gdpr_export")
             if out is None:
-                told = express.everything(subject, by=by)
+                told = one_call.everything(subject, by=by)
                 self.stdout.write(json.dumps(told, ensure_ascii=False, indent=2))
             else:
                 self._bundle(subject, options["reason"], out, by)
@@ -43,7 +44,7 @@ class Command(BaseCommand):
             raise CommandError(f"Cannot write {out}: {error.strerror}.") from None
 
     def _bundle(self, alias: str, reason: str, out: Path, by: Actor) -> None:
-        person = express.person(alias, by=by, named=True)
+        person = one_call.person(alias, by=by, named=True)
         made = export.make(export.request(person, reason=reason, by=by))
         if made.state != ExportState.READY:
             raise CommandError(f"The export failed: {made.error}.")

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from gdpr import signing_keys
+from gdpr.certificates import keys as signing_keys
 from gdpr.models import SigningKey
 
 

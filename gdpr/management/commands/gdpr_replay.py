@@ -6,8 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from gdpr import replay
-from gdpr.erasures import Damaged
+from gdpr.erasure import replay
+from gdpr.erasure.tombstones import Damaged
 
 
 class Command(BaseCommand):

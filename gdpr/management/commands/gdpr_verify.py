@@ -11,17 +11,17 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 
-from gdpr import certificates
-from gdpr.rules import signing
-from gdpr.rules.signing import Verdict
+from gdpr.certificates import document
+from gdpr.certificates import issue as certificates
+from gdpr.certificates.document import Verdict
 
 
 def _read(name: str) -> bytes:
     try:
         if name == "-":
-            return sys.stdin.buffer.read(signing.MOST_BYTES + 1)
+            return sys.stdin.buffer.read(document.MOST_BYTES + 1)
         with Path(name).open("rb") as file:
-            return file.read(signing.MOST_BYTES + 1)
+            return file.read(document.MOST_BYTES + 1)
     except OSError as error:
         raise CommandError(f"{name} cannot be read: {error.strerror}.") from None
 
@@ -43,14 +43,14 @@ def trusted(given: list[str]) -> dict[str, str]:
         for text in texts:
             if not _is_key(text):
                 raise CommandError("--public-key is base64 of 32 bytes, or a file.")
-            found[signing.key_id(text)] = text
+            found[document.key_id(text)] = text
     return found
 
 
 def _is_key(text: str) -> bool:
     try:
-        signing.decode(text, signing.PUBLIC_BYTES)
-    except signing.Malformed:
+        document.decode(text, document.PUBLIC_BYTES)
+    except document.Malformed:
         return False
     return True
 
@@ -58,12 +58,12 @@ def _is_key(text: str) -> bool:
 def _judge(raw: bytes, given: list[str], case_id: str) -> tuple[Verdict, str]:
     """Return the verdict, and what it stands on."""
     if given:
-        verdict = signing.verify(raw, trusted(given), case_id=case_id)
+        verdict = document.verify(raw, trusted(given), case_id=case_id)
         return verdict, "the public key that was given"
     try:
         verdict = certificates.verify(raw, case_id=case_id)
     except DatabaseError:
-        verdict = signing.verify(raw, {}, case_id=case_id)
+        verdict = document.verify(raw, {}, case_id=case_id)
         return verdict, "the key inside, which proves no more than that it is intact"
     return verdict, "the keys and the records of this installation"
 

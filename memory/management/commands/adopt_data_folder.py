@@ -7,7 +7,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from memory import adoption, installation
+from memory import data_folder_adoption
+from memory.installation import identity as installation
 from memory.rules import errors
 
 
@@ -26,16 +27,16 @@ class Command(BaseCommand):
     def handle(self, *, reason: str, **_options: Any) -> None:
         """Tell, or do."""
         problem = installation.problem()
-        if problem is None and not adoption.losses():
+        if problem is None and not data_folder_adoption.losses():
             self.stdout.write("Keys and data folder belong to this database already.")
             return
         if not reason.strip():
             self.stdout.write(f"What is wrong: {problem}")
-            self._list("Going on as it is would cost:", adoption.losses())
+            self._list("Going on as it is would cost:", data_folder_adoption.losses())
             self.stdout.write("Nothing was changed; --reason '…' does it.")
             return
         try:
-            told = adoption.adopt(reason)
+            told = data_folder_adoption.adopt(reason)
         except (errors.HouseError, OSError) as error:
             raise CommandError(str(error)) from None
         self._list("Taken over. Given up for good:", told)

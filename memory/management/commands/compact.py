@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import CommandError
 from django_rich.management import RichCommand
 
-from memory import archive
+from memory.journal import compaction
 from memory.models import Workspace
 
 
@@ -25,7 +25,7 @@ class Command(RichCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare whose, how old, and whether to look only."""
         parser.add_argument("--workspace", metavar="SLUG")
-        parser.add_argument("--days", type=int, default=archive.DAYS)
+        parser.add_argument("--days", type=int, default=compaction.DAYS)
         parser.add_argument("--dry-run", action="store_true", help="only count")
         parser.add_argument("--json", action="store_true", dest="as_json")
 
@@ -48,13 +48,13 @@ class Command(RichCommand):
 
 
 def _count(shop: Workspace, days: int, told: dict[str, Any]) -> None:
-    buckets = archive.plan(shop.id, days=days)
+    buckets = compaction.plan(shop.id, days=days)
     told["buckets"] += len(buckets)
     told["archived"] += sum(bucket.count for bucket in buckets)
 
 
 def _compact(shop: Workspace, days: int, told: dict[str, Any]) -> None:
-    report = archive.run(shop.id, days=days)
+    report = compaction.run(shop.id, days=days)
     told["buckets"] += report.buckets
     told["archived"] += report.archived
     told["bytes"] += report.bytes

@@ -13,11 +13,12 @@ from django.core.management.base import CommandError
 from django_rich.management import RichCommand
 from rich.progress import Progress
 
-from memory import importing, tenancy
-from memory.importing import Line
+from memory import journal_import
+from memory.accounts import workspaces
+from memory.journal_import import Line
 from memory.models import Workspace
 from memory.rules import errors
-from memory.rules.actors import system
+from memory.rules.permissions import system
 
 STDIN: Final = "-"
 
@@ -55,8 +56,8 @@ class Command(RichCommand):
             raise CommandError("--workspace is missing.")
         workspace = self._workspace(options["workspace"], create=create)
         with opened(file) as (source, size):
-            report = importing.append(
-                importing.read_lines(source),
+            report = journal_import.append(
+                journal_import.read_lines(source),
                 by=system(workspace.id, "import"),
                 tell=self._tell,
                 create=create,
@@ -70,7 +71,7 @@ class Command(RichCommand):
         found = Workspace.objects.filter(slug=slug).first()
         if found is None and create:
             try:
-                found, _made = tenancy.ensure_workspace(slug)
+                found, _made = workspaces.ensure_workspace(slug)
             except errors.HouseError as error:
                 raise CommandError(error.detail) from None
         if found is None:

@@ -12,10 +12,11 @@ from django.core.management.base import CommandError
 from django_rich.management import RichCommand
 from rich.progress import track
 
-from memory import chain, journal
-from memory.chain import Report
+from memory.journal import append as journal
+from memory.journal import verify
+from memory.journal.verify import Report
 from memory.models import JournalEntry, Workspace
-from memory.rules.actors import system
+from memory.rules.permissions import system
 
 
 def _answer(report: Report) -> dict[str, Any]:
@@ -49,7 +50,7 @@ class Command(RichCommand):
             raise CommandError(f"There is no workspace {options['workspace']!r}.")
         by = system(workspace.id, "journal_verify")
         show = self._watched if self.console.is_terminal and not as_json else _plain
-        report = chain.verify(workspace.id, by=by, watch=show)
+        report = verify.verify(workspace.id, by=by, watch=show)
         if as_json:
             self.stdout.write(json.dumps(_answer(report)))
         else:

@@ -9,10 +9,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from memory import bundles, portability
+from memory.files import bundle_format, import_export
 from memory.models import Workspace
 from memory.rules import errors
-from memory.rules.actors import system
+from memory.rules.permissions import system
 
 
 class Command(BaseCommand):
@@ -34,11 +34,11 @@ class Command(BaseCommand):
             raise CommandError(f"There is no workspace {workspace!r}.")
         by = system(found.id, "export")
         try:
-            scope = portability.scope(found, options["crew"], options["agent"])
-            documents = portability.export(scope, by=by)
+            scope = import_export.scope(found, options["crew"], options["agent"])
+            documents = import_export.export(scope, by=by)
         except errors.HouseError as error:
             raise CommandError(error.detail) from None
-        files = bundles.members(documents, found.slug)
+        files = bundle_format.members(documents, found.slug)
         try:
             self._write(Path(target), files)
         except OSError as error:
@@ -47,7 +47,7 @@ class Command(BaseCommand):
 
     def _write(self, target: Path, files: dict[str, bytes]) -> None:
         if target.suffix == ".zip":
-            _write(target, bundles.pack(files))
+            _write(target, bundle_format.pack(files))
             return
         if target.exists() and any(target.iterdir()):
             raise CommandError(f"{target} is not empty; name a new folder.")

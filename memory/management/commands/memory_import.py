@@ -10,11 +10,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from memory import bundles, portability
+from memory.files import bundle_format, import_export
+from memory.files.import_export import Item
 from memory.models import Workspace
-from memory.portability import Item
 from memory.rules import errors
-from memory.rules.actors import system
+from memory.rules.permissions import system
 
 
 class Command(BaseCommand):
@@ -38,19 +38,19 @@ class Command(BaseCommand):
             raise CommandError(f"There is no workspace {workspace!r}.")
         by = system(found.id, "import")
         try:
-            into = portability.scope(found, options["crew"], options["agent"])
-            items = portability.plan(bundles.load(Path(source)), into, by=by)
+            into = import_export.scope(found, options["crew"], options["agent"])
+            items = import_export.plan(bundle_format.load(Path(source)), into, by=by)
             if options["apply"]:
-                items = portability.apply(items, by=by)
+                items = import_export.apply(items, by=by)
         except errors.HouseError as error:
             raise CommandError(error.detail) from None
         self._report(items, applied=options["apply"], as_json=options["json"])
-        bad = {"rejected", "failed", "held"} & set(portability.tally(items))
+        bad = {"rejected", "failed", "held"} & set(import_export.tally(items))
         if options["apply"] and bad:
             raise CommandError("Some documents were not written; see above.")
 
     def _report(self, items: Sequence[Item], *, applied: bool, as_json: bool) -> None:
-        counts = portability.tally(items)
+        counts = import_export.tally(items)
         if as_json:
             told = [item.told() for item in items]
             document = {"applied": applied, "counts": counts, "documents": told}

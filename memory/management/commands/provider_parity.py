@@ -9,8 +9,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from memory.providers import conformance, parity, stage
-from memory.providers.parity import Outcome, Report
+from memory.providers import parity_harness, parity_runs
+from memory.providers.parity import suite as parity
+from memory.providers.parity.suite import Outcome, Report
 
 SIGNS = {parity.PASSED: "ok", parity.FAILED: "FAILED", parity.SKIPPED: "n/a"}
 
@@ -22,13 +23,13 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Take the provider's name and the form of the answer."""
-        parser.add_argument("name", choices=conformance.TRIED)
+        parser.add_argument("name", choices=parity_runs.TRIED)
         parser.add_argument("--json", action="store_true", help="print JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002
         """Run, print, and fail when a check failed."""
         told = None if options["json"] else self._line
-        with stage.up(options["name"]) as harness:
+        with parity_harness.up(options["name"]) as harness:
             report = parity.run(harness, told)
         if options["json"]:
             self.stdout.write(json.dumps(_document(report), ensure_ascii=False))

@@ -11,8 +11,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from memory.rules import scanner
-from memory.rules.scanner import Verdict
+from memory import scanner
+from memory.scanner import Verdict
 
 
 def answer(verdict: Verdict) -> dict[str, Any]:

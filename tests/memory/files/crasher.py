@@ -21,12 +21,12 @@ def _die(*_args: Any, **_kwargs: Any) -> None:
 
 
 def _arm(step: str) -> None:
-    from memory.files import settling
+    from memory.files import commit
 
     if step == "temporary":
         os.replace = _die
     else:
-        settling.step = lambda name: _die() if name == step else None
+        commit.step = lambda name: _die() if name == step else None
 
 
 def main() -> None:  # noqa: PLR0915
@@ -34,11 +34,11 @@ def main() -> None:  # noqa: PLR0915
     django.setup()
     from django.conf import settings
 
-    from memory.files import places, scribe
-    from memory.files.scribe import Request
+    from memory.files import paths, writer
+    from memory.files.writer import Request
     from memory.models import Agent
     from memory.rules import tiers
-    from memory.rules.actors import Actor, Role
+    from memory.rules.permissions import Actor, Role
     from memory.rules.tiers import WriteMode
 
     folder, agent_id, act, step, text = sys.argv[1:]
@@ -51,7 +51,7 @@ def main() -> None:  # noqa: PLR0915
         label=agent.slug,
         crew_id=agent.crew_id,
     )
-    owner, place = places.owner_of_agent(agent), tiers.split("daily/2026-05-21.md")
+    owner, place = paths.owner_of_agent(agent), tiers.split("daily/2026-05-21.md")
     assert place is not None
     if act == "load":
         number = int(text)
@@ -59,10 +59,10 @@ def main() -> None:  # noqa: PLR0915
             line = f"line {number} " + "x" * 60 + " end"
             request = Request(owner, place, line, WriteMode.APPEND, "tool")
             try:
-                scribe.write(request, by=by)
-            except scribe.TierFull:
+                writer.write(request, by=by)
+            except writer.TierFull:
                 mode = WriteMode.REPLACE
-                scribe.write(Request(owner, place, line, mode, "tool"), by=by)
+                writer.write(Request(owner, place, line, mode, "tool"), by=by)
             print(number, flush=True)  # noqa: T201
             number += 1
     # The blob of the new text is on disk before the step: only live files are torn.
@@ -75,9 +75,9 @@ def main() -> None:  # noqa: PLR0915
     if act == "remove":
         if step == "temporary":
             os.unlink = _die
-        scribe.remove(owner, place, source="tool", by=by)
+        writer.remove(owner, place, source="tool", by=by)
     else:
-        scribe.write(Request(owner, place, text, WriteMode(act), "tool"), by=by)
+        writer.write(Request(owner, place, text, WriteMode(act), "tool"), by=by)
     print("acknowledged", flush=True)  # noqa: T201
 
 

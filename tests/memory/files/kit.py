@@ -6,9 +6,9 @@ from pathlib import Path
 
 from django.conf import settings
 
-from memory.files import places, scribe
-from memory.files.places import Owner
-from memory.files.scribe import Request, Written
+from memory.files import paths, writer
+from memory.files.paths import Owner
+from memory.files.writer import Request, Written
 from memory.models import MemoryFile
 from memory.rules import tiers
 from memory.rules.tiers import Place, WriteMode
@@ -30,7 +30,7 @@ def place(label: str) -> Place:
 def owner(world: World, who: str = "ada") -> Owner:
     """Return an agent as an owner, or a crew by its name."""
     if who in world.agents:
-        return places.owner_of_agent(world.agents[who])
+        return paths.owner_of_agent(world.agents[who])
     return Owner(world.crews[who])
 
 
@@ -47,7 +47,7 @@ def write(
     """Write a file as somebody, into their own tree or another's."""
     whose = owner(world, of or by)
     request = Request(whose, place(label), text, mode, source)
-    return scribe.write(request, by=world.actor(by))
+    return writer.write(request, by=world.actor(by))
 
 
 def append(

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from memory.doors import markdown
-from memory.files import browse, versions
-from memory.files.browse import History
+from memory.files import listing, versions
+from memory.files.listing import History
 from memory.files.quarantine import Held
+from memory.web import markdown
 from tests.memory.files import kit
 from tests.memory.files.test_words import BROKEN
 from tests.world import World
@@ -18,7 +18,7 @@ from tests.world import World
 
 def _file_url(world: World, label: str = "AGENT.md", of: str = "ada") -> str:
     whose = kit.owner(world, of)
-    return reverse("files:file", args=[browse.owner_id(whose), label])
+    return reverse("files:file", args=[listing.owner_id(whose), label])
 
 
 def _history_url(world: World, label: str = "AGENT.md") -> str:
@@ -34,7 +34,7 @@ def _restore(world: World, who: str, number: Any) -> Any:
 def test_the_tree_shows_usage_against_the_cap(world: World) -> None:
     kit.write(world, "x" * 3_300)
     kit.write(world, "y", "pins.md", by="bob")
-    tree = browse.tree(world.actor("viewer"))
+    tree = listing.tree(world.actor("viewer"))
     assert (tree.files, tree.nearly_full, tree.held) == (2, 1, 0)
     page = world.page("viewer").get(reverse("files:browse"))
     assert page.status_code == 200
@@ -48,7 +48,7 @@ def test_days_stand_newest_first(world: World) -> None:
     for day in ("2026-05-20", "2026-05-21"):
         kit.write(world, "x", f"daily/{day}.md")
     kit.write(world, "x", "pins.md")
-    tree = browse.tree(world.actor("viewer"))
+    tree = listing.tree(world.actor("viewer"))
     labels = [r.label for _, bs in tree.crews for b in bs for r in b.files]
     assert labels == ["pins.md", "daily/2026-05-21.md", "daily/2026-05-20.md"]
 
@@ -64,7 +64,7 @@ def test_what_is_no_tier_file_is_told_as_unrecorded(world: World) -> None:
 def test_a_file_that_is_only_held_shows_in_the_tree(world: World) -> None:
     with pytest.raises(Held):
         kit.write(world, kit.POISON)
-    tree = browse.tree(world.actor("viewer"))
+    tree = listing.tree(world.actor("viewer"))
     assert (tree.files, tree.held) == (0, 1)
 
 
@@ -84,7 +84,7 @@ def test_a_search_leads_to_the_line(world: World) -> None:
 
 def test_a_shared_hit_is_shown_once(world: World) -> None:
     kit.write(world, "Gift cards", "CREW.md", by="lena")
-    answers = browse.search(world.actor("viewer"), "gift")
+    answers = listing.search(world.actor("viewer"), "gift")
     assert [(a.name, len(a.hits)) for a in answers] == [("support, shared", 1)]
 
 
@@ -185,16 +185,16 @@ def test_a_held_text_is_named_beside_the_file(world: World) -> None:
 def test_history_states_are_told_apart(world: World) -> None:
     actor, whose = world.actor("viewer"), kit.owner(world)
     place = kit.place("AGENT.md")
-    empty = browse.file(actor, whose, place)
+    empty = listing.file(actor, whose, place)
     assert (empty.history, empty.count) == (History.RECORDED, 0)
     version = kit.write(world, "mine").version
     versions.blobs().write(
         (version.workspace_id, version.sha256[:2], version.sha256), b"forged"
     )
-    assert browse.file(actor, whose, place).history is History.UNAVAILABLE
+    assert listing.file(actor, whose, place).history is History.UNAVAILABLE
     kit.on_disk(world).rename(kit.on_disk(world).with_name("x"))
     kit.on_disk(world).symlink_to("x")
-    linked = browse.file(actor, whose, place)
+    linked = listing.file(actor, whose, place)
     assert linked.history is History.UNRECORDED
     assert linked.fault
     page = world.page("viewer").get(_file_url(world))

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from memory import chain
-from memory.files import places, reconcile, vault, versions, words
+from memory.files import paths, reconcile, search_index, storage, versions
+from memory.journal import verify
 from memory.models import JournalEntry, MemoryFile, MemoryVersion
 from tests import processes
 from tests.memory.files import kit
@@ -46,7 +46,7 @@ def _crash(world: World, act: str, step: str) -> str:
 
 
 def _reopen() -> None:
-    places.vault().tidy()
+    paths.vault().tidy()
     reconcile.sweep()
 
 
@@ -59,7 +59,7 @@ def _check(world: World) -> list[MemoryVersion]:
     """Everything agrees: disk, row, chain of versions, blobs, index, journal."""
     row = kit.row(world, LABEL)
     text = _text(world)
-    assert row.sha256 == ("" if text is None else vault.digest(text.encode()))
+    assert row.sha256 == ("" if text is None else storage.digest(text.encode()))
     assert not row.versions.filter(committed=False).exists()
     log = versions.log(row, 10_000)
     assert versions.read(log[0]) == (text or "").encode()
@@ -70,7 +70,7 @@ def _check(world: World) -> list[MemoryVersion]:
     told = JournalEntry.objects.filter(refs_text__contains=row.id).order_by("seq")
     assert [e.refs["version_id"] for e in told] == [v.id for v in reversed(log)]
     assert " ".join(c.text for c in row.chunks.all()).split() == (text or "").split()
-    assert chain.verify(world.acme.id, by=world.actor("owner")).ok
+    assert verify.verify(world.acme.id, by=world.actor("owner")).ok
     return log
 
 
@@ -95,7 +95,7 @@ def test_a_write_that_is_killed_is_whole_or_was_never(
     assert entry.agent_id == shared_world.agents["ada"].id
     assert entry.actor_type == "agent"
     if done and act != "remove":
-        assert words.find([kit.row(shared_world, LABEL).id], "new", 5)
+        assert search_index.find([kit.row(shared_world, LABEL).id], "new", 5)
 
 
 def test_a_temporary_that_is_left_is_never_a_file(shared_world: World) -> None:
@@ -107,7 +107,7 @@ def test_a_temporary_that_is_left_is_never_a_file(shared_world: World) -> None:
     _reopen()
     assert MemoryFile.objects.count() == 1
     os.utime(folder / left[0], (1, 1))
-    assert places.vault().tidy() == 1
+    assert paths.vault().tidy() == 1
 
 
 def _run_and_kill(world: World, first: int, chance: random.Random) -> list[int]:

@@ -7,22 +7,17 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from memory import workspace_settings
-from memory.files import (
-    dossier,
-    inbox,
-    marking,
-    policy,
-    quarantine,
-    retro,
-    review,
-    workbench,
-)
-from memory.files.inbox import HeldFilter
-from memory.files.review import Decision
+from memory import scanner, workspace_settings
+from memory.files import policy, quarantine
 from memory.models import HeldFile, HeldState, JournalEntry, MemoryFile
-from memory.rules import errors, scanner
-from memory.workspace_settings import table
+from memory.review import decide as review
+from memory.review import detail as review_detail
+from memory.review import highlight, rescan, rule_tester
+from memory.review import queue as review_queue
+from memory.review.decide import Decision
+from memory.review.queue import HeldFilter
+from memory.rules import errors
+from memory.workspace_settings import declarations
 from tests.memory.files import kit
 from tests.memory.files.test_quarantine import held
 from tests.world import World
@@ -42,7 +37,7 @@ def test_the_riskiest_comes_first_and_pages_end(world: World) -> None:
         HeldFile.objects.filter(pk=case.pk).update(risk=number // 2)
     operator, seen, cursor = world.actor("operator"), [], None
     for _ in range(5):
-        page = inbox.page(operator, HeldFilter(), limit=2, cursor=cursor)
+        page = review_queue.page(operator, HeldFilter(), limit=2, cursor=cursor)
         seen += ids(page.items)
         cursor = page.next_cursor
         if cursor is None:
@@ -68,23 +63,23 @@ def test_filters(world: World, wanted: dict[str, str], count: int) -> None:
     old, _new = held(world), held(world, label="pins.md")
     then = timezone.now() - timedelta(days=9)
     HeldFile.objects.filter(pk=old.pk).update(received_at=then)
-    rows = inbox.filtered(world.actor("operator"), HeldFilter(**wanted))
+    rows = review_queue.filtered(world.actor("operator"), HeldFilter(**wanted))
     assert rows.count() == count
 
 
 def test_unknown_filters_are_refused(world: World) -> None:
     for wanted in (HeldFilter(state="lost"), HeldFilter(age="eon")):
         with pytest.raises(errors.Invalid):
-            inbox.filtered(world.actor("operator"), wanted)
+            review_queue.filtered(world.actor("operator"), wanted)
 
 
 def test_a_case_of_another_workspace_is_not_there(world: World) -> None:
     case = held(world)
     with pytest.raises(errors.NotFound):
-        inbox.held_file(world.actor("stranger"), case.id)
-    assert inbox.waiting(world.actor("stranger")) == 0
-    assert inbox.waiting(world.actor("viewer")) is None
-    assert inbox.waiting(world.actor("owner")) == 1
+        review_queue.held_file(world.actor("stranger"), case.id)
+    assert review_queue.waiting(world.actor("stranger")) == 0
+    assert review_queue.waiting(world.actor("viewer")) is None
+    assert review_queue.waiting(world.actor("owner")) == 1
 
 
 def test_the_head_counts_by_state(world: World) -> None:
@@ -92,11 +87,11 @@ def test_the_head_counts_by_state(world: World) -> None:
     held(world, label="pins.md")
     operator = world.actor("operator")
     review.decide(case, Decision.DISCARD, version=1, reason=WHY, by=operator)
-    found = inbox.standing(operator)
+    found = review_queue.standing(operator)
     assert (found.held, found.discarded, found.released) == (1, 1, 0)
     assert found.oldest is not None
     assert [count for _, _, count in found.by_state] == [1, 0, 0, 1]
-    assert inbox.choices(operator).sources == ["tool"]
+    assert review_queue.choices(operator).sources == ["tool"]
 
 
 # ── Groups ───────────────────────────────────────────────────────────────────
@@ -109,10 +104,10 @@ def test_alike_texts_form_a_group_and_others_do_not(world: World) -> None:
         "daily/2026-01-01.md",
     )
     operator = world.actor("operator")
-    assert ids(inbox.alike(operator, first)) == [second.id]
-    assert inbox.alike(operator, other) == []
-    rows = inbox.listing(operator, HeldFilter(state="held"))
-    summary = inbox.group_summary(rows)
+    assert ids(review_queue.alike(operator, first)) == [second.id]
+    assert review_queue.alike(operator, other) == []
+    rows = review_queue.listing(operator, HeldFilter(state="held"))
+    summary = review_queue.group_summary(rows)
     assert [group.count for group in summary] == [2]
 
 
@@ -120,40 +115,40 @@ def test_bulk_reports_each_and_hides_what_is_not_theirs(world: World) -> None:
     first, second = held(world), held(world, label="pins.md")
     operator = world.actor("operator")
     review.decide(second, Decision.DISCARD, version=1, reason=WHY, by=operator)
-    report = inbox.decide_many(
+    report = review_queue.decide_many(
         operator, [first.id, second.id, "q_none"], Decision.DISCARD, reason=WHY
     )
     assert [item.ok for item in report] == [True, False, False]
     assert [item.code for item in report] == [None, "already_decided", "not_found"]
-    foreign = inbox.decide_many(
+    foreign = review_queue.decide_many(
         world.actor("stranger"), [first.id], Decision.RELEASE, reason=WHY
     )
     assert foreign[0].code == "not_found"
-    for bad in ([], [f"q_{n}" for n in range(inbox.BULK + 1)]):
+    for bad in ([], [f"q_{n}" for n in range(review_queue.BULK + 1)]):
         with pytest.raises(errors.Invalid):
-            inbox.decide_many(operator, bad, Decision.DISCARD, reason=WHY)
+            review_queue.decide_many(operator, bad, Decision.DISCARD, reason=WHY)
     with pytest.raises(errors.Invalid):
-        inbox.decide_many(operator, [first.id], Decision.DISCARD, reason=" ")
+        review_queue.decide_many(operator, [first.id], Decision.DISCARD, reason=" ")
 
 
 # ── Saved filters ────────────────────────────────────────────────────────────
 def test_a_saved_filter_is_ones_own(world: World) -> None:
     operator, owner = world.actor("operator"), world.actor("owner")
-    kept = inbox.save(operator, " From  pages ", "state=held&source=web")
+    kept = review_queue.save(operator, " From  pages ", "state=held&source=web")
     assert kept.name == "From pages"
-    inbox.save(operator, "From pages", "state=held")
-    assert [one.query for one in inbox.saved(operator)] == ["state=held"]
-    assert inbox.saved(owner) == []
+    review_queue.save(operator, "From pages", "state=held")
+    assert [one.query for one in review_queue.saved(operator)] == ["state=held"]
+    assert review_queue.saved(owner) == []
     with pytest.raises(errors.NotFound):
-        inbox.forget(owner, kept.id)
-    inbox.forget(operator, kept.id)
-    assert inbox.saved(operator) == []
+        review_queue.forget(owner, kept.id)
+    review_queue.forget(operator, kept.id)
+    assert review_queue.saved(operator) == []
     with pytest.raises(errors.Invalid):
-        inbox.save(operator, "  ", "state=held")
-    for number in range(inbox.SAVED):
-        inbox.save(operator, f"n{number}", "state=held")
+        review_queue.save(operator, "  ", "state=held")
+    for number in range(review_queue.SAVED):
+        review_queue.save(operator, f"n{number}", "state=held")
     with pytest.raises(errors.Conflict):
-        inbox.save(operator, "one more", "state=held")
+        review_queue.save(operator, "one more", "state=held")
 
 
 # ── Marks ────────────────────────────────────────────────────────────────────
@@ -181,7 +176,7 @@ def test_marks_keep_the_text_and_name_what_hides() -> None:
             "why": "Two.",
         },
     ]
-    marked = marking.mark(text, found)
+    marked = highlight.mark(text, found)
     hidden = [piece for piece in marked.pieces if piece.hidden]
     assert [piece.text for piece in hidden] == ["ZWSP × 2"]
     assert hidden[0].hidden == "U+200B zero width space"
@@ -205,11 +200,11 @@ def test_marks_keep_the_text_and_name_what_hides() -> None:
     ],
 )
 def test_short_names(char: str, name: str) -> None:
-    assert marking.short_name(char) == name
+    assert highlight.short_name(char) == name
 
 
 def test_bytes_are_shown_with_their_letters() -> None:
-    assert marking.hexdump(b"ab\x00")[0].endswith("  ab·")
+    assert highlight.hexdump(b"ab\x00")[0].endswith("  ab·")
 
 
 def test_a_secret_is_masked_in_the_list(world: World) -> None:
@@ -226,7 +221,7 @@ def test_a_secret_is_masked_in_the_list(world: World) -> None:
             "why": "Key.",
         }
     ]
-    shown = marking.excerpt(f"key = {secret}\n", marking.notes(found))
+    shown = highlight.excerpt(f"key = {secret}\n", highlight.notes(found))
     assert secret not in shown
     assert shown.startswith("key = sk_live_•")
 
@@ -234,8 +229,9 @@ def test_a_secret_is_masked_in_the_list(world: World) -> None:
 def test_a_dossier_says_what_would_have_found_it(world: World) -> None:
     kit.write(world, "# Notes\n\nThe customer likes tents.\n", "pins.md")
     case = held(world, f"# Heading\n\nZanzibar parcels. {kit.POISON}")
-    told = dossier.of(
-        inbox.held_file(world.actor("operator"), case.id), world.actor("operator")
+    told = review_detail.of(
+        review_queue.held_file(world.actor("operator"), case.id),
+        world.actor("operator"),
     )
     words = {one.words: one.others for one in told.searches}
     assert words["zanzibar"] == 0
@@ -247,7 +243,7 @@ def test_a_dossier_says_what_would_have_found_it(world: World) -> None:
 
 
 def test_a_known_attack_without_findings_has_a_title() -> None:
-    assert dossier.title([]) == "Resembles a text that was discarded"
+    assert review_detail.title([]) == "Resembles a text that was discarded"
 
 
 # ── Rules and policy ─────────────────────────────────────────────────────────
@@ -285,7 +281,7 @@ def test_an_admin_switches_a_rule_and_the_journal_tells(world: World) -> None:
 def test_an_admin_sets_a_policy(world: World) -> None:
     owner = world.actor("owner")
     policy.set_policy("tier:daily", "redact", by=owner)
-    kept = workspace_settings.value(world.acme.pk, table.SCANNER_POLICY)
+    kept = workspace_settings.value(world.acme.pk, declarations.SCANNER_POLICY)
     assert kept == {"tier:daily": "redact"}
     assert "redact" in {line.action for line in policy.lines(owner)}
     policy.set_policy("tier:daily", "", by=owner)
@@ -306,34 +302,34 @@ def test_a_replay_counts_without_changing(world: World) -> None:
     allow_then_write(world, kit.POISON)
     operator = world.actor("operator")
     rules = {found.rule for found in scanner.scan(kit.POISON).findings}
-    done = retro.replay(operator, dict.fromkeys(rules, "off"))
+    done = rescan.replay(operator, dict.fromkeys(rules, "off"))
     tally = next(t for t in done.tallies if t.kind == "memory file")
     assert (tally.seen, tally.held_now, tally.held_then) == (1, 1, 0)
     assert done.newly_passed >= 1
     assert done.samples[0].why.startswith("would pass")
     assert not HeldFile.objects.exists()
-    assert retro.replay(operator, {}, budget=-1).is_cut
-    same = workbench.replay(operator, next(iter(rules)), "hold")
+    assert rescan.replay(operator, {}, budget=-1).is_cut
+    same = rule_tester.replay(operator, next(iter(rules)), "hold")
     assert (same.newly_held, same.newly_passed) == (0, 0)
     with pytest.raises(errors.Invalid):
-        workbench.replay(operator, next(iter(rules)), "never")
+        rule_tester.replay(operator, next(iter(rules)), "never")
 
 
 def test_a_rescan_holds_and_puts_the_last_good_version_back(world: World) -> None:
     kit.write(world, "Good text.")
     allow_then_write(world, kit.POISON)
-    done = retro.rescan(world.actor("operator"))
+    done = rescan.rescan(world.actor("operator"))
     assert [case.label for case in done.held] == ["AGENT.md"]
     assert done.after is None
     assert kit.on_disk(world).read_text() == "Good text."
     case = HeldFile.objects.get()
     assert bytes(case.body).decode() == kit.POISON
-    assert retro.rescan(world.actor("operator")).held == []
+    assert rescan.rescan(world.actor("operator")).held == []
 
 
 def test_a_rescan_takes_away_what_was_never_good(world: World) -> None:
     allow_then_write(world, kit.POISON)
-    retro.rescan(world.actor("operator"))
+    rescan.rescan(world.actor("operator"))
     assert not kit.on_disk(world).exists()
     assert MemoryFile.objects.get().sha256 == ""
 
@@ -343,7 +339,7 @@ def test_a_rescan_leaves_alone_what_a_person_released(world: World) -> None:
     review.decide(
         case, Decision.RELEASE, version=1, reason=WHY, by=world.actor("operator")
     )
-    assert retro.rescan(world.actor("operator")).held == []
+    assert rescan.rescan(world.actor("operator")).held == []
     assert HeldFile.objects.get().state == HeldState.RELEASED
 
 
@@ -351,17 +347,17 @@ def test_a_rescan_goes_on_where_it_stopped(world: World) -> None:
     for number in range(1, 4):
         kit.write(world, f"Note {number}.", f"daily/2026-01-0{number}.md")
     operator = world.actor("operator")
-    first = retro.rescan(operator, limit=2)
+    first = rescan.rescan(operator, limit=2)
     assert (first.seen, first.done, first.total) == (2, 2, 3)
     assert first.after is not None
-    last = retro.rescan(operator, after=first.after, limit=2)
+    last = rescan.rescan(operator, after=first.after, limit=2)
     assert (last.seen, last.done, last.after) == (1, 3, None)
     with pytest.raises(errors.Forbidden):
-        retro.rescan(world.actor("viewer"))
+        rescan.rescan(world.actor("viewer"))
 
 
 def test_a_text_is_tried_and_kept_nowhere(world: World) -> None:
-    found = workbench.attempt(world.actor("operator"), kit.POISON, "web")
+    found = rule_tester.attempt(world.actor("operator"), kit.POISON, "web")
     assert found.verdict.is_held
     assert found.text.notes
     assert not HeldFile.objects.exists()

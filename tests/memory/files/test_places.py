@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memory.files import places
-from memory.files.places import Owner
+from memory.files import paths
+from memory.files.paths import Owner
 from memory.rules import errors
 from tests.memory.files import kit
 from tests.world import World
@@ -25,14 +25,14 @@ def test_an_agents_path_leads_back_to_it(world: World, label: str) -> None:
     owner, place = kit.owner(world), kit.place(label)
     path = owner.path(place)
     assert path == f"acme/support/agents/ada/{label}"
-    assert places.locate(path.split("/")) == (owner, place)
+    assert paths.locate(path.split("/")) == (owner, place)
 
 
 def test_the_shared_tier_belongs_to_the_crew(world: World) -> None:
     owner, place = kit.owner(world), kit.place("CREW.md")
     assert owner.of(place) == Owner(owner.crew)
     assert owner.of(place).path(place) == "acme/support/shared/CREW.md"
-    assert places.locate("acme/support/shared/CREW.md".split("/")) == (
+    assert paths.locate("acme/support/shared/CREW.md".split("/")) == (
         Owner(owner.crew),
         place,
     )
@@ -59,7 +59,7 @@ def test_the_shared_tier_belongs_to_the_crew(world: World) -> None:
     ],
 )
 def test_a_path_that_is_no_file_of_ours_is_nobodys(world: World, path: str) -> None:
-    assert places.locate(path.split("/")) is None
+    assert paths.locate(path.split("/")) is None
 
 
 def test_the_same_agent_name_in_two_workspaces_is_two_trees(world: World) -> None:
@@ -72,11 +72,11 @@ def test_the_same_agent_name_in_two_workspaces_is_two_trees(world: World) -> Non
 def test_a_row_tells_owner_and_place(world: World) -> None:
     kit.write(world, "Ada keeps this.")
     row = kit.row(world)
-    assert places.owner_of(row) == kit.owner(world)
-    assert places.place_of(row) == kit.place("AGENT.md")
+    assert paths.owner_of(row) == kit.owner(world)
+    assert paths.place_of(row) == kit.place("AGENT.md")
 
 
 def test_a_label_that_names_nothing_is_not_found() -> None:
     with pytest.raises(errors.NotFound):
-        places.refuse_unknown(None)
-    assert places.refuse_unknown(kit.place("pins.md")) == kit.place("pins.md")
+        paths.refuse_unknown(None)
+    assert paths.refuse_unknown(kit.place("pins.md")) == kit.place("pins.md")

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from memory import bundles, portability
-from memory.bundles import BadBundle, Document
+from memory.files import bundle_format, import_export
+from memory.files.bundle_format import BadBundle, Document
+from memory.files.import_export import Item
 from memory.files.quarantine import Held
 from memory.models import HeldFile, MemoryVersion
-from memory.portability import Item
 from tests.memory.files import kit
 from tests.world import World
 
@@ -40,12 +40,12 @@ def _import(
     world: World, documents: list[Document], crew: str = "", agent: str = ""
 ) -> list[Item]:
     by = world.system()
-    into = portability.scope(world.acme, crew, agent)
-    return portability.apply(portability.plan(documents, into, by=by), by=by)
+    into = import_export.scope(world.acme, crew, agent)
+    return import_export.apply(import_export.plan(documents, into, by=by), by=by)
 
 
 def _export(world: World) -> list[Document]:
-    return portability.export(portability.scope(world.acme), by=world.system())
+    return import_export.export(import_export.scope(world.acme), by=world.system())
 
 
 def _outcomes(items: list[Item]) -> dict[str, str]:
@@ -56,17 +56,18 @@ def _outcomes(items: list[Item]) -> dict[str, str]:
 def test_an_export_is_the_same_bytes_twice(world: World) -> None:
     _fill(world)
     first, second = (
-        bundles.pack(bundles.members(_export(world), "acme")) for _ in range(2)
+        bundle_format.pack(bundle_format.members(_export(world), "acme"))
+        for _ in range(2)
     )
     assert first == second
 
 
 def test_what_is_exported_comes_back_as_it_was(world: World) -> None:
     _fill(world)
-    made = bundles.pack(bundles.members(_export(world), "acme"))
+    made = bundle_format.pack(bundle_format.members(_export(world), "acme"))
     for label in TREE:
         kit.write(world, "changed", label, by="operator", of="ada")
-    back = bundles.documents(bundles.unpack(io.BytesIO(made)))
+    back = bundle_format.documents(bundle_format.unpack(io.BytesIO(made)))
     items = _import(world, back)
     assert set(_outcomes(items).values()) == {"written"}
     for label, text in TREE.items():
@@ -82,15 +83,15 @@ def test_what_waits_for_review_is_never_exported(world: World) -> None:
     _fill(world)
     with pytest.raises(Held):
         kit.write(world, kit.POISON, "pins.md")
-    made = bundles.members(_export(world), "acme")
+    made = bundle_format.members(_export(world), "acme")
     assert not any(b"previous instructions" in data for data in made.values())
 
 
 def test_an_export_of_an_agent_leaves_the_others(world: World) -> None:
     _fill(world)
     kit.write(world, "bob's", by="bob")
-    scope = portability.scope(world.acme, "support", "ada")
-    found = portability.export(scope, by=world.system())
+    scope = import_export.scope(world.acme, "support", "ada")
+    found = import_export.export(scope, by=world.system())
     assert {doc.agent for doc in found} == {"ada"}
     assert len(found) == 5
 
@@ -102,7 +103,7 @@ def test_a_crewship_tree_is_read_untouched(world: World, tmp_path: Path) -> None
     kit.put(tmp_path / "in" / ".memory" / ".quarantine" / "a.md", "x")
     kit.put(tmp_path / "in" / ".memory" / "index.sqlite", "x")
     (tmp_path / "in" / ".memory" / "peers" / "bob.md").symlink_to("/etc/passwd")
-    items = _import(world, bundles.load(tmp_path / "in"), "support", "ada")
+    items = _import(world, bundle_format.load(tmp_path / "in"), "support", "ada")
     outcomes = _outcomes(items)
     assert sum(one == "written" for one in outcomes.values()) == len(TREE)
     assert sum(one == "refused" for one in outcomes.values()) == 4
@@ -124,7 +125,7 @@ def test_a_json_export_is_read(world: World, tmp_path: Path) -> None:
         ],
     }
     path = kit.put(tmp_path / "export.json", json.dumps(told))
-    items = _import(world, bundles.load(path), "support", "ada")
+    items = _import(world, bundle_format.load(path), "support", "ada")
     assert [item.outcome for item in items] == [
         "written",
         "written",
@@ -171,19 +172,19 @@ def test_a_plan_writes_nothing(world: World) -> None:
         Document("pins.md", "pins.md", "same"),
         Document("peers/a.md", "peers/a.md", "a"),
     ]
-    into = portability.scope(world.acme, "support", "ada")
-    items = portability.plan(documents, into, by=world.system())
+    into = import_export.scope(world.acme, "support", "ada")
+    items = import_export.plan(documents, into, by=world.system())
     assert [item.action for item in items] == ["replace", "same", "new"]
     assert kit.on_disk(world).read_text() == "old"
 
 
 def test_a_text_that_is_not_the_exported_one_is_refused(world: World) -> None:
     _fill(world)
-    files = bundles.members(_export(world), "acme")
+    files = bundle_format.members(_export(world), "acme")
     name = next(name for name in files if name.endswith("pins.md"))
     files[name] += b" and more"
     files["extra.md"] = b"x"
-    outcomes = _outcomes(_import(world, bundles.documents(files)))
+    outcomes = _outcomes(_import(world, bundle_format.documents(files)))
     assert outcomes[name] == outcomes["extra.md"] == "refused"
 
 
@@ -250,11 +251,11 @@ HOSTILE: dict[str, Callable[[], io.BytesIO]] = {
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_a_hostile_zip_is_refused(name: str) -> None:
     with pytest.raises(BadBundle):
-        bundles.unpack(HOSTILE[name]())
+        bundle_format.unpack(HOSTILE[name]())
 
 
 def test_a_harmless_zip_is_read() -> None:
-    assert bundles.unpack(_zip("AGENT.md", "daily/2026-05-21.md")) == {
+    assert bundle_format.unpack(_zip("AGENT.md", "daily/2026-05-21.md")) == {
         "AGENT.md": b"x",
         "daily/2026-05-21.md": b"x",
     }
@@ -263,7 +264,7 @@ def test_a_harmless_zip_is_read() -> None:
 def test_a_document_over_a_mebibyte_is_refused(tmp_path: Path) -> None:
     kit.put(tmp_path / "in" / "AGENT.md", "x" * 1_100_000)
     with pytest.raises(BadBundle):
-        bundles.load(tmp_path / "in")
+        bundle_format.load(tmp_path / "in")
 
 
 @pytest.mark.parametrize(
@@ -272,12 +273,12 @@ def test_a_document_over_a_mebibyte_is_refused(tmp_path: Path) -> None:
 )
 def test_json_that_is_no_export_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(BadBundle):
-        bundles.load(kit.put(tmp_path / "x.json", text))
+        bundle_format.load(kit.put(tmp_path / "x.json", text))
 
 
 def test_a_bundle_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadBundle):
-        bundles.load(tmp_path / "nothing")
+        bundle_format.load(tmp_path / "nothing")
 
 
 # ── Doors ────────────────────────────────────────────────────────────────────
@@ -301,7 +302,7 @@ def test_the_commands_plan_first(world: World, tmp_path: Path) -> None:
     assert kit.on_disk(world).read_text() == TREE["AGENT.md"]
     folder = tmp_path / "folder"
     call_command("memory_export", str(folder), workspace="acme", stdout=io.StringIO())
-    assert len(bundles.load(folder)) == 6
+    assert len(bundle_format.load(folder)) == 6
 
 
 def test_the_command_fails_when_a_document_was_kept_out(

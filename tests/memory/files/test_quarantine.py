@@ -6,13 +6,14 @@ import json
 
 import pytest
 
-from memory import tools
-from memory.files import outcome, quarantine, reading, review, versions
+from memory import scanner
+from memory.files import quarantine, reading, tools, versions
 from memory.files.quarantine import Held, Refused
-from memory.files.review import Decision
 from memory.models import HeldFile, HeldState, JournalEntry, MemoryFile, MemoryVersion
-from memory.rules import scanner
-from memory.rules.scanner import Cut
+from memory.review import decide as review
+from memory.review import preview
+from memory.review.decide import Decision
+from memory.scanner import Cut
 from tests.memory.files import kit
 from tests.world import World
 
@@ -98,7 +99,7 @@ def test_spans_of_an_append_fit_the_new_text(world: World) -> None:
     with pytest.raises(Held):
         kit.append(world, f"A line.\n{kit.POISON}")
     case = HeldFile.objects.get()
-    text = outcome.text_of(case)
+    text = preview.text_of(case)
     assert text == f"A line.\n{kit.POISON}"
     assert case.findings
     for found in case.findings:

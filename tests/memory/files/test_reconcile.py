@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from memory.files import reconcile, versions, words
-from memory.files.vault import Unsafe
+from memory.files import reconcile, search_index, versions
+from memory.files.storage import Unsafe
 from memory.models import HeldFile, JournalEntry, MemoryFile
 from tests.memory.files import kit
 from tests.world import World
@@ -33,7 +33,7 @@ def test_an_edit_is_a_version_from_the_disk(world: World) -> None:
     newest, first = versions.log(kit.row(world))
     assert (newest.source, newest.written_by) == ("disk", "disk")
     assert newest.parent == first
-    assert words.find([kit.row(world).id], "couriers", 5)
+    assert search_index.find([kit.row(world).id], "couriers", 5)
     entry = JournalEntry.objects.filter(entry_type="memory.updated").latest("seq")
     assert (entry.payload["source"], entry.actor_type) == ("disk", "system")
     assert _notice(world) == "same"

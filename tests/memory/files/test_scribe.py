@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from django.db import connections
 
-from memory.files import review, scribe, versions
+from memory.files import versions, writer
 from memory.files.quarantine import Held
-from memory.files.review import Decision
-from memory.files.scribe import Request, TierFull
+from memory.files.writer import Request, TierFull
 from memory.models import HeldFile, JournalEntry, MemoryVersion
+from memory.review import decide as review
+from memory.review.decide import Decision
 from memory.rules import errors
 from memory.rules.tiers import WriteMode
 from tests.memory.files import kit
@@ -201,7 +202,7 @@ def test_a_restore_is_scanned_too(world: World) -> None:
     )
     first.refresh_from_db()
     with pytest.raises(Held):
-        scribe.restore(kit.row(world), first, by=world.actor("operator"))
+        writer.restore(kit.row(world), first, by=world.actor("operator"))
     assert kit.on_disk(world).read_text() == "now"
 
 
@@ -258,16 +259,16 @@ def test_taking_back_puts_the_version_before_in_place(world: World) -> None:
     kit.write(world, "one")
     second = kit.write(world, "two").version
     by, owner, place = world.actor("operator"), kit.owner(world), kit.place("AGENT.md")
-    scribe.take_back(owner, place, second.id, by=by)
+    writer.take_back(owner, place, second.id, by=by)
     assert kit.on_disk(world).read_text() == "one"
     with pytest.raises(errors.Conflict):
-        scribe.take_back(owner, place, second.id, by=by)
+        writer.take_back(owner, place, second.id, by=by)
 
 
 def test_taking_back_the_first_version_removes_the_file(world: World) -> None:
     first = kit.write(world, "one").version
     by, owner, place = world.actor("operator"), kit.owner(world), kit.place("AGENT.md")
-    scribe.take_back(owner, place, first.id, by=by)
+    writer.take_back(owner, place, first.id, by=by)
     assert not kit.on_disk(world).exists()
     assert kit.row(world).sha256 == ""
 
@@ -277,7 +278,7 @@ def test_an_edit_on_disk_is_not_taken_back_with_the_write(world: World) -> None:
     second = kit.write(world, "two").version
     kit.put(kit.on_disk(world), "three")
     with pytest.raises(errors.Conflict):
-        scribe.take_back(
+        writer.take_back(
             kit.owner(world),
             kit.place("AGENT.md"),
             second.id,

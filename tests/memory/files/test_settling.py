@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memory.files import places, scribe, settling, versions
+from memory.files import commit, paths, versions, writer
 from memory.models import JournalEntry
 from tests.memory.files import kit
 from tests.world import World
@@ -23,10 +23,10 @@ def die_after(monkeypatch: pytest.MonkeyPatch) -> Any:
     def arm(name: str) -> None:
         def step(reached: str) -> None:
             if reached == name:
-                monkeypatch.setattr(settling, "step", settling._no_step)
+                monkeypatch.setattr(commit, "step", commit._no_step)
                 raise Crash
 
-        monkeypatch.setattr(settling, "step", step)
+        monkeypatch.setattr(commit, "step", step)
 
     return arm
 
@@ -44,7 +44,7 @@ def test_before_the_bytes_are_in_place_nothing_happened(
     _crash(world, "new")
     row = kit.row(world)
     assert row.versions.filter(committed=False).count() == 1
-    settling.recover(row)
+    commit.recover(row)
     assert [versions.read(v) for v in versions.log(row)] == [b"old"]
     assert not row.versions.filter(committed=False).exists()
     assert kit.on_disk(world).read_text() == "old"
@@ -57,7 +57,7 @@ def test_once_the_bytes_are_in_place_the_write_is_finished_as_its_authors(
     die_after("rename")
     _crash(world, "new words")
     row = kit.row(world)
-    settling.recover(row)
+    commit.recover(row)
     newest = versions.log(row)[0]
     assert versions.read(newest) == b"new words"
     assert (newest.written_by, newest.source) == (world.actor("ada").label, "tool")
@@ -71,9 +71,9 @@ def test_recovering_twice_is_nothing(world: World, die_after: Any) -> None:
     kit.write(world, "old")
     die_after("rename")
     _crash(world, "new")
-    settling.recover(kit.row(world))
+    commit.recover(kit.row(world))
     count = JournalEntry.objects.count()
-    settling.recover(kit.row(world))
+    commit.recover(kit.row(world))
     assert JournalEntry.objects.count() == count
 
 
@@ -92,14 +92,14 @@ def test_a_removal_that_was_cut_off_is_finished(world: World, die_after: Any) ->
     kit.write(world, "old")
     die_after("rename")
     with pytest.raises(Crash):
-        scribe.remove(
+        writer.remove(
             kit.owner(world),
             kit.place("AGENT.md"),
             source="tool",
             by=world.actor("ada"),
         )
     row = kit.row(world)
-    settling.recover(row)
+    commit.recover(row)
     assert row.sha256 == ""
     assert not row.chunks.exists()
     assert versions.log(row)[0].written_by == world.actor("ada").label
@@ -107,5 +107,5 @@ def test_a_removal_that_was_cut_off_is_finished(world: World, die_after: Any) ->
 
 def test_a_row_is_made_once(world: World) -> None:
     owner, place = kit.owner(world), kit.place("pins.md")
-    assert settling.file_of(owner, place) == settling.file_of(owner, place)
-    assert places.owner_of(settling.file_of(owner, place)).agent == owner.agent
+    assert commit.file_of(owner, place) == commit.file_of(owner, place)
+    assert paths.owner_of(commit.file_of(owner, place)).agent == owner.agent

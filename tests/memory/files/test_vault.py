@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from memory.files.vault import Busy, Unsafe, Vault
+from memory.files.storage import Busy, Unsafe, Vault
 from memory.rules import errors, tiers
 
 SECRET = b"outside the tree"

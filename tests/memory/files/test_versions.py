@@ -10,7 +10,7 @@ import pytest
 from django.conf import settings
 from django.utils import timezone
 
-from memory.files import scribe, versions
+from memory.files import versions, writer
 from memory.files.versions import BlobDamaged
 from memory.models import MemoryVersion
 from tests.memory.files import kit
@@ -102,12 +102,12 @@ def test_a_blob_that_became_a_link_is_refused_and_replaced(
 def test_a_removed_file_reads_as_nothing(world: World) -> None:
     kit.write(world, "mine")
     owner, place = kit.owner(world), kit.place("AGENT.md")
-    assert scribe.remove(owner, place, source="tool", by=world.actor("ada"))
+    assert writer.remove(owner, place, source="tool", by=world.actor("ada"))
     newest = versions.latest(kit.row(world))
     assert newest is not None
     assert newest.sha256 == ""
     assert versions.read(newest) == b""
-    assert not scribe.remove(owner, place, source="tool", by=world.actor("ada"))
+    assert not writer.remove(owner, place, source="tool", by=world.actor("ada"))
 
 
 # ── Comparing and restoring ──────────────────────────────────────────────────
@@ -133,7 +133,7 @@ def test_restoring_is_a_new_version_of_the_old_bytes(world: World) -> None:
     _write(world, 2)
     row = kit.row(world)
     first = versions.log(row)[1]
-    written = scribe.restore(row, first, by=world.actor("operator"))
+    written = writer.restore(row, first, by=world.actor("operator"))
     log = versions.log(row)
     assert [v.number for v in log] == [3, 2, 1]
     assert log[0].sha256 == first.sha256

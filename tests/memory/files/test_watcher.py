@@ -10,11 +10,12 @@ import pytest
 from django.conf import settings
 from django.utils import timezone
 
-from crewship_memory import watcher
+from crewship_memory import file_watcher
 from crewship_memory.celery import app
-from crewship_memory.watcher import Watcher
-from memory import jobs, tasks
+from crewship_memory.file_watcher import Watcher
+from memory import tasks
 from memory.files import reconcile, retention, versions
+from memory.jobs import registry as jobs
 from memory.models import HeldFile, MemoryFile, MemoryVersion, WorkspaceSetting
 from tests import waiting
 from tests.memory.files import kit
@@ -26,7 +27,7 @@ def watching(shared_world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[W
     """A world whose files are watched: the watcher saw a first change."""
     kit.write(shared_world, "ours")
     seen: list[int] = []
-    look = watcher.look
+    look = file_watcher.look
 
     def noted(root: Path, paths: Iterable[str]) -> reconcile.Report:
         seen.append(1)
@@ -37,8 +38,8 @@ def watching(shared_world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[W
         (Path(settings.DATA_DIR) / "files" / ".probe").touch()
         return bool(seen)
 
-    monkeypatch.setattr(watcher, "look", noted)
-    monkeypatch.setattr(watcher, "STOP_SECONDS", waiting.LIMIT_SECONDS)
+    monkeypatch.setattr(file_watcher, "look", noted)
+    monkeypatch.setattr(file_watcher, "STOP_SECONDS", waiting.LIMIT_SECONDS)
     thread = Watcher()
     thread.start()
     waiting.until(seen_now, every=0.05)
@@ -83,7 +84,7 @@ def test_poison_is_taken_off_the_disk_soon(watching: World) -> None:
 def test_it_finds_at_its_start_what_changed_before(
     shared_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watcher, "STOP_SECONDS", waiting.LIMIT_SECONDS)
+    monkeypatch.setattr(file_watcher, "STOP_SECONDS", waiting.LIMIT_SECONDS)
     kit.write(shared_world, "ours")
     kit.put(kit.on_disk(shared_world), "while nobody looked")
     thread = Watcher()
@@ -108,7 +109,7 @@ def test_a_visit_that_fails_keeps_no_other_waiting(
     monkeypatch.setattr("memory.files.reconcile.visit", visit)
     monkeypatch.setattr("django.db.connections.close_all", lambda: None)
     root = Path(settings.DATA_DIR) / "files"
-    watcher.look(
+    file_watcher.look(
         root, [str(root / "a"), str(root / "b"), "/etc/passwd", str(root / ".x")]
     )
     assert seen == [("a",), ("b",)]

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from memory.files import words
+from memory.files import search_index
 from memory.models import MemoryChunk, MemoryFile
 from tests.memory.files import kit
 from tests.world import World
@@ -34,14 +34,14 @@ def _files(world: World) -> list[str]:
 
 
 def test_a_hit_tells_heading_and_line(world: World) -> None:
-    hit = words.find(_files(world), "gift cards", 5)[0]
+    hit = search_index.find(_files(world), "gift cards", 5)[0]
     assert hit.heading == "Refunds › Gift cards"
     assert hit.line == 7
     assert "never refunded" in hit.text
 
 
 def test_words_are_or_ed(world: World) -> None:
-    found = words.find(_files(world), "lead zebra", 5)
+    found = search_index.find(_files(world), "lead zebra", 5)
     assert [hit.line for hit in found] == [3]
 
 
@@ -50,7 +50,7 @@ def test_the_exact_phrase_comes_first(world: World) -> None:
     filler = " ".join(["ocean"] * 40)
     kit.write(world, f"# C\nwhale {filler} blue\n", "pins.md")
     ids = [kit.row(world).id, kit.row(world, "pins.md").id]
-    found = words.find(ids, "blue whale", 5)
+    found = search_index.find(ids, "blue whale", 5)
     assert "whale" in found[-1].text
     assert found[-1].heading == "C"
     assert all(a.score >= b.score for a, b in itertools.pairwise(found))
@@ -61,43 +61,43 @@ def test_a_chunk_with_the_phrase_beats_a_denser_one_without(world: World) -> Non
     filler = " ".join(f"word{n}" for n in range(60))
     kit.write(world, f"# B\n{filler} blue whale {filler}\n")
     ids = [kit.row(world).id, kit.row(world, "pins.md").id]
-    first = words.find(ids, "blue whale", 2)[0]
+    first = search_index.find(ids, "blue whale", 2)[0]
     assert first.heading == "B"
 
 
 def test_the_name_of_a_file_is_no_part_of_the_match(world: World) -> None:
     kit.write(world, "Nothing about it.", "peers/jane.md")
     ids = [kit.row(world, "peers/jane.md").id]
-    assert words.find(ids, "jane", 5) == []
-    assert words.find(ids, "peers", 5) == []
+    assert search_index.find(ids, "jane", 5) == []
+    assert search_index.find(ids, "peers", 5) == []
 
 
 def test_only_the_files_asked_for_are_searched(world: World) -> None:
     kit.write(world, "secret of bob", by="bob")
     mine = _files(world)
-    assert words.find(mine, "secret", 5) == []
-    assert words.find([], "secret", 5) == []
+    assert search_index.find(mine, "secret", 5) == []
+    assert search_index.find([], "secret", 5) == []
 
 
 @pytest.mark.parametrize("query", BROKEN)
 def test_no_query_breaks_the_grammar(world: World, query: str) -> None:
-    words.find(_files(world), query, 5)
+    search_index.find(_files(world), query, 5)
 
 
 def test_a_new_text_replaces_the_old_words(world: World) -> None:
     ids = _files(world)
     kit.write(world, "Only couriers now.")
-    assert words.find(ids, "gift", 5) == []
-    assert len(words.find(ids, "couriers", 5)) == 1
+    assert search_index.find(ids, "gift", 5) == []
+    assert len(search_index.find(ids, "couriers", 5)) == 1
 
 
 def test_a_removed_file_has_no_words(world: World) -> None:
-    from memory.files import scribe
+    from memory.files import writer
 
     ids = _files(world)
-    scribe.remove(
+    writer.remove(
         kit.owner(world), kit.place("AGENT.md"), source="tool", by=world.actor("ada")
     )
-    assert words.find(ids, "gift", 5) == []
+    assert search_index.find(ids, "gift", 5) == []
     assert not MemoryChunk.objects.filter(file_id=ids[0]).exists()
     assert MemoryFile.objects.filter(pk=ids[0]).exists()

@@ -14,14 +14,14 @@ import httpx
 import pytest
 from pytest_django import Settings
 
-from memory.gateway.client import (
+from memory.integrations.gateway.client import (
     Category,
     GatewayClient,
     GatewayFailure,
     Operation,
     is_allowed,
 )
-from memory.gateway.config import GatewayConfig, Scope, Secret
+from memory.integrations.gateway.config import GatewayConfig, Scope, Secret
 from tests.memory.gateway import upstream
 from tests.memory.gateway.upstream import Behaviour
 from tests.waiting import LIMIT_SECONDS

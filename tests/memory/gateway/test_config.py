@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.gateway import config
-from memory.gateway.config import (
+from memory.integrations.gateway import config
+from memory.integrations.gateway.config import (
     ConfigError,
     GatewayConfig,
     MemoryConfig,

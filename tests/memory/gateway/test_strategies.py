@@ -14,11 +14,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.gateway import references, strategies
-from memory.gateway.client import GatewayClient
-from memory.gateway.config import GatewayConfig, MemoryConfig, Mode, Scope, Secret
-from memory.gateway.events import Event, InMemory, Silent
-from memory.gateway.strategies import (
+from memory.integrations.gateway import references, strategies
+from memory.integrations.gateway.client import GatewayClient
+from memory.integrations.gateway.config import (
+    GatewayConfig,
+    MemoryConfig,
+    Mode,
+    Scope,
+    Secret,
+)
+from memory.integrations.gateway.events import Event, InMemory, Silent
+from memory.integrations.gateway.strategies import (
     Completion,
     Curated,
     Gateway,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
-from memory import installation
+from memory.installation import identity as installation
 from tests.world import World
 
 

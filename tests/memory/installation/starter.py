@@ -19,8 +19,8 @@ def main() -> None:
     django.setup()
     from django.core.management import call_command
 
-    from memory import installation
     from memory.installation import folders, keys
+    from memory.installation import identity as installation
 
     deadly = sys.argv[1] if len(sys.argv) > 1 else ""
 

@@ -10,9 +10,12 @@ import pytest
 from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
-from gdpr import erasures, signing_keys
-from memory import adoption, archive, chain, erasing, installation
+from gdpr.certificates import keys as signing_keys
+from gdpr.erasure import tombstones
+from memory import data_folder_adoption
 from memory.files import reconcile, versions
+from memory.installation import identity as installation
+from memory.journal import compaction, erasure, verify
 from memory.models import ChainHead, JournalEntry
 from memory.rules import errors
 from tests import factories
@@ -22,8 +25,8 @@ from tests.world import World
 REASON = "the disk with the keys burnt"
 
 
-def _verified(world: World) -> chain.Report:
-    return chain.verify(world.acme.id, by=world.system())
+def _verified(world: World) -> verify.Report:
+    return verify.verify(world.acme.id, by=world.system())
 
 
 def _command(*args: str) -> str:
@@ -47,7 +50,7 @@ def test_without_a_reason_nothing_changes(
     assert installation.problem() is not None
     assert not (data_dir / "keys" / "journal.key").exists()
     with pytest.raises(errors.Invalid):
-        adoption.adopt(" ")
+        data_folder_adoption.adopt(" ")
 
 
 def test_where_nothing_is_wrong_nothing_is_done(world: World, data_dir: Path) -> None:
@@ -65,7 +68,7 @@ def test_a_chain_whose_key_is_lost_goes_on_and_says_so(
     assert "Given up for good" in _command("--reason", REASON)
     assert installation.problem() is None
     factories.append(world.actor("ada"))
-    for walk in (chain.verify, chain.walk_links):
+    for walk in (verify.verify, verify.walk_links):
         report = walk(world.acme.id, by=world.system())
         assert (report.breaks, report.unproved) == ([], before)
         assert report.count == before + 2
@@ -93,10 +96,10 @@ def test_a_change_after_the_adoption_shows(
     entry = factories.append(world.actor("ada"))
     factories.append(world.actor("ada"))
     _lose_the_journal_key(settings)
-    adoption.adopt(REASON)
+    data_folder_adoption.adopt(REASON)
     JournalEntry.objects.filter(pk=entry.pk).update(**change)
     assert not _verified(world).ok
-    assert not chain.walk_links(world.acme.id, by=world.system()).ok or (
+    assert not verify.walk_links(world.acme.id, by=world.system()).ok or (
         change == {"summary": "forged"}
     )
 
@@ -116,17 +119,17 @@ def test_erased_and_compacted_entries_survive_the_loss_of_the_key(
     world: World, data_dir: Path, settings: Settings
 ) -> None:
     first = factories.append(world.actor("ada"))
-    erasing.erase(world.acme.id, [first.pk])
+    erasure.erase(world.acme.id, [first.pk])
     _lose_the_journal_key(settings)
-    adoption.adopt(REASON)
+    data_folder_adoption.adopt(REASON)
     report = _verified(world)
     assert (report.ok, report.erased) == (True, 1)
     second = JournalEntry.objects.exclude(pk=first.pk).filter(
         workspace_id=world.acme.id
     )[0]
-    erasing.erase(world.acme.id, [second.pk])
+    erasure.erase(world.acme.id, [second.pk])
     assert _verified(world).ok
-    assert archive.run(world.acme.id).refused == []
+    assert compaction.run(world.acme.id).refused == []
 
 
 def test_a_lost_folder_gives_back_what_its_blobs_know(
@@ -141,7 +144,7 @@ def test_a_lost_folder_gives_back_what_its_blobs_know(
     shutil.rmtree(data_dir / "files")
     told = _command()
     assert "2 memory files are not in the folder: 1 come back" in told
-    adoption.adopt(REASON)
+    data_folder_adoption.adopt(REASON)
     assert installation.problem() is None
     assert kit.on_disk(world).read_text() == "kept"
     assert reconcile.sweep().removed == 1
@@ -157,7 +160,7 @@ def test_an_empty_folder_can_be_taken_over(
     assert installation.problem() is not None
     with pytest.raises(installation.NotReady):
         factories.append(world.actor("ada"))
-    adoption.adopt(REASON)
+    data_folder_adoption.adopt(REASON)
     assert installation.problem() is None
     factories.append(world.actor("ada"))
     assert _verified(world).ok
@@ -169,7 +172,7 @@ def test_a_rotated_key_is_taken_over(
 ) -> None:
     settings.EXPORT_KEY = settings.GATEWAY_KEY = "chosen-by-the-operator"
     assert installation.problem() is not None
-    adoption.adopt("rotated")
+    data_folder_adoption.adopt("rotated")
     assert installation.problem() is None
     assert _verified(world).unproved == 0
 
@@ -177,14 +180,14 @@ def test_a_rotated_key_is_taken_over(
 def test_records_of_erasures_are_signed_again(
     world: World, data_dir: Path, settings: Settings
 ) -> None:
-    record = erasures.Record(
+    record = tombstones.Record(
         workspace_id=world.acme.id, case_id="case_1", subject_id="sub_1", run=1,
-        at=erasures.now(), aliases=(), rows={"journal": [["j_1", "delete"]]},
+        at=tombstones.now(), aliases=(), rows={"journal": [["j_1", "delete"]]},
     )  # fmt: skip
-    erasures.announce(record)
+    tombstones.announce(record)
     _lose_the_journal_key(settings)
-    adoption.adopt(REASON)
-    (kept,) = erasures.read(world.acme.id)
+    data_folder_adoption.adopt(REASON)
+    (kept,) = tombstones.read(world.acme.id)
     assert kept.rows == record.rows
 
 
@@ -192,6 +195,6 @@ def test_a_command_that_cannot_end_ready_says_so(
     world: World, data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.rmtree(data_dir / "files")
-    monkeypatch.setattr(adoption, "adopt", lambda _reason: [])
+    monkeypatch.setattr(data_folder_adoption, "adopt", lambda _reason: [])
     with pytest.raises(CommandError, match="Still not ready"):
         _command("--reason", REASON)

@@ -10,12 +10,15 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from crewship_memory import watcher
-from memory import installation, jobs, tasks
-from memory.files import erasing, reading, reconcile, retention, retro, versions
+from crewship_memory import file_watcher
+from memory import tasks
+from memory.files import erasure, reading, reconcile, retention, versions
 from memory.files.reconcile import Report
-from memory.files.vault import RootLost
+from memory.files.storage import RootLost
+from memory.installation import identity as installation
+from memory.jobs import registry as jobs
 from memory.models import JobRun, JournalEntry, MemoryVersion
+from memory.review import rescan
 from tests.memory.files import kit
 from tests.world import World
 
@@ -131,11 +134,11 @@ def test_lost_blobs_stop_retention_erasure_and_rescan(
     with pytest.raises(RootLost):
         retention.run()
     with pytest.raises(RootLost):
-        list(erasing.texts(kit.row(world)))
+        list(erasure.texts(kit.row(world)))
     with pytest.raises(RootLost):
-        list(erasing.strays(world.acme.id, "acme"))
+        list(erasure.strays(world.acme.id, "acme"))
     with pytest.raises(RootLost):
-        retro.rescan(world.actor("operator"))
+        rescan.rescan(world.actor("operator"))
     assert MemoryVersion.objects.filter(file=kit.row(world)).count() == 2
 
 
@@ -146,7 +149,7 @@ def test_the_watcher_stops_at_a_lost_folder(world: World, data_dir: Path) -> Non
     # Its own connection is closed at the end, which a test's may not be.
     with pytest.raises(RootLost):
         reconcile.visit(path.relative_to(data_dir / "files").parts, Report())
-    assert watcher.look(data_dir / "files", []).removed == 0
+    assert file_watcher.look(data_dir / "files", []).removed == 0
 
 
 def test_a_job_says_why_it_stopped(world: World, data_dir: Path) -> None:

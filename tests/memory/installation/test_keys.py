@@ -9,10 +9,11 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
-from gdpr import signing_keys
+from gdpr.certificates import keys as signing_keys
 from gdpr.models import SigningKey
-from memory import installation, journal
-from memory.gateway import setups
+from memory.installation import identity as installation
+from memory.integrations.gateway import settings as gateway_settings
+from memory.journal import append as journal
 from memory.models import Installation, JournalEntry, KeyFingerprint
 from memory.rules import errors
 from tests import factories
@@ -135,7 +136,7 @@ def test_a_gateway_key_that_opens_nothing_is_not_recorded(
             "scope": ["all_user_memory"],
         },
     }
-    setups.choose(section, by=world.actor("owner"))
+    gateway_settings.choose(section, by=world.actor("owner"))
     _without_rows()
     settings.GATEWAY_KEY = value
     assert "keys/gateway.key" in str(installation.problem())

@@ -6,9 +6,10 @@ import threading
 
 from django.utils import timezone
 
-from memory.providers import base, whose
+from memory import scanner
+from memory.providers import base, ownership
 from memory.providers.base import Bound, Forgotten, Hit, Pulse, Recalled, Retained
-from memory.rules import errors, scanner, tiers, words
+from memory.rules import errors, tiers, tokenizer
 
 
 class Full(errors.HouseError):
@@ -33,14 +34,14 @@ class InMemory:
         self._bound, self._shelf = bound, shelf
 
     def _place(self, bound: Bound, place: tiers.Place) -> tuple[str, str]:
-        whose.writable(place, whose.owner(bound), bound.by)
+        ownership.writable(place, ownership.owner(bound), bound.by)
         owner = bound.crew_id if place.rule.shared else bound.agent_id
         return owner, place.label
 
     def retain(self, request: base.Retain) -> Retained:
         bound, shelf = base.guard(self._bound, request), self._shelf
         try:
-            mode = whose.mode(request.mode)
+            mode = ownership.mode(request.mode)
             place = tiers.place(request.tier, request.key or None)
             at = self._place(bound, place)
             if not request.content.strip():
@@ -65,10 +66,10 @@ class InMemory:
         try:
             if not request.query.strip():
                 raise errors.Invalid("q is required.")
-            tier = whose.tier(request.tier)
+            tier = ownership.tier(request.tier)
         except errors.HouseError as error:
             raise base.Refusal("recall", error) from error
-        asked, hits, held = set(words.split(request.query)), [], []
+        asked, hits, held = set(tokenizer.split(request.query)), [], []
         with shelf.lock:
             mine = [
                 at
@@ -82,7 +83,7 @@ class InMemory:
                 if (owner, label) in shelf.held or scanner.scan(text).is_held:
                     held.append(label)
                     continue
-                share = len(asked & set(words.split(text))) / len(asked)
+                share = len(asked & set(tokenizer.split(text))) / len(asked)
                 if share:
                     hits.append(Hit(label, text[: base.SNIPPET_CHARS], 1, share))
         hits.sort(key=lambda hit: -(hit.score or 0))
@@ -93,7 +94,7 @@ class InMemory:
         if base.selector(request) != "id":
             raise base.UnsupportedSelector
         try:
-            at = self._place(bound, whose.place_of(request.id))
+            at = self._place(bound, ownership.place_of(request.id))
         except errors.HouseError as error:
             raise base.Refusal("forget", error) from error
         with self._shelf.lock:

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from memory.providers import base, deadline, registry, remote
 from memory.providers.base import Bound, Health, Pulse
-from memory.rules.actors import system
+from memory.rules.permissions import system
 from tests.waiting import LIMIT_SECONDS
 
 SNAPSHOT = Path(__file__).parents[2] / "snapshots" / "provider_contract.json"

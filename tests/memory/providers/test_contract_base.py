@@ -11,10 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.providers.contract import extensions, faults, types
-from memory.providers.contract.base import MemoryProvider
-from memory.providers.contract.extensions import Capabilities, Custom, Extensions
-from memory.providers.contract.registry import MemoryService, ProviderRegistry
+from memory.integrations.atomicmemory.contract import errors as contract_errors
+from memory.integrations.atomicmemory.contract import extensions, types
+from memory.integrations.atomicmemory.contract.base import MemoryProvider
+from memory.integrations.atomicmemory.contract.extensions import (
+    Capabilities,
+    Custom,
+    Extensions,
+)
+from memory.integrations.atomicmemory.contract.registry import (
+    MemoryService,
+    ProviderRegistry,
+)
 from memory.rules import errors
 
 REF = {"id": "m1", "scope": {"user": "u"}}
@@ -105,7 +113,9 @@ def test_a_scope_without_its_user_touches_nothing(
 ) -> None:
     provider = ready()
 
-    with pytest.raises(faults.InvalidScopeError, match=r"scope\.user") as caught:
+    with pytest.raises(
+        contract_errors.InvalidScopeError, match=r"scope\.user"
+    ) as caught:
         CALLS[operation](provider, scope)
 
     assert (caught.value.operation, caught.value.missing) == (operation, ["user"])
@@ -126,7 +136,7 @@ def test_exactly_what_is_missing_is_named(
     if not missing:
         CALLS["search"](provider, there)
     else:
-        with pytest.raises(faults.InvalidScopeError) as caught:
+        with pytest.raises(contract_errors.InvalidScopeError) as caught:
             CALLS["search"](provider, there)
         assert caught.value.missing == missing
     assert provider.touched == ([] if missing else ["search"])
@@ -136,11 +146,11 @@ def test_exactly_what_is_missing_is_named(
 @pytest.mark.parametrize("operation", CALLS)
 def test_nothing_works_before_the_start_nor_after_the_end(operation: str) -> None:
     provider = Little()
-    with pytest.raises(faults.NotInitializedError):
+    with pytest.raises(contract_errors.NotInitializedError):
         CALLS[operation](provider, {})
     provider.initialize()
     provider.close()
-    with pytest.raises(faults.NotInitializedError):
+    with pytest.raises(contract_errors.NotInitializedError):
         CALLS[operation](provider, {"user": "u"})
     assert provider.touched == []
 
@@ -150,7 +160,7 @@ def test_an_unexpected_error_is_wrapped_with_its_cause(operation: str) -> None:
     cause = RuntimeError("secret: hunter2")
     provider = ready(fails=cause)
 
-    with pytest.raises(faults.ProviderError) as caught:
+    with pytest.raises(contract_errors.ProviderError) as caught:
         CALLS[operation](provider, {"user": "u"})
 
     assert caught.value.__cause__ is cause
@@ -161,17 +171,19 @@ def test_an_unexpected_error_is_wrapped_with_its_cause(operation: str) -> None:
 def test_a_refusal_of_the_house_keeps_what_it_says() -> None:
     provider = ready(fails=errors.TooLarge(what="content", limit=1, size=2))
 
-    with pytest.raises(faults.ProviderError, match="may hold 1 bytes") as caught:
+    with pytest.raises(
+        contract_errors.ProviderError, match="may hold 1 bytes"
+    ) as caught:
         CALLS["ingest"](provider, {"user": "u"})
 
     assert (caught.value.status, caught.value.problem_code) == (413, "too_large")
 
 
 def test_an_error_of_the_contract_passes_unchanged() -> None:
-    cause = faults.RateLimitError("slower", retry_after_seconds=2.4)
+    cause = contract_errors.RateLimitError("slower", retry_after_seconds=2.4)
     provider = ready(fails=cause)
 
-    with pytest.raises(faults.RateLimitError) as caught:
+    with pytest.raises(contract_errors.RateLimitError) as caught:
         CALLS["search"](provider, {"user": "u"})
 
     assert caught.value is cause
@@ -200,7 +212,7 @@ def test_an_error_of_the_contract_passes_unchanged() -> None:
 )
 def test_what_is_no_ingest_is_refused_before_the_store(bad: dict[str, Any]) -> None:
     provider = ready()
-    with pytest.raises(faults.ValidationError):
+    with pytest.raises(contract_errors.ValidationError):
         provider.ingest(bad)
     assert provider.touched == []
 
@@ -213,7 +225,7 @@ def test_a_mode_that_is_not_declared_is_refused(mode: str) -> None:
         del asked["content"]
         asked["messages"] = [{"role": "user", "content": "x"}]
 
-    with pytest.raises(faults.UnsupportedOperationError):
+    with pytest.raises(contract_errors.UnsupportedOperationError):
         provider.ingest(asked)
     assert provider.touched == []
 
@@ -265,14 +277,14 @@ def test_seed_names_mean_the_same_ten(one: extensions.Extension) -> None:
 @pytest.mark.parametrize("one", extensions.TEN, ids=lambda one: one.name)
 def test_a_flag_without_its_method_is_no_start(one: extensions.Extension) -> None:
     liar = Little(flags={one.name: True})
-    with pytest.raises(faults.ConfigError, match=one.name):
+    with pytest.raises(contract_errors.ConfigError, match=one.name):
         liar.initialize()
     assert not liar.is_ready
     assert liar.opened == 0
 
 
 def test_a_method_without_its_flag_is_no_start_either() -> None:
-    with pytest.raises(faults.ConfigError, match="health is not declared"):
+    with pytest.raises(contract_errors.ConfigError, match="health is not declared"):
         Healthy().initialize()
 
 
@@ -282,7 +294,7 @@ def test_a_method_without_its_flag_is_no_start_either() -> None:
     ids=["declared", "there"],
 )
 def test_a_custom_extension_is_declared_and_there(how: dict[str, Any]) -> None:
-    with pytest.raises(faults.ConfigError, match=r"acme\.x"):
+    with pytest.raises(contract_errors.ConfigError, match=r"acme\.x"):
         Little(**how).initialize()
 
 
@@ -350,12 +362,12 @@ def test_a_failed_start_leaves_nobody_half_open() -> None:
 
     assert (good.is_ready, bad.is_ready) == (False, False)
     assert (good.opened, bad.shut) == (1, 1)
-    with pytest.raises(faults.NotInitializedError):
+    with pytest.raises(contract_errors.NotInitializedError):
         both.provider()
 
 
 def test_an_unknown_default_is_no_start_and_another_unknown_is_left_out() -> None:
-    with pytest.raises(faults.ConfigError):
+    with pytest.raises(contract_errors.ConfigError):
         service("nobody").initialize()
     some = service("good", "nobody", good=Little())
     some.initialize()
@@ -382,7 +394,7 @@ def test_a_stop_closes_all_and_raises_the_first_error() -> None:
 def test_a_package_without_a_packager_is_unsupported() -> None:
     one = service("good", good=Little())
     one.initialize()
-    with pytest.raises(faults.UnsupportedOperationError):
+    with pytest.raises(contract_errors.UnsupportedOperationError):
         one.package({"query": "q", "scope": {"user": "u"}})
     assert one.get({**REF}) is None
     assert one.ingest({"mode": "text", "content": "x", "scope": {"user": "u"}}).created
@@ -412,5 +424,5 @@ def test_a_package_without_a_packager_is_unsupported() -> None:
     ],
 )
 def test_the_error_tree_has_every_name(name: str, parent: str) -> None:
-    found = getattr(faults, name)
+    found = getattr(contract_errors, name)
     assert parent in [kind.__name__ for kind in found.__mro__]

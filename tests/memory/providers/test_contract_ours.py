@@ -10,16 +10,13 @@ import pytest
 import time_machine
 
 from memory import records
+from memory.integrations.atomicmemory.contract import errors, extensions, types
+from memory.integrations.atomicmemory.contract.registry import MemoryService
+from memory.integrations.atomicmemory.provider import factory, mapping
+from memory.integrations.atomicmemory.provider.provider import Remembering
 from memory.models import JournalEntry, Record
-from memory.providers.contract import extensions, faults, types
-from memory.providers.contract.registry import MemoryService
-from memory.providers.ours import (
-    making,
-    mapping,
-    upstairs,
-)
-from memory.providers.ours.provider import Remembering
-from memory.providers.ours.upstairs import Answer, Engine, Question, Statement, Thought
+from memory.ports import language_model
+from memory.ports.language_model import Answer, Engine, Question, Statement, Thought
 from tests import world as worlds
 from tests.world import World
 
@@ -64,12 +61,12 @@ def test_all_ten_are_declared_and_there(world: World) -> None:
 
 def test_the_registry_makes_it_for_an_actor(world: World) -> None:
     options = {"actor": world.actor("ada")}
-    service = MemoryService(making.registry(), {"native": options})
+    service = MemoryService(factory.registry(), {"native": options})
     service.initialize()
     done = service.ingest({"mode": "memory", "content": "Tea.", "scope": {"user": "u"}})
     assert len(done.created) == 1
-    with pytest.raises(faults.ConfigError):
-        MemoryService(making.registry(), {"native": {}}).initialize()
+    with pytest.raises(errors.ConfigError):
+        MemoryService(factory.registry(), {"native": {}}).initialize()
 
 
 # ── Taking in ────────────────────────────────────────────────────────────────
@@ -157,14 +154,14 @@ def test_an_external_id_is_a_text(world: World, bad: Any) -> None:
     if bad is None:
         assert keep(one, "Tea.", metadata={"externalId": None})
         return
-    with pytest.raises(faults.ValidationError):
+    with pytest.raises(errors.ValidationError):
         keep(one, "Tea.", metadata={"externalId": bad})
     assert Record.objects.count() == 0
 
 
 def test_a_held_text_is_told_and_kept_from_everybody(world: World) -> None:
     one = at(world)
-    with pytest.raises(faults.ProviderError) as caught:
+    with pytest.raises(errors.ProviderError) as caught:
         keep(one, worlds.ATTACK)
     assert (caught.value.problem_code, caught.value.status) == ("held", 409)
     assert caught.value.fields["held_id"]
@@ -227,7 +224,7 @@ def test_search_goes_on_at_its_cursor(world: World) -> None:
         if cursor is None:
             break
     assert len(seen) == len(set(seen)) == 5
-    with pytest.raises(faults.ValidationError):
+    with pytest.raises(errors.ValidationError):
         ask(one, "lantern", cursor="-1")
 
 
@@ -256,7 +253,7 @@ def test_a_list_refuses_a_cursor_of_nobody_and_of_another_workspace(
     foreign = theirs.list(types.ListRequest(scope=LENA, limit=1)).cursor
     assert foreign is not None
     for cursor in ("nonsense", foreign):
-        with pytest.raises(faults.ValidationError):
+        with pytest.raises(errors.ValidationError):
             at(world).list(types.ListRequest(scope=LENA, cursor=cursor))
 
 
@@ -274,10 +271,10 @@ def test_filters_nest_and_an_unknown_operator_is_refused(world: World) -> None:
         lambda: ask(one, "boots", filter=unknown),
         lambda: one.list(types.ListRequest(scope=LENA, filter=unknown)),
     ):
-        with pytest.raises(faults.ValidationError) as caught:
+        with pytest.raises(errors.ValidationError) as caught:
             call()
         assert (caught.value.status, caught.value.problem_code) == (422, "bad_filter")
-    with pytest.raises(faults.UnsupportedOperationError):
+    with pytest.raises(errors.UnsupportedOperationError):
         ask(one, "boots", reranker="oracle")
 
 
@@ -304,7 +301,7 @@ def test_update_history_and_the_past(world: World) -> None:
     assert (first.event, first.parent_id) == ("created", None)
     assert (second.event, second.parent_id) == ("updated", first.id)
     assert ask(one, "opens at nine") == ["The shop opens at ten."]
-    with pytest.raises(faults.ValidationError):
+    with pytest.raises(errors.ValidationError):
         one.search_as_of(asked)
 
 
@@ -327,7 +324,7 @@ def test_batches_are_checked_before_the_first(world: World) -> None:
     one = at(world)
     good = types.VerbatimIngest(content="Tea.", scope=LENA)
     bad = types.VerbatimIngest(content="Milk.", scope=types.Scope(user=""))
-    with pytest.raises(faults.InvalidScopeError):
+    with pytest.raises(errors.InvalidScopeError):
         one.batch_ingest([good, bad])
     assert Record.objects.count() == 0
 
@@ -408,15 +405,15 @@ class Model:
 
 @pytest.fixture
 def think() -> Iterator[Callable[..., Model]]:
-    before = upstairs.mind()
+    before = language_model.mind()
 
     def made(*thoughts: Thought, fault: str = "") -> Model:
         found = Model(*thoughts, fault=fault)
-        upstairs.register(found)
+        language_model.register(found)
         return found
 
     yield made
-    upstairs.register(before)
+    language_model.register(before)
 
 
 Think = Callable[..., Model]

@@ -11,10 +11,11 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db.models import signals
 
-from memory import tenancy
+from memory.accounts import workspaces
 from memory.models import Crew, ProviderRun, Workspace
-from memory.providers import conformance, parity, registry, stage
+from memory.providers import parity_harness, parity_runs, registry
 from memory.providers.base import Provider
+from memory.providers.parity import suite as parity
 from memory.rules import errors
 from tests.memory.providers.example_provider import InMemory, Shelf
 from tests.world import World
@@ -25,7 +26,7 @@ pytestmark = [
 ]
 
 
-class ExampleHarness(stage.OnStage):
+class ExampleHarness(parity_harness.OnStage):
     name = "example"
 
     def reset(self) -> None:
@@ -47,10 +48,10 @@ def test_a_stage_goes_while_the_clock_writes_for_it() -> None:
         if not late:
             late.append(Crew.objects.create(workspace=instance, slug="late").pk)
 
-    workspace, _ = tenancy.ensure_workspace("parity-late")
+    workspace, _ = workspaces.ensure_workspace("parity-late")
     signals.pre_delete.connect(write, sender=Workspace)
     try:
-        stage.strike(workspace)
+        parity_harness.strike(workspace)
     finally:
         signals.pre_delete.disconnect(write, sender=Workspace)
     assert late
@@ -63,9 +64,9 @@ def _bad(report: parity.Report) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("name", conformance.TRIED)
+@pytest.mark.parametrize("name", parity_runs.TRIED)
 def test_every_provider_holds_the_contract(shared_world: World, name: str) -> None:
-    with stage.up(name) as harness:
+    with parity_harness.up(name) as harness:
         report = parity.run(harness)
     assert _bad(report) == []
     assert report.count(parity.PASSED) >= 60
@@ -89,7 +90,7 @@ def test_the_list_of_behaviours_is_whole() -> None:
 
 def test_the_stage_leaves_nothing_behind(shared_world: World) -> None:
     before = set(Workspace.objects.values_list("id", flat=True))
-    with stage.up("tierfiles") as harness:
+    with parity_harness.up("tierfiles") as harness:
         harness.reset()
         harness.poison("pins.md", "text")
     assert set(Workspace.objects.values_list("id", flat=True)) == before
@@ -107,19 +108,19 @@ def test_a_broken_provider_fails_the_suite(shared_world: World, tmp_path: Path) 
 
 def test_a_run_is_kept_and_in_the_journal(shared_world: World) -> None:
     acme = shared_world.acme
-    run = conformance.run_now(acme, "native", by=shared_world.actor("owner"))
+    run = parity_runs.run_now(acme, "native", by=shared_world.actor("owner"))
     assert (run.failed, run.passed > 55) == (0, True)
-    assert conformance.last_run(acme.id, "native") == run
-    assert conformance.last_run(acme.id, "remote") is None
+    assert parity_runs.last_run(acme.id, "native") == run
+    assert parity_runs.last_run(acme.id, "remote") is None
     with pytest.raises(errors.Forbidden):
-        conformance.run_now(acme, "native", by=shared_world.actor("viewer"))
+        parity_runs.run_now(acme, "native", by=shared_world.actor("viewer"))
     with pytest.raises(errors.NotFound):
-        conformance.run_now(acme, "attic", by=shared_world.actor("owner"))
+        parity_runs.run_now(acme, "attic", by=shared_world.actor("owner"))
     assert ProviderRun.objects.count() == 1
 
 
 def test_the_board_shows_a_pulse_of_every_provider(shared_world: World) -> None:
-    states = {one.name: one for one in conformance.pulses(shared_world.acme.id)}
+    states = {one.name: one for one in parity_runs.pulses(shared_world.acme.id)}
     assert set(states) == {entry.name for entry in registry.entries()}
     assert states["tierfiles"].ok and states["tierfiles"].is_chosen
     assert states["tierfiles"].last_good_at == states["tierfiles"].checked_at

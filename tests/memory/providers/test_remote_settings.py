@@ -9,12 +9,13 @@ import httpx
 import pytest
 from pytest_django import Settings
 
-from memory import keys, outbound
+from memory import http_out
+from memory.accounts import api_keys
 from memory.models import ProviderPulse
-from memory.providers import base, connection, registry, remote, stage
+from memory.providers import base, connection, parity_harness, registry, remote
 from memory.providers.base import Bound
 from memory.rules import errors
-from memory.rules.actors import system
+from memory.rules.permissions import system
 from tests.world import World
 
 KEY = "cmk_remote-key-0123456789"
@@ -109,7 +110,7 @@ def test_an_installation_may_allow_private_addresses(
     assert _sent(monkeypatch) == []
     assert connection.test(by=world.actor("owner")).ok
     # Webhooks have a setting of their own.
-    assert not outbound.is_allowed("10.0.0.7")
+    assert not http_out.is_allowed("10.0.0.7")
     settings.PROVIDER_PRIVATE = False
     assert not connection.test(by=world.actor("owner")).ok
 
@@ -186,8 +187,8 @@ def test_a_real_server_is_reached_with_what_is_set(
     """Over HTTP, to an installation that knows our agents: this one."""
     settings.PROVIDER_PRIVATE = True
     ada = shared_world.agents["ada"]
-    key = keys.issue_agent_key(ada, by=shared_world.system()).token
-    with stage.server() as url:
+    key = api_keys.issue_agent_key(ada, by=shared_world.system()).token
+    with parity_harness.server() as url:
         shared_world.set(remote_provider_url=url, remote_provider_key=key)
         made = registry.provider(shared_world.acme, _bound(shared_world), remote.NAME)
         home = shared_world.acme.id

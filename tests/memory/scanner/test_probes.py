@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from memory.rules import scanner
+from memory import scanner
 
 CORPUS = Path(__file__).parent / "corpus"
 MEMORY = {"poison", "credential", "delayed"}

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.rules import scanner
-from memory.rules.scanner import Finding, Span
+from memory import scanner
+from memory.scanner import Finding, Span
 
 
 def finding(start: int, end: int, severity: str = "low", family: str = "x") -> Finding:

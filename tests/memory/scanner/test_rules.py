@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from memory.rules import scanner
-from memory.rules.scanner import Family, Mode
+from memory import scanner
+from memory.scanner import Family, Mode
 
 BY_CODE_ONLY = {"override.known_attack"}
 RULES = [rule for rule in scanner.rules() if rule.id not in BY_CODE_ONLY]

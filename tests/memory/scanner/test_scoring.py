@@ -6,11 +6,11 @@ import base64
 
 import pytest
 
-from memory.rules import scanner
-from memory.rules.scanner import registry, scoring
-from memory.rules.scanner.model import Finding, Level, Mode
-from memory.rules.scanner.scoring import HELD, WINDOW, Scored, Thresholds
+from memory import scanner
 from memory.rules.tiers import Tier
+from memory.scanner import registry, scoring
+from memory.scanner.model import Finding, Level, Mode
+from memory.scanner.scoring import HELD, WINDOW, Scored, Thresholds
 
 
 def scored(

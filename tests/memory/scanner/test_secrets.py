@@ -6,8 +6,8 @@ import zlib
 
 import pytest
 
-from memory.rules import scanner
-from memory.rules.scanner import secrets
+from memory import scanner
+from memory.scanner import secrets
 
 DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from memory.rules import scanner
-from memory.rules.scanner import ciphers, decode, gate, matching, required, views
+from memory import scanner
+from memory.scanner import ciphers, decode, gate, matching, required, views
 
 
 @pytest.mark.parametrize(

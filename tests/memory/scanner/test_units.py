@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.rules import scanner
-from memory.rules.scanner import Span
+from memory import scanner
+from memory.scanner import Span
 
 PIECES = st.sampled_from(
     [

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from re import _constants, _parser
 from typing import Any
 
-from memory.rules import scanner
-from memory.rules.scanner import lexicon
+from memory import scanner
+from memory.scanner import lexicon
 from tests.effort import effort
 
 SIZE = 64 * 1024

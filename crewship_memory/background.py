@@ -1,0 +1,122 @@
+"""The worker and the clock as threads of the web process.
+
+Celery without a broker: messages pass through memory, a worker with two threads takes
+them within a twentieth of a second, and beat ticks beside it. A message that is lost
+with the process costs nothing: every task is a sweep over the database, and the next
+process's clock starts it again.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from typing import Any, Final
+
+import structlog
+from celery.beat import Scheduler, Service
+from celery.signals import task_prerun
+from celery.worker import WorkController
+from django.conf import settings
+from django.db import connections
+
+from crewship_memory import logs, sqlite_integrity
+from crewship_memory.case_runner import CaseRunner
+from crewship_memory.celery import app
+from crewship_memory.file_watcher import Watcher
+from episodic.embedders.base import EmbedderError
+from episodic.index import engine
+from gdpr.erasure import process_caches
+
+CONCURRENCY: Final = 2
+TICK_SECONDS: Final = 1
+STOP_SECONDS: Final = 4.0
+# How far tasks step back behind requests, in steps of the scheduler's niceness.
+NICENESS: Final = 10
+log = structlog.get_logger(__name__)
+
+
+def warm_up() -> None:
+    """Load the embedder, so that the first question does not wait for it."""
+    try:
+        engine.embedder().embed_query("warm-up")
+    except EmbedderError as error:
+        log.warning("embedder_not_answering", reason=error.reason, why=str(error))
+    finally:
+        connections.close_all()
+
+
+def give_way(**_: Any) -> None:
+    """Let requests go first: the thread of a task asks for less of the processor.
+
+    Linux weighs every thread by itself; elsewhere this would slow the whole process.
+    """
+    if sys.platform == "linux":
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
+
+
+def _worker() -> Any:
+    """Return a worker that takes nothing but tasks: no gossip, no remote control."""
+    app.conf.worker_enable_remote_control = False
+    # Whoever started us has run the system checks; the worker would run them again.
+    os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
+    if not settings.REDIS_URL:
+        # A host that nobody calls; without one kombu warns at every start.
+        app.conf.update(broker_url="memory://localhost")
+    return WorkController(
+        app=app,
+        hostname="embedded@localhost",
+        pool_cls="threads",
+        concurrency=CONCURRENCY,
+        loglevel="WARNING",
+        without_heartbeat=True,
+        without_mingle=True,
+        without_gossip=True,
+    )
+
+
+class Embedded:
+    """The two threads; celery's Django fix-up closes their database connections."""
+
+    def __init__(self) -> None:
+        self._worker = _worker()
+        # In memory: a schedule file would outlive the timetable it came from.
+        self._clock = Service(app, max_interval=TICK_SECONDS, scheduler_cls=Scheduler)
+        self._watcher = Watcher()
+        self._cases = CaseRunner()
+        self._threads = [
+            threading.Thread(target=target, name=name, daemon=True)
+            for name, target in (("worker", self._worker.start), ("clock", self._tick))
+        ]
+
+    def _tick(self) -> None:
+        self._clock.start(embedded_process=False)
+
+    def start(self) -> None:
+        """Take messages from now on, and warm the embedder up beside it."""
+        threading.excepthook = logs.thread_failed
+        app.conf.crewship_delivers = True
+        task_prerun.connect(give_way)
+        for thread in self._threads:
+            thread.start()
+        self._watcher.start()
+        self._cases.start()
+        process_caches.listen()
+        sqlite_integrity.watch()
+        threading.Thread(target=warm_up, name="warm-up", daemon=True).start()
+
+    def stop(self, seconds: float = STOP_SECONDS) -> bool:
+        """Stop both; False when a task was still running after ``seconds``.
+
+        Such a task may be cut off anywhere: its rows are leased, not lost.
+        """
+        app.conf.crewship_delivers = False
+        self._watcher.stop()
+        self._cases.stop()
+        process_caches.stop()
+        sqlite_integrity.stop()
+        self._clock.stop()
+        stopping = threading.Thread(target=self._worker.stop, daemon=True)
+        stopping.start()
+        stopping.join(seconds)
+        return not stopping.is_alive()

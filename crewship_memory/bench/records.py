@@ -1,0 +1,56 @@
+"""What a search of records costs: the service itself, without HTTP around it."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from typing import Any, Final
+
+from crewship_memory.bench import dataset
+from crewship_memory.bench.dataset import Shop, Writer
+from episodic.index import sweep as index
+from memory import records
+from memory.accounts import api_keys
+from memory.records import Provenance, Wanted
+from memory.records.drafts import Draft, Scope
+from memory.rules.permissions import Actor
+
+QUESTIONS: Final = 60
+BATCH: Final = 500
+
+
+def _fill(shop: Shop, by: Actor, size: int) -> None:
+    """Save records of three users, each with a vector of a random direction."""
+    writer, owner = Writer(size), records.owner_for(by)
+    for start in range(0, size, BATCH):
+        drafts = [
+            Draft(
+                content=writer.sentence(14), owner=owner, scope=Scope(user=f"u{n % 3}")
+            )
+            for n in range(start, min(size, start + BATCH))
+        ]
+        records.keep_all(drafts, provenance=Provenance.AGENT_EXTRACTED, by=by)
+    index.discover(shop.workspace_id)
+    dataset.vectors(shop.workspace_id, size)
+
+
+def measure(size: int) -> dict[str, Any]:
+    """Return the milliseconds of searches among so many records of one agent."""
+    shop = dataset.open_shop(f"bench-records-{size}")
+    by = api_keys.authenticate(shop.token)
+    assert by is not None  # noqa: S101  (the key was made a moment ago)
+    _fill(shop, by, size)
+    writer, spent = Writer(size + 1), []
+    wanted = Wanted(owner=records.owner_for(by))
+    records.search("warm", wanted, by=by)
+    for _ in range(QUESTIONS):
+        question = writer.sentence(3)
+        start = time.perf_counter()
+        records.search(question, wanted, by=by)
+        spent.append((time.perf_counter() - start) * 1_000)
+    spent.sort()
+    return {
+        "records": size,
+        "search_ms_p50": round(statistics.median(spent), 1),
+        "search_ms_p95": round(spent[int(len(spent) * 0.95)], 1),
+    }

@@ -1,0 +1,127 @@
+"""The first workspace, the first admin, and the link that lets them in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from django.conf import settings
+from django.db import transaction
+
+from crewship_memory import auth
+from memory.accounts import invitations, workspaces
+from memory.accounts import login_links as accounts
+from memory.models import Membership, User, Workspace
+from memory.rules import errors
+from memory.rules.permissions import Actor, Role, system
+
+DEFAULT_WORKSPACE: Final = "main"
+
+
+@dataclass(frozen=True, slots=True)
+class Founded:
+    """A workspace and its admin, and which of them were made now.
+
+    ``invitation`` is the path of a link: the person has an account that somebody else
+    set up, and has to accept.
+    """
+
+    workspace: Workspace
+    user: User
+    made_workspace: bool
+    made_user: bool
+    made_member: bool
+    invitation: str = ""
+
+
+def checked_email(value: str) -> str:
+    """Return an address in the form it is kept in, or raise Invalid."""
+    return invitations.checked_email(value)
+
+
+def person(email: str, password: str | None = None) -> tuple[User, bool]:
+    """Return the person of an address; the installation's first one owns it.
+
+    Owning means that the raw rows under /admin/ are open as well. Whoever runs the
+    installation vouches for the addresses of accounts that are made here.
+    """
+    user, made = workspaces.ensure_user(checked_email(email), password)
+    if made:
+        accounts.prove(user)
+    if made and not User.objects.filter(is_superuser=True).exists():
+        user.is_staff = user.is_superuser = True
+        user.save(update_fields=["is_staff", "is_superuser"])
+    return user, made
+
+
+def found(slug: str, email: str, password: str | None = None) -> Founded:
+    """Return a workspace with an admin; what is there already stays as it is.
+
+    So does the password of somebody who is already known.
+    """
+    with transaction.atomic():
+        workspace, made_workspace = workspaces.ensure_workspace(slug)
+        user, made_user = person(email, password)
+        was = Membership.objects.filter(workspace=workspace, user=user).exists()
+        by = system(workspace.id, "bootstrap")
+        invitation = ""
+        try:
+            workspaces.set_member(user, Role.ADMIN, by=by)
+        except errors.Conflict as error:
+            if error.problem_code != "must_accept":
+                raise
+            invitation = _invitation(user, by)
+    made_member = not was and not invitation
+    return Founded(workspace, user, made_workspace, made_user, made_member, invitation)
+
+
+def _invitation(user: User, by: Actor) -> str:
+    """Return a link with which somebody accepts to be the admin of a workspace."""
+    waiting = {row.email: row for row in invitations.waiting(by)}
+    invitation = waiting.get(user.email)
+    if invitation is not None and invitation.role != Role.ADMIN.value:
+        invitations.withdraw(invitation, by=by)
+        invitation = None
+    if invitation is None:
+        invitation = invitations.invite(user.email, Role.ADMIN, by=by)
+    return invitations.link_path(invitation, by=by)
+
+
+def found_first() -> Founded | None:
+    """Make the first admin and workspace, unless somebody is here already."""
+    if User.objects.exists():
+        return None
+    return found(DEFAULT_WORKSPACE, settings.ADMIN_EMAIL)
+
+
+def nobody_came_yet() -> bool:
+    """Whether no person has ever signed in."""
+    return not User.objects.filter(last_login__isnull=False).exists()
+
+
+def first_admin(slug: str | None = None) -> User | None:
+    """Return the longest-serving admin, of one workspace or of any."""
+    rows = Membership.objects.filter(role=Role.ADMIN.value, user__is_active=True)
+    if slug is not None:
+        rows = rows.filter(workspace__slug=slug)
+    member = rows.select_related("user").order_by("created_at").first()
+    return member.user if member else None
+
+
+def absolute(path: str, base: str = "") -> str:
+    """Return the address of a path, absolute when our own address is known."""
+    return (base or settings.PUBLIC_URL).rstrip("/") + path
+
+
+def login_link(user: User, base: str = "") -> str:
+    """Return a fresh one-time link that signs somebody in."""
+    return absolute(auth.login_path(user), base)
+
+
+def password_link(email: str) -> tuple[User, str]:
+    """Return an active account and a fresh link with which it gets a password."""
+    rows = User.objects.filter(email=checked_email(email), is_active=True)
+    user = rows.first()
+    if user is None:
+        raise errors.NotFound("No active account has this address.")
+    return user, absolute(workspaces.operator_password_link(user))

@@ -1,0 +1,56 @@
+"""Begins the cases that wait for a runner, within a second of their start.
+
+The worker's few threads may be busy with an index or a night's work, and the message
+that a case waits would wait behind it. So the process that runs a worker of its own
+gives cases a thread of their own; which process runs a case is settled in the database.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Final
+
+import structlog
+from django.db import close_old_connections, connections
+
+from gdpr import tasks
+from gdpr.cases import leases
+
+LOOK_SECONDS: Final = 1.0
+STOP_SECONDS: Final = 2.0
+log = structlog.get_logger(__name__)
+
+
+class CaseRunner:
+    """A thread that looks for cases that wait, and carries them out."""
+
+    def __init__(self) -> None:
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="cases", daemon=True)
+
+    def start(self) -> None:
+        """Begin, in the background."""
+        self._thread.start()
+
+    def stop(self) -> bool:
+        """End; False when a case was still running: its lease ends, and it resumes."""
+        self._ended.set()
+        if self._thread.ident is not None:
+            self._thread.join(STOP_SECONDS)
+        return not self._thread.is_alive()
+
+    def look(self) -> bool:
+        """Carry out what waits; return whether there was anything."""
+        waiting = bool(leases.due())
+        if waiting:
+            tasks.sweep()
+        return waiting
+
+    def _run(self) -> None:
+        while not self._ended.wait(LOOK_SECONDS):
+            close_old_connections()
+            try:
+                self.look()
+            except Exception as error:  # noqa: BLE001  (the next look tries again)
+                log.warning("cases_not_looked_for", error=type(error).__name__)
+        connections.close_all()

@@ -1,0 +1,336 @@
+"""What `doctor` looks at: one function a question, one frozen finding an answer.
+
+Nothing here changes anything, and no finding holds a secret: a database address, a key
+or a stored text never appears in one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final
+
+from celery import current_app
+from django.conf import settings
+from django.core import checks as system_checks
+from django.db import DatabaseError, connection
+from django.db.models import Count, Min, Q
+from django.utils import timezone
+from kombu.exceptions import KombuError
+
+from crewship_memory import data_folder as folders
+from crewship_memory import healthz
+from episodic.embedders import onnx
+from episodic.embedders.base import EmbedderError
+from episodic.index import engine
+from episodic.models import Embedding, State
+from gdpr.erasure import replay
+from memory import outages
+from memory.installation import identity as installation
+from memory.installation import schema_version
+from memory.journal import append as journal
+from memory.models import ChainHead, JournalEntry
+from memory.rules import errors, hashing
+
+LATE_SECONDS: Final = 300
+PRAGMAS: Final = {
+    "journal_mode": "wal",
+    "synchronous": 2,
+    "secure_delete": 1,
+    "foreign_keys": 1,
+}
+
+
+class Level(StrEnum):
+    """How bad a finding is; only a fault makes doctor exit with 1."""
+
+    OK = "ok"
+    WARN = "warn"
+    FAIL = "fail"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One answer: what was looked at, how it is, and what to do about it."""
+
+    check: str
+    level: Level
+    message: str
+    hint: str = ""
+
+
+Check = Callable[[], list[Finding]]
+
+
+def _ok(check: str, message: str) -> Finding:
+    return Finding(check, Level.OK, message)
+
+
+def _warn(check: str, message: str, hint: str) -> Finding:
+    return Finding(check, Level.WARN, message, hint)
+
+
+def _fail(check: str, message: str, hint: str) -> Finding:
+    return Finding(check, Level.FAIL, message, hint)
+
+
+# ── Configuration and folders ────────────────────────────────────────────────
+def configuration() -> list[Finding]:
+    """Run Django's and our own system checks."""
+    found = []
+    for message in system_checks.run_checks(include_deployment_checks=False):
+        level = Level.FAIL if message.is_serious() else Level.WARN
+        text = f"{message.id}: {message.msg}"
+        found.append(Finding("configuration", level, text, message.hint or ""))
+    return found or [_ok("configuration", "The settings are consistent.")]
+
+
+def data_folder() -> list[Finding]:
+    """Look at the data folder: writable, private, with room left."""
+    folder = settings.DATA_DIR
+    if not os.access(folder, os.W_OK | os.X_OK):
+        hint = "Give it to the user this process runs as, or set CREWSHIP_DATA_DIR."
+        return [_fail("data_folder", f"{folder} cannot be written to.", hint)]
+    return [_permissions(), _room()]
+
+
+def _permissions() -> Finding:
+    reason = folders.exposed()
+    if reason is not None:
+        hint = "manage.py up makes it private, or names what it cannot change."
+        return _fail("data_folder", reason, hint)
+    return _ok("data_folder", f"{settings.DATA_DIR} is writable and private.")
+
+
+def _room() -> Finding:
+    free = healthz.free_bytes()
+    told = f"{free / 1024**2:,.0f} MiB free."
+    if free < healthz.FULL_BYTES:
+        hint = "Make room: until there is some, appends are refused with 507."
+        return _fail("disk", told, hint)
+    if free < healthz.LOW_BYTES:
+        return _warn("disk", told, "An erasure rewrites tables and needs room.")
+    return _ok("disk", told)
+
+
+def proxies() -> list[Finding]:
+    """Look for the mark that a forwarded request from an unknown peer left."""
+    if settings.TRUSTED_PROXIES:
+        return [_ok("proxies", "The trusted proxies are named.")]
+    if not settings.UNKNOWN_PROXY_MARK.exists():
+        return [_ok("proxies", "No request came through a proxy that is not named.")]
+    message = "Requests came with X-Forwarded-For, and no proxy is trusted."
+    hint = (
+        "Behind a proxy set CREWSHIP_TRUSTED_PROXIES, or all clients share its limits; "
+        f"without one remove {settings.UNKNOWN_PROXY_MARK}."
+    )
+    return [_warn("proxies", message, hint)]
+
+
+def identity() -> list[Finding]:
+    """Compare the keys and the data folder with what the database has on record."""
+    reason = installation.problem()
+    if reason is None:
+        return [_ok("installation", "Keys and data folder belong to this database.")]
+    return [_fail("installation", reason, "Until then nothing is written.")]
+
+
+# ── The database ─────────────────────────────────────────────────────────────
+def database() -> list[Finding]:
+    """Reach the database and count the migrations it has not seen."""
+    try:
+        healthz.check_database()
+        waiting = healthz.waiting_migrations()
+    except (healthz.NotReady, DatabaseError, LookupError) as error:
+        hint = "Look at DATABASE_URL and at the server's own log."
+        return [_fail("database", f"No answer: {type(error).__name__}.", hint)]
+    found = [_ok("database", f"{connection.vendor} answers.")]
+    newer = schema_version.unknown()
+    if newer:
+        told = schema_version.refusal(newer).detail
+        found.append(_fail("schema", told, "Install the newer version again."))
+    if waiting:
+        told = f"{len(waiting)} migrations wait: {', '.join(waiting[:5])}."
+        return [*found, _fail("migrations", told, "Run manage.py migrate.")]
+    return [*found, _ok("migrations", "All are applied.")]
+
+
+def _one(sql: str) -> Any:
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        row = cursor.fetchone()
+    return row[0] if row else None
+
+
+def features() -> list[Finding]:
+    """Assert what durability, erasure and search stand on."""
+    return _sqlite() if connection.vendor == "sqlite" else _postgres()
+
+
+def _sqlite() -> list[Finding]:
+    found = []
+    for name, wanted in PRAGMAS.items():
+        value = _one(f"PRAGMA {name}")
+        if value == wanted:
+            found.append(_ok("sqlite", f"{name} is {value}."))
+        else:
+            hint = "Another program opened the database, or its folder is remote."
+            told = f"{name} is {value}, not {wanted}."
+            found.append(_fail("sqlite", told, hint))
+    return [*found, _fts5(), _pages()]
+
+
+def _pages() -> Finding:
+    """Read the whole file through."""
+    if _one("PRAGMA quick_check(1)") == "ok":
+        return _ok("integrity", "No page of the database is damaged.")
+    return _fail("integrity", "A page of the database is damaged.", outages.DAMAGED)
+
+
+def _fts5() -> Finding:
+    if _one("SELECT 1 FROM pragma_module_list WHERE name = 'fts5'"):
+        return _ok("fts5", f"SQLite {_one('SELECT sqlite_version()')} has FTS5.")
+    hint = "Use a Python whose SQLite was built with FTS5."
+    return _fail("fts5", "This SQLite has no FTS5.", hint)
+
+
+def _postgres() -> list[Finding]:
+    version = _one("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
+    if version is None:
+        hint = "CREATE EXTENSION vector; the image pgvector/pgvector has it."
+        return [_fail("pgvector", "The extension is missing.", hint)]
+    return [_ok("pgvector", f"pgvector {version}.")]
+
+
+# ── The embedder and its backlog ─────────────────────────────────────────────
+def embedder() -> list[Finding]:
+    """Embed one word for real."""
+    using = engine.embedder()
+    if using.name == "none":
+        hint = "Set CREWSHIP_EMBEDDER=local to recall by meaning."
+        return [_warn("embedder", "Switched off: recall is by words alone.", hint)]
+    try:
+        vectors = using.embed_documents(["doctor"])
+    except EmbedderError as error:
+        hint = f"Recall is by words alone until it answers ({error.reason})."
+        return [_fail("embedder", f"{using.name}: {error}", hint)]
+    told = f"{using.name} answers: model {using.model}, {vectors.shape[1]} dimensions"
+    told += _model_digest()
+    if using.name.startswith("hashing"):
+        return [_warn("embedder", told, "It knows spelling, not meaning.")]
+    return [_ok("embedder", told)]
+
+
+def _model_digest() -> str:
+    """Return the start of the local model's digest, nothing for any other embedder."""
+    if settings.EMBEDDER != "local":
+        return ""
+    name = settings.LOCAL_MODEL
+    file = (onnx.MINILM if name == "minilm" else Path(name)) / onnx.MODEL
+    return f", SHA-256 {onnx.digest(file)[:16]}…" if file.is_file() else ""
+
+
+def backlog() -> list[Finding]:
+    """Count what waits for its embedding, and for how long."""
+    rows = Embedding.objects.exclude(state=State.INDEXED).aggregate(
+        pending=Count("pk", filter=Q(state=State.PENDING)),
+        failed=Count("pk", filter=Q(state=State.FAILED)),
+        oldest=Min("entry__recorded_at", filter=Q(state=State.PENDING)),
+    )
+    waited = (timezone.now() - rows["oldest"]).total_seconds() if rows["oldest"] else 0
+    told = (
+        f"{rows['pending']} pending (oldest {waited:.0f} s), {rows['failed']} failed."
+    )
+    if rows["failed"]:
+        return [_warn("backlog", told, "Run manage.py episodic_index; it says why.")]
+    if waited > LATE_SECONDS:
+        return [_warn("backlog", told, "Is a worker running? `up` has one inside.")]
+    return [_ok("backlog", told)]
+
+
+def broker() -> list[Finding]:
+    """Reach the broker, when there is one."""
+    if not settings.REDIS_URL:
+        return [_ok("broker", "None is needed: the worker lives in the web process.")]
+    try:
+        with current_app.connection_for_write() as link:
+            link.ensure_connection(max_retries=1, timeout=3)
+    except (KombuError, OSError) as error:
+        hint = "Tasks wait until it is back; appends and recall go on."
+        return [_fail("broker", f"No answer: {type(error).__name__}.", hint)]
+    return [_ok("broker", "It answers.")]
+
+
+# ── The chain ────────────────────────────────────────────────────────────────
+def chain_heads() -> list[Finding]:
+    """Check the signed end of every workspace's chain, without walking it."""
+    heads = list(ChainHead.objects.select_related("workspace"))
+    broken = [head.workspace.slug for head in heads if not _holds(head)]
+    if broken:
+        told = f"The signed end does not hold in {', '.join(broken[:10])}."
+        hint = "Run manage.py journal_verify --workspace SLUG; was the key changed?"
+        return [_fail("chain", told, hint)]
+    return [_ok("chain", f"The signed ends of {len(heads)} chains hold.")]
+
+
+def _holds(head: ChainHead) -> bool:
+    """Whether a head is signed with our key and stands on the last entry."""
+    if head.seq == 0:
+        return True
+    args = (head.workspace_id, head.seq, head.entry_hash)
+    if hashing.head_mac(journal.key(), *args) != head.mac:
+        return False
+    rows = JournalEntry.objects.filter(workspace_id=head.workspace_id)
+    last = rows.order_by("-seq").values_list("seq", "entry_hash").first()
+    # A compacted tail is for journal_verify to judge.
+    return last is None or last[0] != head.seq or last[1] == head.entry_hash
+
+
+# ── Erasures ─────────────────────────────────────────────────────────────────
+def erasures() -> list[Finding]:
+    """Compare the database with what was erased: a restored backup is older."""
+    state = replay.state()
+    if state["fault"]:
+        hint = "Bring back the folder erasures from where it is kept, untouched."
+        return [_fail("erasures", state["fault"], hint)]
+    if state["behind"]:
+        told = f"The database forgot {state['behind']} erasures: people are back."
+        return [_fail("erasures", told, "Run manage.py gdpr_replay before serving.")]
+    return [_ok("erasures", "The database knows every erasure.")]
+
+
+CHECKS: Final[tuple[Check, ...]] = (
+    configuration,
+    data_folder,
+    proxies,
+    database,
+    features,
+    identity,
+    embedder,
+    backlog,
+    broker,
+    chain_heads,
+    erasures,
+)
+
+
+def _asked(check: Check) -> list[Finding]:
+    try:
+        return check()
+    except errors.Unavailable as error:
+        hint = "Mend the installation first; its finding says how."
+        return [_fail(check.__name__, error.detail, hint)]
+    except DatabaseError as error:
+        outage = outages.meaning(error)
+        if outage is not None and outage.problem_code == "database_damaged":
+            return [_fail("integrity", f"{type(error).__name__}.", outages.DAMAGED)]
+        hint = "Mend the database first; the other findings say how."
+        return [_fail(check.__name__, f"{type(error).__name__}.", hint)]
+
+
+def run() -> list[Finding]:
+    """Look at everything; a check that the database stops is a fault, not the end."""
+    return [finding for check in CHECKS for finding in _asked(check)]

@@ -1,0 +1,121 @@
+"""Watches the memory files on disk, so that a change by hand is judged within a second.
+
+A comfort, not a promise: the sweep finds whatever this thread misses, and where it does
+not run (scaled out, or a file system that tells nothing) the sweep is all there is.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Final
+
+import structlog
+from django.conf import settings
+from django.db import DatabaseError, close_old_connections, connections
+from watchfiles import watch
+
+from memory.files import paths as file_paths
+from memory.files import reconcile
+from memory.files.reconcile import Report
+from memory.installation import identity as installation
+from memory.rules import errors
+
+DEBOUNCE_MS: Final = 500
+STEP_MS: Final = 50
+AGAIN_SECONDS: Final = 5.0
+STOP_SECONDS: Final = 2.0
+log = structlog.get_logger(__name__)
+
+
+def _labels(root: Path, paths: Iterable[str]) -> set[tuple[str, ...]]:
+    """Return the changed paths below the root; of a new folder, everything in it.
+
+    A folder that was moved in tells of itself and not of what it holds.
+    """
+    found: set[tuple[str, ...]] = set()
+    for name in paths:
+        path = Path(name)
+        if path.name.startswith(".") or not path.is_relative_to(root):
+            continue
+        parts = path.relative_to(root).parts
+        found.add(parts)
+        if path.is_dir() and not path.is_symlink():
+            found |= set(file_paths.vault().walk(parts))
+    return found
+
+
+def look(root: Path, paths: Iterable[str]) -> Report:
+    """Visit what changed; one path that fails keeps no other waiting."""
+    report = Report()
+    close_old_connections()
+    try:
+        for parts in sorted(_labels(root, paths)):
+            try:
+                reconcile.visit(parts, report)
+            except errors.Unavailable as error:
+                log.warning("watcher_stopped", why=error.detail)
+                break
+            except (DatabaseError, OSError, ValueError):
+                log.exception("watched_file_failed")
+    finally:
+        connections.close_all()
+    return report
+
+
+class Watcher:
+    """A thread that looks at changed files, and at everything once when it starts."""
+
+    def __init__(self) -> None:
+        self._root = Path(settings.DATA_DIR) / "files"
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="watcher", daemon=True)
+
+    def start(self) -> None:
+        """Begin, in the background."""
+        self._thread.start()
+
+    def stop(self) -> bool:
+        """End; False when the thread was still busy after two seconds."""
+        self._ended.set()
+        if self._thread.ident is not None:
+            self._thread.join(STOP_SECONDS)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        self._guarded(self._catch_up)
+        while not self._ended.is_set():
+            self._guarded(self._watch)
+            # It only comes back by itself when something went wrong.
+            self._ended.wait(AGAIN_SECONDS)
+
+    def _guarded(self, act: Callable[[], None]) -> None:
+        try:
+            installation.require()
+            act()
+        except errors.Unavailable as error:
+            log.warning("watcher_stopped", why=error.detail)
+        except (errors.HouseError, DatabaseError, OSError, RuntimeError, ValueError):
+            log.exception("watcher_failed")
+        finally:
+            connections.close_all()
+
+    def _catch_up(self) -> None:
+        """Clear away what a crash left, and find what changed while nobody watched."""
+        file_paths.vault().tidy()
+        reconcile.sweep()
+
+    def _watch(self) -> None:
+        changes = watch(
+            self._root,
+            debounce=DEBOUNCE_MS,
+            step=STEP_MS,
+            stop_event=self._ended,
+            watch_filter=None,
+            recursive=True,
+            raise_interrupt=False,
+            ignore_permission_denied=True,
+        )
+        for changed in changes:
+            look(self._root, (path for _, path in changed))

@@ -1,0 +1,211 @@
+"""Liveness and readiness, for whoever starts and watches this process."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from typing import Any, Final
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.core.cache import cache
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from crewship_memory import shared_cache
+from crewship_memory.version import VERSION
+from episodic.index import engine
+from gdpr.erasure import replay
+from memory import outages
+from memory.installation import identity as installation
+from memory.installation import schema_version
+
+# Below the first requests are served and a warning is given; below the second SQLite
+# may have no room for its log.
+LOW_BYTES: Final = 512 * 1024**2
+FULL_BYTES: Final = 8 * 1024**2
+NO_REDIS: Final = (
+    "Redis does not answer: each process counts rate limits for itself, and tasks wait"
+    " in the database until it is back."
+)
+
+
+class NotReady(Exception):
+    """Something that requests need is missing; the message may be shown to anyone."""
+
+
+class Degraded(Exception):
+    """Requests are served with something missing; the message may be shown too."""
+
+
+def waiting_migrations() -> list[str]:
+    """Return the names of migrations that the database has not seen."""
+    executor = MigrationExecutor(connection)
+    targets = executor.loader.graph.leaf_nodes()
+    plan = executor.migration_plan(targets)
+    return [f"{migration.app_label}.{migration.name}" for migration, _back in plan]
+
+
+def check_database() -> None:
+    """Ask the database for one row."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+            cursor.fetchone()
+    except DatabaseError as error:
+        raise NotReady("The database does not answer.") from error
+
+
+class _Migrations:
+    """Migrations never un-apply themselves, so a good answer is kept."""
+
+    def __init__(self) -> None:
+        self.applied = False
+
+    def __call__(self) -> None:
+        if self.applied:
+            return
+        try:
+            waiting = waiting_migrations()
+        except (DatabaseError, LookupError) as error:
+            raise NotReady("The migrations cannot be read.") from error
+        if waiting:
+            raise NotReady(f"{len(waiting)} migrations are not applied.")
+        self.applied = True
+
+
+def check_schema() -> None:
+    """Make sure that no newer version has migrated the database."""
+    try:
+        names = schema_version.unknown()
+    except DatabaseError as error:
+        raise NotReady("The migrations cannot be read.") from error
+    if names:
+        raise NotReady(schema_version.refusal(names).detail)
+
+
+def check_integrity() -> None:
+    """Tell what the background check, or a request, found damaged."""
+    if outages.damage.is_noted:
+        raise NotReady(outages.DAMAGED)
+
+
+def check_data_dir() -> None:
+    """Make sure that files can be made in the data folder."""
+    if not os.access(settings.DATA_DIR, os.W_OK | os.X_OK):
+        raise NotReady("The data folder cannot be written to.")
+
+
+def check_installation() -> None:
+    """Make sure that the keys and the data folder belong to this database."""
+    reason = installation.problem()
+    if reason is not None:
+        raise NotReady(reason)
+
+
+def free_bytes() -> int:
+    """Return how much room the disk of the data folder has left for us."""
+    return shutil.disk_usage(settings.DATA_DIR).free
+
+
+def check_disk() -> None:
+    """Look at the room that is left: little is a warning, none is not ready."""
+    try:
+        free = free_bytes()
+    except OSError:
+        # The data folder is away; its own check says so.
+        return
+    left = f"{free / 1024**2:.0f} MiB are free"
+    if free < FULL_BYTES:
+        raise NotReady(f"The disk of the data folder is full: {left}. Make room.")
+    if free < LOW_BYTES:
+        raise Degraded(f"The disk of the data folder is nearly full: {left}.")
+
+
+def check_redis() -> None:
+    """Ask Redis, where it is used; after a failure not more than every five seconds."""
+    if not settings.REDIS_URL:
+        return
+    cache.get("readyz")
+    if shared_cache.link.is_down:
+        raise Degraded(NO_REDIS)
+
+
+# One function a check. It returns when all is well; it raises NotReady where requests
+# would fail, Degraded where they are served with something missing.
+CHECKS: Final[dict[str, Callable[[], None]]] = {
+    "database": check_database,
+    "schema": check_schema,
+    "migrations": _Migrations(),
+    "integrity": check_integrity,
+    "data_directory": check_data_dir,
+    "disk": check_disk,
+    "redis": check_redis,
+    "installation": check_installation,
+}
+
+
+def embedder_state() -> dict[str, Any]:
+    """Return what the last real call to the embedder showed; never a reason to fail."""
+    embedder, pulse = engine.embedder(), engine.pulse()
+    return {
+        "name": embedder.name,
+        "model": embedder.model or None,
+        "state": pulse.state.value,
+        "reason": pulse.reason.value if pulse.reason else None,
+        "last_ms": round(pulse.last_ms, 1) if pulse.last_ms is not None else None,
+    }
+
+
+def erasures_state() -> dict[str, Any]:
+    """Return whether a restore brought back what was erased; told, never a failure."""
+    try:
+        return replay.state()
+    except (DatabaseError, OSError) as error:
+        return {"ok": False, "behind": 0, "fault": type(error).__name__}
+
+
+def _results() -> tuple[dict[str, str], list[str], list[str]]:
+    """Return what each check says, why we are not ready, and what is degraded."""
+    said, reasons, degraded = dict[str, str](), list[str](), list[str]()
+    for name, check in CHECKS.items():
+        said[name] = "ok"
+        try:
+            check()
+        except NotReady as error:
+            said[name] = str(error)
+            reasons.append(str(error))
+        except Degraded as error:
+            said[name] = str(error)
+            degraded.append(str(error))
+    return said, reasons, degraded
+
+
+@login_not_required
+@never_cache
+@require_safe
+def livez(_request: HttpRequest) -> HttpResponse:
+    """Answer that the process runs; nothing else is asked."""
+    return JsonResponse({"alive": True})
+
+
+@login_not_required
+@never_cache
+@require_safe
+def readyz(_request: HttpRequest) -> HttpResponse:
+    """Answer whether requests can be served, and if not, or not as well, why."""
+    said, reasons, degraded = _results()
+    body = {
+        "ready": not reasons,
+        "version": VERSION,
+        "reasons": reasons,
+        "degraded": degraded,
+        "checks": said,
+        "embedder": embedder_state(),
+        "erasures": erasures_state(),
+    }
+    return JsonResponse(body, status=503 if reasons else 200)

@@ -1,0 +1,173 @@
+"""Mounts the dialects: address, credential, rate, strict JSON, one shape of refusal."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
+from django.http import HttpRequest, HttpResponse, UnreadablePostError
+from django.urls import URLPattern, re_path
+from django.views.decorators.csrf import csrf_exempt
+
+from crewship_memory import json_parser, problem_details, throttle
+from crewship_memory.json_parser import Limit
+from crewship_memory.throttle import KeyThrottle
+from memory.integrations import registry
+from memory.integrations.base import Answer, Call, Dialect, Route
+from memory.rules import errors
+
+UNKNOWN_BYTES: Final = 64 * 1024
+_TOO_LARGE_UNKNOWN: Final = (
+    "Without a key that works a body may hold 64 KiB. A larger one names user_key among"
+    " its first fields, or sends the same key as Authorization: Bearer as well."
+)
+_PART: Final = re.compile(r"<(path:)?(\w+)>")
+_throttle = KeyThrottle(settings.RATE_LIMIT)
+
+
+def _pattern(dialect: Dialect, path: str) -> str:
+    """Return the regular expression of an address; the last slash may be there."""
+    whole = f"{dialect.prefix.strip('/')}/{path}".rstrip("/")
+    parts, at = [], 0
+    for found in _PART.finditer(whole):
+        parts.append(re.escape(whole[at : found.start()]))
+        # A path may hold line breaks, which a bare full stop does not fit.
+        parts.append(f"(?P<{found[2]}>{'(?s:.+?)' if found[1] else '[^/]+'})")
+        at = found.end()
+    parts.append(re.escape(whole[at:]))
+    return f"^{''.join(parts)}/?$"
+
+
+def _check(request: HttpRequest) -> None:
+    if "\x00" in request.path:
+        raise errors.NotFound
+    if any("\x00" in text for texts in request.GET.lists() for text in texts[1]):
+        detail = "The query holds a NUL character."
+        raise errors.Invalid(detail, code="bad_text")
+
+
+def _read(request: HttpRequest, call: Call, limit: Limit) -> None:
+    """Read the body, if there is one; a DELETE may carry one too."""
+    if raw := request.body:
+        json_parser.check_kind(request)
+        call.body = json_parser.read(raw, limit)
+
+
+def _read_first(
+    dialect: Dialect, request: HttpRequest, call: Call, limit: Limit
+) -> None:
+    """Read a body that holds the credential: all of it only from somebody known.
+
+    Anybody else is counted by address, and of theirs 64 KiB are read and no more.
+    """
+    start = request.read(UNKNOWN_BYTES)
+    known = dialect.is_known is not None and dialect.is_known(request.headers, start)
+    if not known:
+        throttle.charge(request)
+    rest = request.read(limit.size + 1 if known else 1)
+    if rest and not known:
+        raise errors.TooLarge(_TOO_LARGE_UNKNOWN, limit=UNKNOWN_BYTES)
+    if start:
+        json_parser.check_kind(request)
+        call.body = json_parser.read(start + rest, limit)
+
+
+def _limit(dialect: Dialect, route: Route) -> Limit:
+    return Limit(route.body_bytes or dialect.body_bytes, dialect.body_values)
+
+
+def _let_in(dialect: Dialect, request: HttpRequest, call: Call) -> None:
+    call.actor = dialect.authenticate(call)
+    if call.actor is None:
+        raise errors.Unauthenticated
+    request.auth = call.actor  # type: ignore[attr-defined]
+    if not _throttle.allow_request(request):
+        raise errors.TooMany(retry_after=max(1, round(_throttle.wait())))
+
+
+def _serve(
+    dialect: Dialect, route: Route, request: HttpRequest, named: dict[str, str]
+) -> Answer:
+    _check(request)
+    method = "GET" if request.method == "HEAD" else request.method or ""
+    handler = route.methods.get(method)
+    if handler is None:
+        allow = ", ".join(sorted({*route.methods, "OPTIONS"}))
+        if method == "OPTIONS":
+            return Answer(None, 204, {"Allow": allow})
+        raise problem_details.NoSuchMethod(allow=allow)
+    call = Call(
+        method=method,
+        named=named,
+        query=request.GET.dict(),
+        headers=request.headers,
+    )
+    limit = _limit(dialect, route)
+    if dialect.reads_first and not route.is_open:
+        _read_first(dialect, request, call, limit)
+    if not route.is_open:
+        _let_in(dialect, request, call)
+    if not dialect.reads_first:
+        _read(request, call, limit)
+    found = handler(call)
+    return found if isinstance(found, Answer) else Answer(found)
+
+
+def _meaning(error: Exception) -> errors.HouseError:
+    """Return what an exception means; a bug is told to the log alone."""
+    kinds = (errors.HouseError, RequestDataTooBig, UnreadablePostError, Exception)
+    kind = next(kind for kind in kinds if isinstance(error, kind))
+    return problem_details.MEANINGS[kind](error)
+
+
+def respond(answer: Answer) -> HttpResponse:
+    """Return an answer as Django sends it."""
+    if answer.data is None:
+        made = HttpResponse(status=answer.status)
+    else:
+        text = json.dumps(answer.data, ensure_ascii=False, allow_nan=False)
+        made = HttpResponse(text, status=answer.status, content_type="application/json")
+    for name, value in answer.headers.items():
+        made[name] = value
+    return made
+
+
+def _view(
+    dialect: Dialect, route: Route, request: HttpRequest, **named: str
+) -> HttpResponse:
+    try:
+        return respond(_serve(dialect, route, request, named))
+    except Exception as error:  # noqa: BLE001  (each dialect has its own shape)
+        return respond(dialect.refuse(_meaning(error)))
+
+
+def _open(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Take a view out of the login wall and its CSRF check: it wants a key."""
+    found = csrf_exempt(view)
+    found.login_required = False  # type: ignore[attr-defined]
+    return found
+
+
+def _nowhere(_call: Call) -> Answer:
+    raise errors.NotFound
+
+
+def _routes(dialect: Dialect) -> list[URLPattern]:
+    methods = ("GET", "POST", "PUT", "PATCH", "DELETE")
+    rest = Route("<path:rest>", dict.fromkeys(methods, _nowhere), is_open=True)
+    made = []
+    for route in (*dialect.routes, Route("", rest.methods, is_open=True), rest):
+        view = _open(partial(_view, dialect, route))
+        view.body_limit = _limit(dialect, route)  # type: ignore[attr-defined]
+        made.append(re_path(_pattern(dialect, route.path), view))
+    return made
+
+
+def mounted() -> list[URLPattern]:
+    """Return the addresses of every dialect; an unknown one below is its own 404."""
+    return [url for dialect in registry.spoken() for url in _routes(dialect)]

@@ -1,0 +1,1 @@
+"""Middleware: the actor, request limits, throttling and the write guard."""

@@ -1,0 +1,88 @@
+"""The actor on every page request, and what the frame around a page needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from django.http import HttpRequest, HttpResponse
+from django.utils.cache import patch_vary_headers
+from django_structlog.middlewares import RequestMiddleware
+
+from crewship_memory import auth, error_responses, log_redaction, problem_details
+from crewship_memory.version import VERSION
+from episodic.consolidation import proposals
+from gdpr.cases import overview as case_overview
+from memory import outages
+from memory.accounts import invitations
+from memory.journal import queries
+from memory.models import User
+from memory.review import queue as review_queue
+from memory.rules import errors
+
+if TYPE_CHECKING:
+    from memory.rules.permissions import Actor
+
+API_PREFIXES = ("/api/", "/gateway/", "/compat/", "/mcp")
+
+
+class RequestLogMiddleware(RequestMiddleware):
+    """Names the route of a request in its lines, never the path or the query."""
+
+    @staticmethod
+    def format_request(request: HttpRequest) -> str:
+        """Return method and route; before a view is chosen there is no route."""
+        return f"{request.method} {log_redaction.route(request)}"
+
+
+class ActorMiddleware:
+    """Puts ``request.actor`` on pages and turns a HouseError into a page."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Set the actor; let pages vary on htmx requests."""
+        if request.path.startswith(API_PREFIXES):
+            return self.get_response(request)
+        request.actor = None  # type: ignore[attr-defined]
+        if request.user.is_authenticated:
+            request.actor = auth.actor_of_session(request)  # type: ignore[attr-defined]
+        response = self.get_response(request)
+        patch_vary_headers(response, ["HX-Request", "Cookie"])
+        return response
+
+    def process_exception(
+        self, request: HttpRequest, exception: Exception
+    ) -> HttpResponse | None:
+        """Show a refusal, or an outage, as a page with its real status."""
+        if isinstance(exception, errors.HouseError):
+            return problem_details.page(request, exception)
+        outage = outages.meaning(exception)
+        return None if outage is None else error_responses.respond(request, outage)
+
+
+def frame(request: HttpRequest) -> dict[str, Any]:
+    """Return what base.html needs: who, where, and which other workspaces there are."""
+    actor: Actor | None = getattr(request, "actor", None)
+    user = getattr(request, "user", None)
+    if not isinstance(user, User):
+        return {"actor": None}
+    # Which version runs is shown to who is signed in, in the foot of a page.
+    shown = {
+        "product_version": VERSION,
+        "invited": len(invitations.of_person(user)),
+    }
+    if actor is None:
+        return {**shown, "actor": None}
+    return {
+        **shown,
+        "actor": actor,
+        "workspace": queries.workspace(actor),
+        "memberships": auth.memberships(user),
+        "crew_count": len(queries.crews(actor)),
+        "agent_count": len(queries.agents(actor)),
+        "waiting": review_queue.waiting(actor),
+        "proposals_waiting": proposals.pending_count(actor),
+        "case_numbers": case_overview.numbers(actor),
+    }

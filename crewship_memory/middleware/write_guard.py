@@ -1,0 +1,73 @@
+"""Refuses writes while keys or data folder are another installation's.
+
+Reading goes on: what is refused is every method that may change something, but for
+signing in and for questions that are asked with POST. The services refuse as well,
+wherever a call comes from; this says it before a body is read, in one shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from django.http import HttpRequest, HttpResponse
+
+from crewship_memory import problem_details
+from crewship_memory.middleware.actor import API_PREFIXES
+from memory import tool_registry
+from memory.installation import identity as installation
+
+SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+QUESTIONS: Final = frozenset({"recall", "search", "context", "why"})
+SIGNING_IN: Final = frozenset(
+    {"account_login", "account_logout", "mfa_authenticate", "login_link"}
+)
+# The protocol's own door looks into the message: most tools only read.
+MCP: Final = "mcp"
+
+
+def refusal(request: HttpRequest) -> HttpResponse | None:
+    """Return the refusal of a write, None when it may go on."""
+    reason = installation.problem()
+    if reason is None:
+        return None
+    error = installation.NotReady(reason=reason)
+    if request.path.startswith(API_PREFIXES):
+        return problem_details.response(error)
+    return problem_details.page(request, error)
+
+
+def _only_asks(path: str) -> bool:
+    last = path.rstrip("/").rpartition("/")[2]
+    if last in QUESTIONS or path.strip("/") == MCP:
+        return True
+    return any(
+        tool.name == last and tool.reads_only for tool in tool_registry.registered()
+    )
+
+
+class WriteGuard:
+    """Stands before sessions: they are signed with a key that is checked here first."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Look at keys and folders; at a first start this makes them."""
+        if request.path != "/livez":
+            installation.problem()
+        return self.get_response(request)
+
+    def process_view(
+        self, request: HttpRequest, _view: Any, _args: Any, _kwargs: Any
+    ) -> HttpResponse | None:
+        """Refuse what would write; the frame of a page is known by now."""
+        if request.method in SAFE:
+            return None
+        is_api = request.path.startswith(API_PREFIXES)
+        match = request.resolver_match
+        if match is not None and not is_api and match.url_name in SIGNING_IN:
+            return None
+        if is_api and _only_asks(request.path):
+            return None
+        return refusal(request)

@@ -1,0 +1,133 @@
+"""The JSON API of the prompt block and of an entry's relations."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Any
+
+from ninja import Query, Router, Schema
+from pydantic import Field
+
+from episodic.api import schemas
+from episodic.recall import neighbors
+from episodic.recall import prompt_context as recall_prompt_context
+from memory.api.api import ApiRequest
+from memory.journal import append as journal
+from memory.models import JournalEntry
+from memory.rules.shapes import NO_NUL
+
+router = Router(tags=["episodic"])
+MOST_CHARS = 100_000
+
+
+class ContextIn(schemas.RecallIn):
+    """A question, and how much of a prompt its answer may fill."""
+
+    max_chars: Annotated[int, Field(strict=True, le=MOST_CHARS)] = Field(
+        2_000, description="Characters, wrapper included; too few give an empty text."
+    )
+    session_id: str | None = Field(
+        None,
+        strict=True,
+        min_length=1,
+        max_length=200,
+        pattern=NO_NUL,
+        description="A nudge is given once per session; kept as a keyed digest.",
+    )
+
+
+class NudgeOut(Schema):
+    """Something to tell the agent; the kind is entries or cost."""
+
+    kind: str
+    text: str
+
+
+class ContextOut(Schema):
+    """The prompt block; ``skipped`` counts the hits that did not fit."""
+
+    text: str
+    entry_ids: list[str]
+    chars: int
+    skipped: int
+    nudges: list[NudgeOut]
+    degraded: str | None
+
+
+class NodeOut(Schema):
+    """An entry of the neighbourhood, ``depth`` steps from the one asked for."""
+
+    entry_id: str
+    depth: int
+    entry_type: str
+    severity: str
+    summary: str
+    ts: str
+    agent_id: str | None
+    crew_id: str | None
+
+
+class EdgeOut(Schema):
+    """A relation as it was written: from the newer to the older entry."""
+
+    src: str
+    dst: str
+    relation: str
+    weight: float
+
+
+class RelationsOut(Schema):
+    """What an entry is related to, inside the caller's reach."""
+
+    nodes: list[NodeOut]
+    edges: list[EdgeOut]
+
+
+@router.post("/context", response=ContextOut, operation_id="context")
+def prompt_context(request: ApiRequest, data: ContextIn) -> dict[str, Any]:
+    """Ask for the block of hints that an agent's prompt may carry."""
+    made = recall_prompt_context.ask(
+        data.request(),
+        by=request.auth,
+        max_chars=data.max_chars,
+        session_id=data.session_id,
+    )
+    return {
+        "text": made.block.text,
+        "entry_ids": list(made.block.entry_ids),
+        "chars": made.block.chars,
+        "skipped": made.block.skipped,
+        "nudges": [asdict(one) for one in made.nudges],
+        "degraded": made.answer.legs.degraded,
+    }
+
+
+def _node(row: JournalEntry, depth: int) -> dict[str, Any]:
+    return {
+        "entry_id": row.id,
+        "depth": depth,
+        "entry_type": row.entry_type,
+        "severity": row.severity,
+        "summary": row.summary,
+        "ts": journal.stamp(row.ts),
+        "agent_id": row.agent_id,
+        "crew_id": row.crew_id,
+    }
+
+
+@router.get(
+    "/entries/{entry_id}/relations",
+    response=RelationsOut,
+    operation_id="entry_relations",
+)
+def entry_relations(
+    request: ApiRequest,
+    entry_id: str,
+    depth: Annotated[int, Query(ge=0, le=neighbors.DEPTH_MOST)] = 1,
+) -> dict[str, Any]:
+    """List what an entry is related to."""
+    found = neighbors.around(entry_id, depth, by=request.auth)
+    return {
+        "nodes": [_node(row, steps) for row, steps in found.nodes],
+        "edges": [asdict(edge) for edge in found.edges],
+    }

@@ -1,0 +1,144 @@
+"""Health over JSON: parse, call, present."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated, Any, Final
+
+from ninja import Query, Router, Schema
+from pydantic import Field
+
+from episodic.health import bands, causes
+from episodic.health import snapshots as health
+from episodic.models import HealthSnapshot
+from memory.api.api import ApiRequest
+from memory.journal import append as journal
+from memory.rules.shapes import Id, Strict
+
+router = Router(tags=["health"])
+# Where a program does what a button of the page does for a person.
+FOR_PROGRAMS: Final = {"index": "/api/v1/episodic/index"}
+
+
+class HealthQuery(Strict):
+    """Whose health: the workspace's, or a crew's. An agent's is its crew's."""
+
+    crew_id: Id | None = None
+
+
+class HistoryQuery(HealthQuery):
+    """How far back."""
+
+    days: Annotated[int, Field(ge=1, le=400)] = 30
+
+
+class RecomputeIn(Strict):
+    """What to measure: a crew, or the workspace with all its crews."""
+
+    crew_id: Id | None = None
+
+
+class MetricsOut(Schema):
+    """0 to 100 each; null where there is nothing to measure."""
+
+    freshness: float | None
+    coverage: float | None
+    coherence: float | None
+    efficiency: float | None
+    reachability: float | None
+
+
+class ActionOut(Schema):
+    """What helps: an address to open or to post to."""
+
+    kind: str
+    label: str
+    url: str
+    method: str
+
+
+class CauseOut(Schema):
+    """One thing that pulls a metric down; points are of the score."""
+
+    metric: str
+    points: float
+    title: str
+    text: str
+    action: ActionOut
+
+
+class SnapshotOut(Schema):
+    """The health of one day; ``crew_id`` is null for the workspace."""
+
+    workspace_id: str
+    crew_id: str | None
+    date: date
+    computed_at: str
+    score: float | None
+    band: str
+    metrics: MetricsOut
+    details: dict[str, Any]
+
+
+class HealthOut(SnapshotOut):
+    """The newest snapshot with its causes."""
+
+    causes: list[CauseOut]
+
+
+class HistoryOut(Schema):
+    """Snapshots, oldest first."""
+
+    snapshots: list[SnapshotOut]
+
+
+def _snapshot(row: HealthSnapshot) -> dict[str, Any]:
+    return {
+        "workspace_id": row.workspace_id,
+        "crew_id": row.crew_id or None,
+        "date": row.date,
+        "computed_at": journal.stamp(row.computed_at),
+        "score": row.score,
+        "band": bands.band(row.score).value,
+        "metrics": {name: getattr(row, name) for name in bands.METRICS},
+        "details": row.details,
+    }
+
+
+def _cause(cause: causes.Cause) -> dict[str, Any]:
+    action = cause.action
+    return {
+        "metric": cause.metric,
+        "points": cause.points,
+        "title": cause.title,
+        "text": cause.text,
+        "action": {
+            "kind": action.kind,
+            "label": action.label,
+            "url": FOR_PROGRAMS.get(action.kind, action.url),
+            "method": action.method,
+        },
+    }
+
+
+def _whole(row: HealthSnapshot) -> dict[str, Any]:
+    return _snapshot(row) | {"causes": [_cause(one) for one in causes.of(row)]}
+
+
+@router.get("/health", response=HealthOut, operation_id="memory_health")
+def latest(request: ApiRequest, query: Query[HealthQuery]) -> dict[str, Any]:
+    """Tell how healthy memory is, why not, and what helps."""
+    return _whole(health.latest(request.auth, query.crew_id))
+
+
+@router.post("/health/recompute", response=HealthOut, operation_id="recompute_health")
+def recompute(request: ApiRequest, data: RecomputeIn) -> dict[str, Any]:
+    """Measure now and keep the result as today's."""
+    return _whole(health.recompute(request.auth, data.crew_id))
+
+
+@router.get("/health/history", response=HistoryOut, operation_id="health_history")
+def history(request: ApiRequest, query: Query[HistoryQuery]) -> dict[str, Any]:
+    """Return the snapshots of the last days, oldest first."""
+    rows = health.history(request.auth, query.days, query.crew_id)
+    return {"snapshots": [_snapshot(row) for row in rows]}

@@ -1,0 +1,178 @@
+"""Request and response shapes of the first floor's JSON API."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from ninja import Schema
+from pydantic import Field
+
+from episodic.recall.search import Fusion, Mode, Request
+from episodic.scopes import Scope
+from memory.rules.shapes import NO_NUL, Id, Moment, Strict
+
+EntryType = Annotated[str, Field(strict=True, max_length=80, pattern=NO_NUL)]
+
+
+class RecallIn(Strict):
+    """One question."""
+
+    query: str = Field(
+        strict=True, min_length=1, max_length=4_000, examples=["lost receipt refund"]
+    )
+    scope: Scope | None = Field(None, description="Default by the agent's role.")
+    crew_id: Id | None = None
+    agent_id: Id | None = Field(None, description="For people: recall as this agent.")
+    k: Annotated[int, Field(strict=True, ge=1, le=50)] = 5
+    mode: Mode = Mode.HYBRID
+    fusion: Fusion | None = Field(None, description="Default: the workspace's.")
+    entry_types: list[EntryType] = Field(default_factory=list, max_length=50)
+    since: Moment | None = None
+    until: Moment | None = None
+    as_of: Moment | None = Field(
+        None, description="Only entries that the journal held by then."
+    )
+    min_score: float | None = Field(
+        None,
+        strict=True,
+        ge=-1,
+        le=1,
+        description="Least cosine; entries without a vector pass.",
+    )
+    walk_depth: Annotated[int, Field(strict=True, ge=0, le=1)] | None = None
+    explain: Annotated[bool, Field(strict=True)] = False
+    mark: Annotated[bool, Field(strict=True)] = True
+
+    def request(self) -> Request:
+        """Return the service's own form."""
+        fields = {name: getattr(self, name) for name in RecallIn.model_fields}
+        fields["scope"] = self.scope.value if self.scope else None
+        fields["entry_types"] = tuple(self.entry_types)
+        return Request(**fields)
+
+
+class WhyIn(RecallIn):
+    """One question about one entry."""
+
+    entry_id: Id
+
+
+class RanksOut(Schema):
+    """Rank in each leg, from 1; null when the leg did not find it."""
+
+    dense: int | None
+    sparse: int | None
+
+
+class HitOut(Schema):
+    """One entry of the answer."""
+
+    entry_id: str
+    score: float
+    cosine: float | None
+    importance: float
+    ranks: RanksOut
+    rrf: float
+    age_seconds: float
+    ts: str
+    summary: str
+    entry_type: str
+    severity: str
+    agent_id: str | None
+    crew_id: str | None
+    payload: dict[str, Any]
+    via: str
+
+
+class TimingsOut(Schema):
+    """Milliseconds per stage."""
+
+    embed: float
+    dense: float
+    sparse: float
+    fuse: float
+    load: float
+    total: float
+
+
+class LegEntryOut(Schema):
+    """One entry of one leg."""
+
+    entry_id: str
+    rank: int
+    summary: str
+    cosine: float | None = None
+    importance: float | None = None
+    words: list[str] | None = None
+
+
+class ExplainOut(Schema):
+    """How the answer came about."""
+
+    scope: str
+    considered: int
+    terms: list[str]
+    dropped: list[str]
+    dense: list[LegEntryOut]
+    sparse: list[LegEntryOut]
+    below: list[HitOut]
+
+
+class RecallOut(Schema):
+    """The answer; ``degraded`` says what is missing, null when nothing is."""
+
+    query: str
+    mode: str
+    fusion: str
+    degraded: str | None
+    hits: list[HitOut]
+    timings_ms: TimingsOut
+    model: str | None
+    explain: ExplainOut | None = None
+
+
+class CheckOut(Schema):
+    """One check; the verdict is pass, fail or none."""
+
+    name: str
+    verdict: str
+    text: str
+
+
+class WhyOut(Schema):
+    """Why an entry is, or is not, in the answer."""
+
+    entry_id: str
+    returned: bool
+    rank: int | None
+    finding: str
+    would_need_k: int | None
+    checks: list[CheckOut]
+    degraded: str | None
+
+
+class IndexOut(Schema):
+    """How complete the index is, for the model in use."""
+
+    embeddable: int
+    indexed: int
+    pending: int
+    failed: int
+    model: str | None
+    dim: int | None
+    oldest_pending_seconds: float | None
+
+
+class IndexIn(Strict):
+    """What to embed now: named entries, or whatever waits."""
+
+    entry_ids: list[Id] | None = Field(None, max_length=1_000)
+    limit: Annotated[int, Field(strict=True, ge=1, le=1_000)] = 256
+
+
+class IndexedOut(Schema):
+    """What was done."""
+
+    indexed: int
+    skipped: int
+    failed: int

@@ -1,0 +1,138 @@
+"""What the first floor gives the ground floor at start-up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from django.utils import timezone
+
+from episodic import agent_tools, llm_port, tasks
+from episodic.consolidation import extractor
+from episodic.embedders.base import EmbedderError
+from episodic.embedders.base import State as Beating
+from episodic.index import decay, engine, erasure, policy
+from episodic.models import Embedding, State
+from episodic.recall import checks, nudges
+from episodic.recall import search as recall
+from episodic.vectors.base import VectorScope
+from memory.fulltext import WordScope
+from memory.journal import append as journal
+from memory.models import JournalEntry
+from memory.ports import language_model, ranker
+from memory.ports.ranker import EmbeddingState, Question, Recalled
+from memory.rules.permissions import Actor
+
+
+class Hybrid:
+    """The ranker of the first floor."""
+
+    name = "hybrid"
+
+    def is_embeddable(
+        self,
+        entry_type: str,
+        severity: str,
+        payload: Mapping[str, Any],
+        refs: Mapping[str, Any],
+    ) -> bool:
+        """Whether policy embeds such an entry."""
+        return policy.judge(entry_type, severity, payload, refs).embeds
+
+    def states(self, entries: Sequence[JournalEntry]) -> dict[str, EmbeddingState]:
+        """Return the embedding state of each entry, by entry id."""
+        rows = Embedding.objects.defer("vector").in_bulk([e.id for e in entries])
+        return {e.id: _state(e, rows.get(e.id)) for e in entries}
+
+    def recall(self, question: Question, *, by: Actor) -> list[Recalled]:
+        """Rank by words and meaning; what is shown here counts as no use of it."""
+        request = recall.Request(
+            query=question.query,
+            scope=question.scope,
+            crew_id=question.crew_id,
+            agent_id=question.agent_id,
+            k=question.limit,
+            entry_types=question.entry_types,
+            mark=False,
+        )
+        hits = recall.ask(request, by=by).hits
+        return [Recalled(hit.entry, hit.score, hit.via) for hit in hits]
+
+    def cosines(
+        self,
+        text: str,
+        entry_ids: Sequence[str],
+        *,
+        workspace_id: str,
+        as_question: bool = True,
+    ) -> dict[str, float] | None:
+        """Return how near named entries are; None while the embedder is silent.
+
+        A statement is not worth waiting for an embedder that failed just now.
+        """
+        failing = engine.pulse().state is Beating.FAILING
+        if not entry_ids or (failing and not as_question):
+            return {} if not entry_ids else None
+        ask = engine.embedder()
+        try:
+            if as_question:
+                vector = ask.embed_query(text)
+            else:
+                vector = ask.embed_documents([text])[0]
+        except EmbedderError:
+            return None
+        scope = VectorScope(workspace_id=workspace_id, model=ask.model)
+        return engine.vectors().cosines(vector, scope, list(entry_ids))
+
+    def nearest(
+        self, query: str, scope: WordScope, *, limit: int, least: float
+    ) -> dict[str, float] | None:
+        """Return the nearest entries of a scope; None while the embedder is silent."""
+        ask = engine.embedder()
+        try:
+            vector = ask.embed_query(query)
+        except EmbedderError:
+            return None
+        seen = VectorScope(
+            workspace_id=scope.workspace_id,
+            model=ask.model,
+            crew_id=scope.crew_id,
+            agent_id=scope.agent_id,
+            rules_crew_id=scope.rules_crew_id,
+            entry_types=scope.entry_types,
+            since=scope.since,
+            until=scope.until,
+        )
+        found = engine.vectors().nearest(vector, seen, limit, least)
+        return {near.entry_id: near.cosine for near in found}
+
+
+def _state(entry: JournalEntry, row: Embedding | None) -> EmbeddingState:
+    if row is None:
+        return EmbeddingState("pending" if entry.embeddable else "not_embeddable")
+    done = row.state == State.INDEXED
+    made = decay.parts(entry, row, timezone.now()) if done else None
+    return EmbeddingState(
+        state=row.state,
+        model=row.model or None,
+        dim=row.dim or None,
+        indexed_at=journal.stamp(row.indexed_at) if done and row.indexed_at else None,
+        attempts=row.attempts,
+        last_error=row.last_error or None,
+        importance=round(row.importance_score, 4),
+        importance_parts=asdict(made) if made else None,
+    )
+
+
+def connect() -> None:
+    """Fill the port and listen to the journal."""
+    ranker.register(Hybrid())
+    language_model.register(llm_port.Mind())
+    tasks.install()
+    erasure.install()
+    checks.install()
+    nudges.install()
+    agent_tools.install()
+    extractor.install()
+    journal.entry_appended.connect(tasks.nudge, dispatch_uid="episodic.nudge")

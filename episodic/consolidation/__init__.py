@@ -1,0 +1,1 @@
+"""Consolidation: propose rules from entries and let a person approve them."""

@@ -1,0 +1,224 @@
+"""What a person decides about a proposed rule.
+
+A decision is made on the version that was seen. Of two at once one wins, and the file
+is written in the winner's transaction, so that a rule is learned once or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from episodic.consolidation import proposals
+from episodic.consolidation.pins import SOURCE
+from episodic.models import ConsolidationProposal, MemoryRelation, ProposalState
+from memory.files import paths, quarantine, writer
+from memory.files.paths import Owner
+from memory.files.writer import Request
+from memory.journal import append as journal
+from memory.models import JournalEntry
+from memory.rules import entries, errors
+from memory.rules.entries import NewEntry, Severity
+from memory.rules.permissions import Actor
+from memory.rules.tiers import Place, Tier
+
+TEXT_CHARS: Final = 4_000
+REASON_CHARS: Final = 2_000
+
+
+class Decided(errors.HouseError):
+    """Somebody decided first, or the proposal is not the one that was looked at."""
+
+    code, status, title = "already_decided", 409, "Already decided"
+    sentence = "{decided_by} was faster: the proposal is {state}."
+
+
+def approve(
+    found: ConsolidationProposal, *, version: int, by: Actor, text: str | None = None
+) -> ConsolidationProposal:
+    """Learn a rule, as proposed or as edited: the state first, then the file.
+
+    Raises Decided, Invalid for a text that cannot be learned, or what the scribe says.
+    """
+    by.require("proposals.decide", found.workspace_id)
+    final, edited = _final(found, text)
+    refuse_held(found, final, by)
+    owner, place = proposals.today(found)
+    before = writer.current(owner, place)
+    request = proposals.request_of(owner, place, before, final)
+    writing = False
+    try:
+        with transaction.atomic():
+            _settle(found, version, ProposalState.APPROVED, by)
+            rows = _witnesses(found)
+            _link(found, _tell(found, final, rows, place, by), rows)
+            writing = True
+            written = writer.write(request, by=by)
+            ConsolidationProposal.objects.filter(pk=found.pk).update(
+                text=final,
+                content_hash=proposals.digest(final),
+                was_edited=edited,
+                learned_label=written.label,
+                learned_version=written.version,
+            )
+    except BaseException as error:
+        if writing:
+            _put_back(found, request, before)
+        if isinstance(error, quarantine.Held):
+            detail = f"The scanner held the text: {error.fields.get('why', '')}"
+            raise errors.Conflict(detail, code="held_text") from None
+        raise
+    return proposals.proposal(by, found.pk)
+
+
+def _final(found: ConsolidationProposal, text: str | None) -> tuple[str, bool]:
+    """Return what will be learned, and whether a person changed it."""
+    if proposals.digest(found.text) != found.content_hash:
+        detail = "The stored text is not the one that was proposed."
+        raise errors.Conflict(detail, code="text_changed")
+    if text is None:
+        return found.text, False
+    final = text.replace("\r\n", "\n").strip() + "\n"
+    if not final.strip() or not entries.is_storable(final):
+        detail = "The edited rule is empty, or is not text."
+        raise errors.Invalid(detail, code="bad_text")
+    if len(final) > TEXT_CHARS:
+        raise errors.TooLarge(what="text", limit=TEXT_CHARS, size=len(final))
+    return final, final != found.text
+
+
+def why_held(owner: Owner, text: str, by: Actor) -> str:
+    """Return why the scanner would hold a rule, empty when it would not."""
+    place = Place(Tier.LEARNED, timezone.now().date().isoformat())
+    incoming = quarantine.Incoming(owner, place, text, "append", SOURCE, by.label)
+    judged = quarantine.judge(incoming, text)
+    return "" if judged.action == "allow" else judged.why or "it looks like an attack."
+
+
+def refuse_held(found: ConsolidationProposal, text: str, by: Actor) -> None:
+    """Refuse a text that the scanner would hold, before anything is changed."""
+    why = why_held(Owner(found.crew), text, by)
+    if why:
+        detail = f"The scanner would hold this text: {why} Nothing was learned."
+        raise errors.Invalid(detail, code="held_text")
+
+
+def _settle(
+    found: ConsolidationProposal,
+    version: int,
+    state: ProposalState,
+    by: Actor,
+    reason: str = "",
+) -> None:
+    """Set the state if nobody did; of two at once the UPDATE lets one win."""
+    rows = ConsolidationProposal.objects.filter(
+        pk=found.pk, version=version, state=ProposalState.PENDING
+    )
+    won = rows.update(
+        state=state,
+        version=F("version") + 1,
+        decided_by=by.label,
+        decided_at=timezone.now(),
+        reason=reason,
+    )
+    if won:
+        return
+    live = ConsolidationProposal.objects.get(pk=found.pk)
+    if live.is_pending:
+        detail = "The proposal changed since you looked at it."
+        raise Decided(detail, code="stale_version", version=live.version)
+    raise Decided(decided_by=live.decided_by, state=live.state, version=live.version)
+
+
+def _witnesses(found: ConsolidationProposal) -> list[JournalEntry]:
+    """Return the evidence, or refuse when too little of it is left."""
+    rows = proposals.living(found)
+    if len(rows) < 2:
+        detail = "Too little of the evidence is left: less than two entries."
+        raise errors.Conflict(detail, code="evidence_gone")
+    return rows
+
+
+def _tell(
+    found: ConsolidationProposal,
+    final: str,
+    rows: Sequence[JournalEntry],
+    place: Place,
+    by: Actor,
+) -> JournalEntry:
+    pattern = next(iter(proposals.headings([final])), found.pattern)
+    new = NewEntry(
+        entry_type="memory.consolidated",
+        severity=Severity.NOTICE,
+        summary=f"Learned: {pattern}"[:1_000],
+        payload={
+            "rules_count": 1,
+            "content": final,
+            "confidence": found.confidence,
+            "label": place.label,
+            "summariser": found.summariser,
+            "approved_by": by.label,
+        },
+        refs={
+            "proposal_id": found.id,
+            "source_entry_ids": [row.id for row in rows],
+        },
+        crew_id=found.crew_id,
+    )
+    return journal.write([new], by=by)[0]
+
+
+def _link(
+    found: ConsolidationProposal, entry: JournalEntry, rows: Sequence[JournalEntry]
+) -> None:
+    MemoryRelation.objects.bulk_create(
+        MemoryRelation(
+            workspace_id=found.workspace_id,
+            src=entry,
+            dst=row,
+            relation=MemoryRelation.Kind.SUPPORTS,
+        )
+        for row in rows
+    )
+
+
+def _put_back(found: ConsolidationProposal, request: Request, before: str) -> None:
+    """Take a rule out of the file again when its transaction came to nothing."""
+    owner, place = request.owner, request.place
+    with paths.vault().locked(owner.path(place)):
+        now_there = writer.current(owner, place)
+        theirs = ConsolidationProposal.objects.get(pk=found.pk)
+        if not theirs.is_pending or now_there != writer.joined(before, request):
+            return
+        if before:
+            paths.vault().write(owner.parts(place), before.encode())
+        else:
+            paths.vault().remove(owner.parts(place))
+
+
+def reject(
+    found: ConsolidationProposal, *, version: int, reason: str, by: Actor
+) -> ConsolidationProposal:
+    """Turn a rule down, with the reason kept; it is not proposed again."""
+    by.require("proposals.decide", found.workspace_id)
+    why = reason.strip()
+    if not why or not entries.is_storable(why):
+        raise errors.Invalid("A rejection needs a reason.", code="reason_required")
+    if len(why) > REASON_CHARS:
+        raise errors.TooLarge(what="reason", limit=REASON_CHARS, size=len(why))
+    with transaction.atomic():
+        _settle(found, version, ProposalState.REJECTED, by, why)
+        new = NewEntry(
+            entry_type="memory.consolidation_rejected",
+            severity=Severity.NOTICE,
+            summary=f"Rejected as a rule: {found.pattern}"[:1_000],
+            payload={"reason": why, "rejected_by": by.label},
+            refs={"proposal_id": found.id},
+            crew_id=found.crew_id,
+        )
+        journal.write([new], by=by)
+    return proposals.proposal(by, found.pk)

@@ -1,0 +1,172 @@
+"""What a consolidation looks at: candidates since the watermark, and what is marked.
+
+A mark is found by its own entry in the chain, so that an old entry that is pinned today
+is seen today. All of it goes to the summariser, the marked ones too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from django.db.models import Q, QuerySet
+
+from episodic.index import engine, policy
+from episodic.models import ConsolidationMark, Embedding, IndexState, State
+from episodic.summarisers.base import Material
+from episodic.summarisers.extractive import outcome_of
+from memory.models import ChainHead, Crew, JournalEntry
+from memory.rules.entries import Priority
+
+ALWAYS: Final = (
+    "peer.escalation",
+    "summary.generated",
+    "eval.regression_detected",
+    "approval.denied",
+    "memory.recorded",
+)
+LOUD: Final = ("warn", "error")
+PRIORITY_CHANGED: Final = "memory.priority_changed"
+MARKED: Final = (Priority.PIN.value, Priority.PERMANENT.value)
+TEXT_CHARS: Final = 2_000
+IDS_AT_ONCE: Final = 500
+_DENIALS: Final = frozenset({"deny", "denied", "reject", "rejected"})
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The entries to consider, in order, and the number of the last one covered."""
+
+    entries: list[JournalEntry]
+    marked: list[JournalEntry]
+    upto: int
+    has_more: bool
+
+    @property
+    def has_permanent(self) -> bool:
+        """Whether a permanent entry is among them."""
+        return any(row.priority == Priority.PERMANENT.value for row in self.marked)
+
+
+def is_denial(payload: Mapping[str, Any]) -> bool:
+    """Whether a decision said no."""
+    said = (payload.get(key) for key in ("decision", "outcome", "result"))
+    refused = any(isinstance(one, str) and one.casefold() in _DENIALS for one in said)
+    return refused or payload.get("allowed") is False
+
+
+def _is_candidate(row: JournalEntry) -> bool:
+    if row.entry_type == "keeper.decision":
+        return is_denial(row.payload)
+    return True
+
+
+def _candidates(crew: Crew, after: int, upto: int) -> QuerySet[JournalEntry]:
+    status = Q(entry_type="mission.status_change", severity__in=LOUD)
+    wanted = Q(entry_type__in=ALWAYS) | Q(entry_type="keeper.decision") | status
+    return JournalEntry.objects.filter(
+        wanted,
+        workspace_id=crew.workspace_id,
+        crew_id=crew.id,
+        seq__gt=after,
+        seq__lte=upto,
+        erased_at__isnull=True,
+        retired_at__isnull=True,
+        restricted_at__isnull=True,
+    )
+
+
+def _marked(crew: Crew, mark: ConsolidationMark, upto: int) -> list[JournalEntry]:
+    """Return entries that were pinned since, or whose pin is still to be written."""
+    ledger = JournalEntry.objects.filter(
+        workspace_id=crew.workspace_id,
+        crew_id=crew.id,
+        entry_type=PRIORITY_CHANGED,
+        seq__gt=mark.seq,
+        seq__lte=upto,
+        erased_at__isnull=True,
+    )
+    named = {str(row.payload.get("target_entry_id", "")) for row in ledger}
+    wanted = sorted(named | {str(one) for one in mark.waiting_pins})
+    found: list[JournalEntry] = []
+    for at in range(0, len(wanted), IDS_AT_ONCE):
+        found += JournalEntry.objects.filter(
+            workspace_id=crew.workspace_id,
+            crew_id=crew.id,
+            pk__in=wanted[at : at + IDS_AT_ONCE],
+            priority__in=MARKED,
+            erased_at__isnull=True,
+            restricted_at__isnull=True,
+        )
+    return sorted(found, key=lambda row: row.seq)
+
+
+def window(crew: Crew, mark: ConsolidationMark, batch: int) -> Window:
+    """Return what came since the watermark, ``batch`` candidates at most."""
+    head = ChainHead.objects.filter(pk=crew.workspace_id).first()
+    upto = head.seq if head else 0
+    rows = _candidates(crew, mark.seq, upto).order_by("seq")
+    found: list[JournalEntry] = []
+    has_more = False
+    for row in rows.iterator(chunk_size=IDS_AT_ONCE):
+        if not _is_candidate(row):
+            continue
+        if len(found) == batch:
+            upto, has_more = found[-1].seq, True
+            break
+        found.append(row)
+    marked = _marked(crew, mark, upto)
+    merged = {row.id: row for row in (*found, *marked)}
+    entries = sorted(merged.values(), key=lambda row: row.seq)
+    return Window(entries, marked, upto, has_more)
+
+
+def _vectors(rows: Sequence[JournalEntry]) -> dict[str, Any]:
+    """Return the stored vectors of the model in use, by entry id."""
+    model, found = engine.embedder().model, {}
+    for at in range(0, len(rows), IDS_AT_ONCE):
+        ids = [row.id for row in rows[at : at + IDS_AT_ONCE]]
+        stored = Embedding.objects.filter(
+            pk__in=ids, state=State.INDEXED, model=model
+        ).values_list("entry_id", "vector")
+        for entry_id, vector in stored:
+            found[entry_id] = np.frombuffer(bytes(vector), dtype="<f4")
+    return found
+
+
+def material(found: Window) -> list[Material]:
+    """Return the entries as a summariser sees them."""
+    vectors, marked = _vectors(found.entries), {row.id for row in found.marked}
+    made = []
+    for row in found.entries:
+        payload = row.payload
+        tells = row.entry_type != "summary.generated" or row.severity in LOUD
+        said = policy.text("", payload)[:TEXT_CHARS]
+        made.append(
+            Material(
+                id=row.id,
+                entry_type=row.entry_type,
+                severity=row.severity,
+                summary=row.summary,
+                text=said,
+                outcome=outcome_of(payload),
+                ts=row.ts,
+                tells=tells or row.id in marked,
+                vector=vectors.get(row.id),
+            )
+        )
+    return made
+
+
+def is_index_behind(workspace_id: str) -> bool:
+    """Whether entries still wait for their first try at a vector."""
+    if engine.embedder().name == "none":
+        return False
+    head = ChainHead.objects.filter(pk=workspace_id).first()
+    read = IndexState.objects.filter(pk=workspace_id).first()
+    if head and head.seq > (read.seq if read else 0):
+        return True
+    rows = Embedding.objects.filter(workspace_id=workspace_id, state=State.PENDING)
+    return rows.filter(attempts=0).exists()

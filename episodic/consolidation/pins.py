@@ -1,0 +1,75 @@
+"""What an operator pinned, written into the memory files that agents start from.
+
+A pinned entry of an agent goes into that agent's own pins.md. One of the crew, or of an
+agent that is gone, goes into CREW.md: the shared file that everybody in the crew has in
+front of them. The entry's id stands in the line, so that a pin is written once.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from episodic.summarisers.base import one_line
+from memory.files import paths, quarantine, writer
+from memory.files.paths import Owner
+from memory.files.writer import Request
+from memory.models import Agent, Crew, JournalEntry
+from memory.rules import errors
+from memory.rules.permissions import Actor
+from memory.rules.tiers import Place, Tier, WriteMode
+
+LINE_CHARS = 400
+SOURCE = "consolidate"
+
+
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """How many pins were written, and which entries could not be."""
+
+    written: int
+    waiting: tuple[str, ...]
+
+
+def line(entry: JournalEntry) -> str:
+    """Return an entry as a line of a pins file."""
+    day = entry.ts.date().isoformat()
+    return f"- {one_line(entry.summary, LINE_CHARS)} ({entry.id}, {day})"
+
+
+def _homes(
+    crew: Crew, entries: Iterable[JournalEntry]
+) -> dict[tuple[Owner, Place], list[JournalEntry]]:
+    agents = {a.id: a for a in Agent.objects.filter(crew=crew).select_related("crew")}
+    found: dict[tuple[Owner, Place], list[JournalEntry]] = defaultdict(list)
+    for entry in entries:
+        agent = agents.get(entry.agent_id or "")
+        if agent is None:
+            found[Owner(crew), Place(Tier.CREW)].append(entry)
+        else:
+            found[paths.owner_of_agent(agent), Place(Tier.PINS)].append(entry)
+    return found
+
+
+def write(crew: Crew, entries: Iterable[JournalEntry], *, by: Actor) -> Pinned:
+    """Append what is not there yet; the pins of a file that is full keep waiting.
+
+    A pin that the scanner holds is not waiting here: its case is in the quarantine.
+    """
+    written, waiting = 0, []
+    for (owner, place), mine in _homes(crew, entries).items():
+        there = writer.current(owner, place)
+        for entry in mine:
+            if entry.id in there:
+                continue
+            text = f"{line(entry)}\n"
+            request = Request(owner, place, text, WriteMode.APPEND, SOURCE)
+            try:
+                there = writer.write(request, by=by).body
+                written += 1
+            except quarantine.Held:
+                continue
+            except errors.HouseError:
+                waiting.append(entry.id)
+    return Pinned(written, tuple(waiting))

@@ -1,0 +1,231 @@
+"""Rules that wait for a person: their text, what they would change, what backs them."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+
+from episodic.consolidation import promotion
+from episodic.consolidation.pins import SOURCE
+from episodic.consolidation.promotion import Score, Support
+from episodic.models import ConsolidationProposal, Embedding, ProposalState
+from memory import pagination
+from memory.files import paths, versions, writer
+from memory.files.paths import Owner
+from memory.files.versions import DiffLine
+from memory.files.writer import Request
+from memory.journal import append as journal
+from memory.journal import queries
+from memory.models import JournalEntry, MemoryFile
+from memory.rules import errors, tokenizer
+from memory.rules.permissions import Actor
+from memory.rules.tiers import Place, Tier, WriteMode
+
+SHOWN_IDS: Final = 8
+ALIKE: Final = 0.75
+_HEADING: Final = re.compile(r"^##\s+(.+?)\s*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalPage:
+    """A page of proposals, newest first."""
+
+    items: list[ConsolidationProposal]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What approving now would do to a file."""
+
+    label: str
+    before: str
+    after: str
+    lines: tuple[DiffLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What stands behind a proposal: entries, how often they were used, the score."""
+
+    evidence: list[JournalEntry]
+    gone: int
+    support: Support
+    score: Score
+
+
+# ── The text of a rule ───────────────────────────────────────────────────────
+def digest(text: str) -> str:
+    """Return the SHA-256 of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def key(pattern: str) -> str:
+    """Return a pattern's name: without case, accents, punctuation and spacing."""
+    return digest(" ".join(tokenizer.split(tokenizer.fold(pattern))) or pattern)
+
+
+def block(pattern: str, action: str, confidence: float, evidence: Sequence[str]) -> str:
+    """Return a rule as it stands in a learned file."""
+    told = ", ".join(evidence[:SHOWN_IDS])
+    if len(evidence) > SHOWN_IDS:
+        told += f" and {len(evidence) - SHOWN_IDS} more"
+    parts = [f"## {pattern}", action, f"Evidence: {told} (confidence {confidence:.2f})"]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def headings(crew_files: Sequence[str]) -> list[str]:
+    """Return the patterns that stand in learned files."""
+    return [found for text in crew_files for found in _HEADING.findall(text)]
+
+
+def learned(owner: Owner) -> list[str]:
+    """Return the texts of a crew's learned files."""
+    rows = MemoryFile.objects.filter(crew=owner.crew, tier=Tier.LEARNED.value)
+    found = rows.exclude(sha256="").select_related("crew__workspace", "agent")
+    return [writer.current(owner, paths.place_of(row)) for row in found]
+
+
+def is_alike(pattern: str, other: str) -> bool:
+    """Whether two patterns say the same in nearly the same words."""
+    mine, theirs = (
+        set(tokenizer.telling(tokenizer.split(text))) for text in (pattern, other)
+    )
+    return len(mine & theirs) >= ALIKE * max(1, len(mine | theirs))
+
+
+# ── Reading ──────────────────────────────────────────────────────────────────
+def pending_count(actor: Actor) -> int:
+    """Return how many proposals wait, 0 for whoever may not see them."""
+    if not actor.can("proposals.read"):
+        return 0
+    rows = ConsolidationProposal.objects.filter(workspace_id=actor.workspace_id)
+    return rows.filter(state=ProposalState.PENDING).count()
+
+
+def proposal(actor: Actor, proposal_id: str) -> ConsolidationProposal:
+    """Return a proposal of the actor's workspace, or NotFound."""
+    actor.require("proposals.read")
+    rows = ConsolidationProposal.objects.select_related(
+        "crew__workspace", "learned_version"
+    )
+    found = rows.filter(pk=proposal_id, workspace_id=actor.workspace_id).first()
+    if found is None:
+        raise errors.NotFound
+    return found
+
+
+def page(
+    actor: Actor, state: str = "", *, limit: int = 50, cursor: str | None = None
+) -> ProposalPage:
+    """Return a page of proposals, newest first; an empty state means any."""
+    actor.require("proposals.read")
+    rows = ConsolidationProposal.objects.filter(workspace_id=actor.workspace_id)
+    if state:
+        rows = rows.filter(state=state)
+    question = pagination.digest(["proposals", state])
+    if cursor:
+        at, last = pagination.read(cursor, actor.workspace_id, question)
+        edge = parse_datetime(str(at))
+        rows = rows.filter(Q(created_at__lt=edge) | Q(created_at=edge, id__lt=last))
+    ordered = rows.select_related("crew").order_by("-created_at", "-id")
+    found = list(ordered[: limit + 1])
+    if len(found) <= limit:
+        return ProposalPage(found, None)
+    end = found[limit - 1]
+    position: list[str | int] = [end.created_at.isoformat(), end.id]
+    made = pagination.make(actor.workspace_id, question, position)
+    return ProposalPage(found[:limit], made)
+
+
+def living(found: ConsolidationProposal) -> list[JournalEntry]:
+    """Return the evidence that is still there, of this crew, in the order given."""
+    rows = JournalEntry.objects.filter(
+        workspace_id=found.workspace_id,
+        crew_id=found.crew_id,
+        pk__in=found.evidence,
+        erased_at__isnull=True,
+    )
+    known = {row.id: row for row in rows}
+    return [known[one] for one in found.evidence if one in known]
+
+
+def support(found: ConsolidationProposal, rows: Sequence[JournalEntry]) -> Support:
+    """Return what the promotion score is made of.
+
+    One recall counts every entry it returned, so the most recalled entry tells how many
+    recalls there were at least; recalls at different moments were different questions,
+    at least as far as each entry's last recall tells. Both are lower bounds.
+    """
+    used = Embedding.objects.filter(pk__in=[row.id for row in rows])
+    told = list(used.values_list("reference_count", "last_referenced_at"))
+    newest = max((row.ts for row in rows), default=None)
+    age = (timezone.now() - newest).total_seconds() / 86_400 if newest else None
+    return Support(
+        confidence=found.confidence,
+        recalls=max((count for count, _ in told), default=0),
+        queries=len({moment for _, moment in told if moment}),
+        age_days=age,
+        runs=found.runs,
+        evidence=len(rows),
+        types=len({row.entry_type for row in rows}),
+    )
+
+
+def facts(found: ConsolidationProposal) -> Facts:
+    """Return what stands behind a proposal, as of now."""
+    rows = living(found)
+    behind = support(found, rows)
+    gone = len(found.evidence) - len(rows)
+    return Facts(rows, gone, behind, promotion.score(behind))
+
+
+def rescore(found: ConsolidationProposal) -> None:
+    """Put today's score on an unsaved or saved proposal."""
+    known = facts(found)
+    found.signals, found.score = known.score.signals, known.score.composite
+
+
+def _appendix(before: str, text: str) -> str:
+    """Return what is appended: a blank line first when the file holds something."""
+    return f"\n{text}" if before.strip() else text
+
+
+def today(found: ConsolidationProposal) -> tuple[Owner, Place]:
+    """Return the file that approving a proposal now would write."""
+    day = timezone.now().date().isoformat()
+    return Owner(found.crew), Place(Tier.LEARNED, day)
+
+
+def change(found: ConsolidationProposal, text: str | None = None) -> Change:
+    """Return what approving would make of today's learned file."""
+    owner, place = today(found)
+    before = writer.current(owner, place)
+    request = request_of(owner, place, before, text or found.text)
+    after = writer.joined(before, request)
+    lines = versions.diff(before.encode(), after.encode())
+    return Change(place.label, before, after, tuple(lines))
+
+
+def request_of(owner: Owner, place: Place, before: str, text: str) -> Request:
+    """Return the write that adds a rule to a file."""
+    return Request(owner, place, _appendix(before, text), WriteMode.APPEND, SOURCE)
+
+
+def seen_by(actor: Actor, rows: Sequence[JournalEntry]) -> dict[str, str]:
+    """Return agent id → slug for the agents behind the evidence."""
+    actor.require("proposals.read")
+    return queries.names(rows)
+
+
+def moment(value: datetime | None) -> str | None:
+    """Return a time as the API writes it."""
+    return journal.stamp(value) if value else None

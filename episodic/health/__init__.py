@@ -1,0 +1,1 @@
+"""Memory health: five metrics, their causes and fixes, trends and forecasts."""

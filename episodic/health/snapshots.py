@@ -1,0 +1,234 @@
+"""Snapshots of memory health: measured nightly and on demand, one a day and scope.
+
+A snapshot of today replaces an earlier one of today. When a score changes its band, the
+journal says so in the same transaction. A workspace that has vectors and no snapshot
+yet gets its past as well: for each day of the last five weeks, what today's index says
+about the entries that existed by then. Those snapshots are marked ``backfilled``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Final
+
+from django.db import transaction
+from django.utils import timezone
+
+from episodic.health import bands, metrics
+from episodic.index import snapshot
+from episodic.index.snapshot import Held
+from episodic.models import Embedding, HealthSnapshot, State
+from memory import webhooks
+from memory.journal import append as journal
+from memory.journal import queries
+from memory.models import Crew, JournalEntry, Workspace
+from memory.rules import errors
+from memory.rules.entries import NewEntry, Severity
+from memory.rules.permissions import Actor, system
+
+BACKFILL_DAYS: Final = 35
+BACKFILL_VECTORS: Final = 20_000
+HISTORY_DAYS: Final = 30
+CHANGED: Final = "memory.health_band_changed"
+RANK: Final = {bands.Band.RED: 0, bands.Band.YELLOW: 1, bands.Band.GREEN: 2}
+
+
+class NoSnapshot(errors.NotFound):
+    """Nothing was measured yet."""
+
+    code = "no_snapshot"
+    sentence = "The health of this memory has not been measured yet."
+
+
+# ── Measuring ────────────────────────────────────────────────────────────────
+def crews(workspace_id: str) -> list[str]:
+    """Return the crews of a workspace, to measure each."""
+    rows = Crew.objects.filter(workspace_id=workspace_id).order_by("slug")
+    return list(rows.values_list("id", flat=True))
+
+
+def take(
+    workspace_id: str,
+    crew_ids: Iterable[str] | None = None,
+    *,
+    whole: bool = True,
+) -> list[HealthSnapshot]:
+    """Measure a workspace and its crews (or the named ones) now and keep the result."""
+    held = snapshot.hold(workspace_id)
+    named = crews(workspace_id) if crew_ids is None else list(crew_ids)
+    scopes = [*([""] if whole else []), *named]
+    return [_take(workspace_id, crew_id, held) for crew_id in scopes]
+
+
+def _take(workspace_id: str, crew_id: str, held: Held | None) -> HealthSnapshot:
+    now = timezone.now()
+    done = metrics.measure(workspace_id, crew_id or None, held, now)
+    values = _values(done, now)
+    with transaction.atomic():
+        # One at a time: two that measure at once see each other's bands.
+        Workspace.objects.select_for_update().get(pk=workspace_id)
+        before = _newest(workspace_id, crew_id)
+        kept, _made = HealthSnapshot.objects.update_or_create(
+            workspace_id=workspace_id,
+            crew_id=crew_id,
+            date=now.astimezone(UTC).date(),
+            defaults=values,
+        )
+        if before is not None:
+            _tell(before, kept)
+    return kept
+
+
+def _values(done: metrics.Measured, moment: datetime) -> dict[str, object]:
+    score = bands.score(done.metrics)
+    return {
+        **done.metrics,
+        "score": score,
+        "details": done.details,
+        "computed_at": moment,
+    }
+
+
+def _tell(before: HealthSnapshot, after: HealthSnapshot) -> None:
+    """Write down that the score changed its band; no data is no band to change."""
+    old, new = bands.band(before.score), bands.band(after.score)
+    if old == new or bands.Band.NONE in (old, new):
+        return
+    fell = RANK[new] < RANK[old]
+    crew = Crew.objects.filter(pk=after.crew_id).first() if after.crew_id else None
+    whose = f"crew {crew.slug}" if crew else "the workspace"
+    payload = {
+        "scope": crew.slug if crew else "workspace",
+        "from": old.value,
+        "to": new.value,
+        "score_before": before.score,
+        "score": after.score,
+        "metrics": {name: getattr(after, name) for name in bands.METRICS},
+    }
+    new_entry = NewEntry(
+        entry_type=CHANGED,
+        severity=Severity.WARN if fell else Severity.NOTICE,
+        summary=f"Memory health of {whose} "
+        f"{'fell' if fell else 'rose'} from {old.value} to {new.value}: "
+        f"{before.score} to {after.score}",
+        payload=payload,
+        crew_id=after.crew_id or None,
+    )
+    webhooks.queue(*journal.write([new_entry], by=system(after.workspace_id, "health")))
+
+
+# ── The past ─────────────────────────────────────────────────────────────────
+def begin() -> int:
+    """Measure workspaces that hold vectors and were never measured, with their past.
+
+    A workspace whose entries still wait for their first try is left for later.
+    """
+    rows = Embedding.objects.order_by()
+    ready = set(
+        rows.filter(state=State.INDEXED)
+        .exclude(workspace__in=HealthSnapshot.objects.values("workspace"))
+        .values_list("workspace_id", flat=True)
+        .distinct()
+    )
+    if not ready:
+        return 0
+    untried = rows.filter(workspace__in=ready, state=State.PENDING, attempts=0)
+    ready -= set(untried.values_list("workspace_id", flat=True).distinct())
+    return sum(_begin(shop) for shop in sorted(ready))
+
+
+def _begin(workspace_id: str) -> int:
+    held = snapshot.hold(workspace_id)
+    past = 0
+    if held is not None and len(held.matrix) <= BACKFILL_VECTORS:
+        past = _backfill(workspace_id, held)
+    return past + len(take(workspace_id))
+
+
+def _backfill(workspace_id: str, held: Held) -> int:
+    """Keep what today's index says about the memory of each past day."""
+    today = timezone.now().astimezone(UTC).date()
+    first = JournalEntry.objects.filter(workspace_id=workspace_id).order_by("ts")
+    start = first.values_list("ts", flat=True).first()
+    if start is None:
+        return 0
+    days = min(BACKFILL_DAYS, (today - start.astimezone(UTC).date()).days)
+    made = [
+        _past(workspace_id, crew_id, held, today - timedelta(days=back))
+        for crew_id in ["", *crews(workspace_id)]
+        for back in range(days, 0, -1)
+    ]
+    known = [one for one in made if one.score is not None]
+    HealthSnapshot.objects.bulk_create(known, ignore_conflicts=True)
+    return len(known)
+
+
+def _past(workspace_id: str, crew_id: str, held: Held, day: date) -> HealthSnapshot:
+    at = datetime.combine(day, time.max, tzinfo=UTC)
+    done = metrics.measure(workspace_id, crew_id or None, held, at, as_of=True)
+    done.details["backfilled"] = True
+    return HealthSnapshot(
+        workspace_id=workspace_id,
+        crew_id=crew_id,
+        date=day,
+        **_values(done, timezone.now()),
+    )
+
+
+# ── Reading ──────────────────────────────────────────────────────────────────
+def scope(actor: Actor, crew_id: str | None) -> str:
+    """Return whose health the actor asks for; an agent's is its crew's."""
+    actor.require("health.read")
+    if crew_id:
+        return queries.crew(actor, crew_id).id
+    return (actor.crew_id or "") if actor.is_agent else ""
+
+
+def _newest(workspace_id: str, crew_id: str) -> HealthSnapshot | None:
+    rows = HealthSnapshot.objects.filter(workspace_id=workspace_id, crew_id=crew_id)
+    return rows.order_by("-date").first()
+
+
+def latest(actor: Actor, crew_id: str | None = None) -> HealthSnapshot:
+    """Return the newest snapshot of the workspace or a crew."""
+    found = _newest(actor.workspace_id, scope(actor, crew_id))
+    if found is None:
+        raise NoSnapshot
+    return found
+
+
+def history(
+    actor: Actor, days: int = HISTORY_DAYS, crew_id: str | None = None
+) -> list[HealthSnapshot]:
+    """Return the snapshots of the last days, oldest first."""
+    since = timezone.now().astimezone(UTC).date() - timedelta(days=days)
+    rows = HealthSnapshot.objects.filter(
+        workspace_id=actor.workspace_id,
+        crew_id=scope(actor, crew_id),
+        date__gte=since,
+    )
+    return list(rows.order_by("date"))
+
+
+def of_all(actor: Actor, days: int = HISTORY_DAYS) -> dict[str, list[HealthSnapshot]]:
+    """Return the snapshots of every scope, oldest first; the last with its details."""
+    actor.require("health.read")
+    since = timezone.now().astimezone(UTC).date() - timedelta(days=days)
+    rows = HealthSnapshot.objects.filter(
+        workspace_id=actor.workspace_id, date__gte=since
+    )
+    found: dict[str, list[HealthSnapshot]] = {}
+    for row in rows.defer("details").order_by("date"):
+        found.setdefault(row.crew_id, []).append(row)
+    whole = HealthSnapshot.objects.in_bulk([kept[-1].pk for kept in found.values()])
+    return {crew: [*kept[:-1], whole[kept[-1].pk]] for crew, kept in found.items()}
+
+
+def recompute(actor: Actor, crew_id: str | None = None) -> HealthSnapshot:
+    """Measure now, for an operator, and return what was kept."""
+    actor.require("health.recompute")
+    wanted = scope(actor, crew_id)
+    crew_ids = [wanted] if wanted else None
+    kept = take(actor.workspace_id, crew_ids, whole=not wanted)
+    return next(one for one in kept if one.crew_id == wanted)

@@ -1,0 +1,1 @@
+"""The index: what is embedded, when, and how important it is."""

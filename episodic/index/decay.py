@@ -1,0 +1,171 @@
+"""Nightly decay and reinforcement: every embedding's importance, computed anew.
+
+``importance = base × recency × boost`` with the base of the entry's live priority, so
+that a run never builds on the last one: for one moment it may run any number of times.
+Rows are read and written in batches, each a transaction of its own, so that appends
+wait milliseconds. Rows whose value stays are left alone, and so is the change log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from django.db import connection, transaction
+from django.db.models import F, QuerySet
+from django.utils import timezone
+
+from episodic.index import importance
+from episodic.models import Embedding
+from memory.models import JournalEntry
+from memory.rules import errors
+
+BATCH: Final = 2_000
+DAY_SECONDS: Final = 86_400
+# Less than this is no change: it is beyond what a ranking can tell apart.
+LEAST_CHANGE: Final = 1e-9
+FIELDS: Final = (
+    "entry_id",
+    "importance_score",
+    "indexed_at",
+    "reference_count",
+    "kind",
+    "loud",
+    "mark",
+)
+
+Watch = Callable[[int], None]
+
+
+class RowsLost(errors.HouseError):
+    """A run would have changed how many rows there are; its batch was taken back."""
+
+    code, status, title = "rows_lost", 500, "Rows would have been lost"
+    sentence = "Decay stopped: {written} of {wanted} rows were written in a batch."
+
+
+@dataclass(slots=True)
+class Report:
+    """What a run did: rows looked at, rows whose importance moved, and the rest."""
+
+    rows: int = 0
+    changed: int = 0
+
+    @property
+    def kept(self) -> int:
+        """Rows whose value stayed."""
+        return self.rows - self.changed
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """An entry's importance taken apart, for now, by the live priority."""
+
+    base: float
+    recency: float
+    boost: float
+    floor: float
+    value: float
+    days: float
+    references: int
+
+
+def _quiet(_rows: int) -> None:
+    return None
+
+
+def days_since(indexed_at: datetime, at: datetime) -> float:
+    """Return the days since an entry was first indexed, none for a future one."""
+    return max(0.0, (at - indexed_at).total_seconds() / DAY_SECONDS)
+
+
+def parts(entry: JournalEntry, row: Embedding, at: datetime) -> Parts | None:
+    """Return what an entry's importance is made of, None before it is indexed."""
+    if row.indexed_at is None:
+        return None
+    days, references = days_since(row.indexed_at, at), row.reference_count
+    made = importance.explain(
+        entry.entry_type,
+        entry.severity,
+        entry.priority,
+        days=days,
+        references=references,
+    )
+    return Parts(
+        round(made.base, 4),
+        round(made.recency, 4),
+        round(made.boost, 4),
+        made.floor,
+        round(made.value, 4),
+        round(days, 2),
+        references,
+    )
+
+
+def _value(row: dict[str, Any], at: datetime) -> float:
+    return importance.explain(
+        row["kind"],
+        row["loud"],
+        row["mark"],
+        days=days_since(row["indexed_at"], at),
+        references=row["reference_count"],
+    ).value
+
+
+def _rows(workspace_id: str) -> QuerySet[Embedding]:
+    """Return the rows with a vector, whatever model it is of."""
+    return Embedding.objects.filter(
+        workspace_id=workspace_id, dim__gt=0, indexed_at__isnull=False
+    )
+
+
+def _batch(entry_ids: Sequence[str]) -> list[dict[str, Any]]:
+    rows = Embedding.objects.filter(pk__in=entry_ids).order_by("pk")
+    named = rows.annotate(
+        kind=F("entry__entry_type"),
+        loud=F("entry__severity"),
+        mark=F("entry__priority"),
+    )
+    locked = named.select_for_update(of=("self",), no_key=True)
+    return list(locked.values(*FIELDS))
+
+
+def _write(changes: Sequence[tuple[float, str]]) -> None:
+    """Write values; RowsLost when a row that was just read is not there."""
+    if not changes:
+        return
+    sql = "UPDATE journal_embeddings SET importance_score = %s WHERE entry_id = %s"
+    with connection.cursor() as cursor:
+        cursor.executemany(sql, list(changes))
+        written = cursor.rowcount
+    if written != len(changes):
+        raise RowsLost(written=written, wanted=len(changes))
+
+
+def run(
+    workspace_id: str, *, at: datetime | None = None, watch: Watch = _quiet
+) -> Report:
+    """Recompute every embedding's importance of a workspace, as of ``at`` or now.
+
+    ``watch`` is told the number of rows after each batch.
+    """
+    moment = at or timezone.now()
+    report = Report()
+    # The ids once: SQLite would sort the whole workspace again for every batch.
+    every = list(_rows(workspace_id).order_by("pk").values_list("pk", flat=True))
+    for start in range(0, len(every), BATCH):
+        with transaction.atomic():
+            rows = _batch(every[start : start + BATCH])
+            values = [(_value(row, moment), row) for row in rows]
+            changes = [
+                (value, row["entry_id"])
+                for value, row in values
+                if abs(value - row["importance_score"]) > LEAST_CHANGE
+            ]
+            _write(changes)
+        report.rows += len(rows)
+        report.changed += len(changes)
+        watch(len(rows))
+    return report

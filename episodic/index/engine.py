@@ -1,0 +1,71 @@
+"""The embedder and the vector index this process works with."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+from django.conf import settings
+
+from episodic.embedders import registry
+from episodic.embedders.base import CachedQueries, Embedder, Observed, Pulse
+from episodic.vectors.base import VectorIndex
+from episodic.vectors.pg import PgIndex
+from episodic.vectors.scan import ScanIndex
+from memory import fulltext
+
+
+@dataclass(slots=True)
+class _Parts:
+    observed: Observed | None = None
+    cached: CachedQueries | None = None
+    scan: ScanIndex | None = None
+    pg: PgIndex | None = None
+
+
+_parts = _Parts()
+_lock = threading.RLock()
+
+
+def _build() -> Embedder:
+    return registry.build(
+        settings.EMBEDDER,
+        local_model=settings.LOCAL_MODEL,
+        ollama_host=settings.OLLAMA_HOST,
+        ollama_model=settings.OLLAMA_MODEL,
+        ollama_timeout=settings.OLLAMA_TIMEOUT,
+        threads=settings.EMBED_THREADS,
+    )
+
+
+def use(inner: Embedder | None) -> None:
+    """Put another embedder in place, None to build the configured one again."""
+    with _lock:
+        _parts.observed = Observed(inner or _build())
+        _parts.cached = CachedQueries(_parts.observed, size=settings.QUERY_CACHE)
+
+
+def embedder() -> CachedQueries:
+    """Return the process's embedder, built from the settings on first use."""
+    with _lock:
+        if _parts.cached is None:
+            use(None)
+        assert _parts.cached is not None  # noqa: S101  (use() sets it)
+        return _parts.cached
+
+
+def pulse() -> Pulse:
+    """Return whether the embedder really answers, from its last call."""
+    embedder()
+    with _lock:
+        return _parts.observed.pulse() if _parts.observed else Pulse()
+
+
+def vectors() -> VectorIndex:
+    """Return the vector index that fits the database."""
+    with _lock:
+        if fulltext.is_sqlite():
+            _parts.scan = _parts.scan or ScanIndex()
+            return _parts.scan
+        _parts.pg = _parts.pg or PgIndex()
+        return _parts.pg

@@ -1,0 +1,74 @@
+"""What the index does when words leave the journal, or leave use.
+
+Listens to ``memory.journal.erasure.entries_left``, inside its transaction: a vector
+never outlives the words it was made from, and what may not be used is in no matrix. The
+change log makes every other process follow at its next question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import connection
+from django.db.models import Q
+
+from episodic.models import Embedding, MemoryRelation, State
+from memory import fulltext
+from memory.journal import erasure
+from memory.journal.erasure import entries_left
+
+
+def on_entries_left(workspace_id: str, entry_ids: Sequence[str], kind: str) -> None:
+    """Follow an erasure, a redaction, a withholding or its end."""
+    rows = erasure.of(Embedding.objects.filter(pk__in=entry_ids), workspace_id)
+    if kind == "erased":
+        rows.delete()
+        _edges(workspace_id, entry_ids).delete()
+    elif kind == "redacted":
+        _begin_again(workspace_id, entry_ids)
+    elif kind == "withheld":
+        rows.update(state=State.WITHHELD, lease_until=None)
+    elif kind == "freed":
+        held = rows.filter(state=State.WITHHELD)
+        held.filter(dim__gt=0).update(state=State.INDEXED)
+        held.filter(dim=0).update(state=State.PENDING)
+    if kind in ("erased", "redacted"):
+        # How often a word occurs must not tell that it once did.
+        fulltext.frequencies.clear()
+
+
+def _edges(workspace_id: str, entry_ids: Sequence[str]) -> Any:
+    ends = Q(src_id__in=entry_ids) | Q(dst_id__in=entry_ids)
+    return erasure.of(MemoryRelation.objects.filter(ends), workspace_id)
+
+
+def _begin_again(workspace_id: str, entry_ids: Sequence[str]) -> None:
+    """Forget the vector of what was redacted; the sweep embeds what is left.
+
+    Its clock and its reference count stay: the statement is as old and as useful.
+    """
+    rows = erasure.of(Embedding.objects.filter(pk__in=entry_ids), workspace_id)
+    empty = {"vector": b"", "dim": 0, "attempts": 0, "last_error": ""}
+    rows.update(next_attempt_at=None, lease_until=None, **empty)
+    rows.exclude(state=State.WITHHELD).update(state=State.PENDING)
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "UPDATE journal_embeddings SET vec = NULL"
+                " WHERE workspace_id = %s AND entry_id = ANY(%s)",
+                [workspace_id, list(entry_ids)],
+            )
+    alike = MemoryRelation.Kind.SIMILAR
+    _edges(workspace_id, entry_ids).filter(relation=alike).delete()
+
+
+def install() -> None:
+    """Listen from start-up on."""
+    entries_left.connect(_receive, dispatch_uid="episodic.index.erasure")
+
+
+def _receive(
+    *, workspace_id: str, entry_ids: Sequence[str], kind: str, **_: Any
+) -> None:
+    on_entries_left(workspace_id, entry_ids, kind)

@@ -1,0 +1,90 @@
+"""Counting what was recalled, off the request path.
+
+Recalls add to a buffer; a thread writes it down once a second, and once more when the
+process ends. What could not be written stays in the buffer and is tried again. One
+write goes on at a time: whoever flushes last, before the process leaves, waits for the
+write that is under way instead of finding an empty buffer and cutting it off.
+"""
+
+from __future__ import annotations
+
+import atexit
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final
+
+import structlog
+from django.db import DatabaseError, connections
+from django.utils import timezone
+
+from episodic.index import sweep as index
+
+EVERY_SECONDS: Final = 1.0
+RETRY_SECONDS: Final = 0.1
+log = structlog.get_logger(__name__)
+
+
+class Marks:
+    """The buffer and the thread that empties it; the first mark starts the thread."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._lock = threading.Lock()
+        self._writing = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def add(self, entry_ids: Iterable[str]) -> None:
+        """Count one reference to each entry."""
+        with self._lock:
+            self._counts.update(entry_ids)
+            if self._counts and (self._thread is None or not self._thread.is_alive()):
+                self._thread = threading.Thread(target=self._run, daemon=True)
+                self._thread.start()
+
+    def flush(self) -> int:
+        """Write the buffer down now; return how many references were written."""
+        with self._writing:
+            with self._lock:
+                counts, self._counts = self._counts, Counter()
+            if not counts:
+                return 0
+            written = False
+            try:
+                index.mark_referenced(dict(counts), timezone.now())
+                written = True
+            except DatabaseError as error:
+                log.warning("marks_not_written", error=type(error).__name__)
+            finally:
+                if not written:
+                    with self._lock:
+                        self._counts.update(counts)
+            return counts.total() if written else 0
+
+    def drain(self, seconds: float = 3.0) -> bool:
+        """Write everything down before the process ends; False when time ran out."""
+        until = time.monotonic() + seconds
+        while True:
+            self.flush()
+            with self._lock:
+                if not self._counts:
+                    return True
+                left = self._counts.total()
+            if time.monotonic() >= until:
+                log.error("marks_lost", references=left)
+                return False
+            time.sleep(RETRY_SECONDS)
+
+    def _run(self) -> None:
+        """Flush each second; leave after half a minute of quiet."""
+        quiet = 0
+        pause = threading.Event()
+        while quiet < 30:
+            pause.wait(EVERY_SECONDS)
+            quiet = 0 if self.flush() else quiet + 1
+        connections.close_all()
+
+
+marks = Marks()
+atexit.register(marks.drain)

@@ -1,0 +1,185 @@
+"""Edges between entries: written when one is indexed, read both ways.
+
+An entry is linked to at most three older entries of its workspace and crew whose cosine
+is 0.80 or more. Reading applies the caller's reach to every neighbour again, because an
+edge may lead to another agent's entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from django.db import IntegrityError, transaction
+from django.db.models import Q
+
+from episodic.embedders.base import Vectors
+from episodic.index import engine
+from episodic.models import MemoryRelation
+from episodic.scopes import Reach
+from episodic.vectors.base import VectorScope
+from memory.models import JournalEntry
+
+LEAST_COSINE: Final = 0.80
+MOST: Final = 3
+ASKED: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One relation as seen from an entry; ``outward`` when the entry wrote it."""
+
+    neighbour: JournalEntry
+    relation: str
+    weight: float
+    outward: bool
+
+
+def link(pairs: Sequence[tuple[JournalEntry, Vectors]], model: str) -> int:
+    """Write similar edges of freshly indexed entries; return how many were made.
+
+    All edges go in with one commit, found before it: every commit waits for the disk,
+    and searching must not hold up an append.
+    """
+    made: list[MemoryRelation] = []
+    for row, vector in pairs:
+        made += _similar(row, vector, model, made)
+    try:
+        with transaction.atomic():
+            MemoryRelation.objects.bulk_create(made, ignore_conflicts=True)
+    except IntegrityError:
+        # An entry left in this moment; edges to it are nothing to keep.
+        made = _between_present(made)
+        MemoryRelation.objects.bulk_create(made, ignore_conflicts=True)
+    return len(made)
+
+
+def _between_present(made: Sequence[MemoryRelation]) -> list[MemoryRelation]:
+    ids = {edge.src_id for edge in made} | {edge.dst_id for edge in made}
+    rows = JournalEntry.objects.filter(pk__in=ids)
+    present = set(rows.values_list("pk", flat=True))
+    return [edge for edge in made if {edge.src_id, edge.dst_id} <= present]
+
+
+def _similar(
+    row: JournalEntry, vector: Vectors, model: str, made: Sequence[MemoryRelation]
+) -> list[MemoryRelation]:
+    """Return edges to the nearest older entries, and from newer ones that came first.
+
+    A backlog is embedded newest first: a newer entry that was indexed before this one
+    could not see it then, and gets its edge now while it has fewer than three. ``made``
+    are the edges that this batch already has.
+    """
+    scope = VectorScope(
+        workspace_id=row.workspace_id,
+        model=model,
+        crew_id=row.crew_id,
+        only_crewless=row.crew_id is None,
+    )
+    near = engine.vectors().nearest(vector, scope, ASKED, LEAST_COSINE)
+    cosines = {one.entry_id: one.cosine for one in near if one.entry_id != row.id}
+    if not cosines:
+        return []
+    older, own = _older(row, list(cosines)), _edges([row.id, *cosines], made)
+    fresh = [e for e in cosines if e in older and e not in own[row.id]]
+    pairs = [(row.id, e) for e in fresh[: max(0, MOST - len(own[row.id]))]]
+    newer = [e for e in cosines if e not in older and row.id not in own[e]]
+    pairs += [(e, row.id) for e in newer if len(own[e]) < MOST]
+    return [
+        MemoryRelation(
+            workspace_id=row.workspace_id,
+            src_id=src,
+            dst_id=dst,
+            relation=MemoryRelation.Kind.SIMILAR,
+            weight=round(min(1.0, cosines[dst if src == row.id else src]), 6),
+        )
+        for src, dst in pairs
+    ]
+
+
+def _edges(ids: Sequence[str], made: Sequence[MemoryRelation]) -> dict[str, set[str]]:
+    """Return whom each entry's similar edges lead to, stored ones and this batch's."""
+    found: dict[str, set[str]] = {entry_id: set() for entry_id in ids}
+    rows = MemoryRelation.objects.filter(
+        src__in=ids, relation=MemoryRelation.Kind.SIMILAR
+    )
+    for src, dst in rows.values_list("src_id", "dst_id"):
+        found[src].add(dst)
+    for edge in made:
+        if edge.src_id in found:
+            found[edge.src_id].add(edge.dst_id)
+    return found
+
+
+def _older(row: JournalEntry, ids: Sequence[str]) -> set[str]:
+    """Return which entries come before one: by time, then by place in the chain."""
+    before = Q(ts__lt=row.ts) | Q(ts=row.ts, seq__lt=row.seq)
+    rows = JournalEntry.objects.filter(before, pk__in=ids)
+    return set(rows.values_list("pk", flat=True))
+
+
+def of(entry_ids: Sequence[str], seen: Reach) -> dict[str, list[Edge]]:
+    """Return the edges of some entries, strongest first, each neighbour once.
+
+    Neighbours outside the reach, or erased, are left out.
+    """
+    touching = Q(src__in=entry_ids) | Q(dst__in=entry_ids)
+    rows = list(
+        MemoryRelation.objects.filter(
+            touching, workspace_id=seen.workspace_id
+        ).order_by("-weight", "id")
+    )
+    others = {row.src_id for row in rows} | {row.dst_id for row in rows}
+    known = seen.load(sorted(others))
+    found: dict[str, list[Edge]] = {entry_id: [] for entry_id in entry_ids}
+    for row in rows:
+        for own, other, outward in (
+            (row.src_id, row.dst_id, True),
+            (row.dst_id, row.src_id, False),
+        ):
+            if own in found and other in known:
+                edge = Edge(known[other], row.relation, row.weight, outward)
+                _add(found[own], edge)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A neighbour reached from a hit; ``via`` names the relation and the hit."""
+
+    entry: JournalEntry
+    score: float
+    via: str
+
+
+def walk(
+    scores: dict[str, float],
+    seen: Reach,
+    limit: int,
+    wanted: Callable[[JournalEntry], bool],
+) -> list[Step]:
+    """Return neighbours of scored entries, one step away, best first.
+
+    A neighbour scores what its hit scored times the edge's weight; entries that are
+    hits themselves, or that the question does not want, are no neighbours.
+    """
+    best: dict[str, Step] = {}
+    for entry_id, edges in of(list(scores), seen).items():
+        for edge in edges:
+            row, score = edge.neighbour, scores[entry_id] * edge.weight
+            known = best.get(row.id)
+            if row.id in scores or not wanted(row):
+                continue
+            if known is not None and known.score >= score:
+                continue
+            best[row.id] = Step(row, score, f"{edge.relation}:{entry_id}")
+    ordered = sorted(best.values(), key=lambda step: (-step.score, step.entry.id))
+    return ordered[:limit]
+
+
+def _add(edges: list[Edge], edge: Edge) -> None:
+    """Add an edge unless the same neighbour is there by the same relation."""
+    same = (edge.neighbour.id, edge.relation)
+    if all((other.neighbour.id, other.relation) != same for other in edges):
+        edges.append(edge)

@@ -1,0 +1,113 @@
+"""What a workspace's index holds, as arrays: vectors, relations, and whose they are.
+
+SQLite's matrix of the process is used as it is; where the database does the searching,
+a matrix is read for one measurement and dropped after it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+import numpy as np
+from django.db.models import QuerySet
+from numpy.typing import NDArray
+
+from episodic.index import engine
+from episodic.models import Embedding, MemoryRelation, State
+from episodic.vectors.base import VectorScope
+from episodic.vectors.matrix import Matrix, Row, Snapshot
+from episodic.vectors.scan import ScanIndex
+
+NAMED: Final = 24
+CHUNK: Final = 2_000
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a workspace's index holds: its matrix and the relations as row numbers.
+
+    An end of a relation that has no vector is −1.
+    """
+
+    workspace_id: str
+    matrix: Matrix
+    view: Snapshot
+    edges: NDArray[np.int64]
+
+    def rows(self, crew_id: str | None, at: datetime) -> Rows:
+        """Return the rows of a crew, or of all, that were written by a moment."""
+        columns, size = self.view.columns, self.view.size
+        mask = columns.alive[:size] & (columns.ts[:size] <= at.timestamp() * 1000)
+        if crew_id:
+            mask &= columns.crew[:size] == self.matrix.crews.get(crew_id)
+        return np.flatnonzero(mask)
+
+    def named(self, rows: Rows) -> list[str]:
+        """Return the entry ids of rows, as many as are kept."""
+        return [str(one) for one in self.view.columns.ids[rows[:NAMED]]]
+
+
+def current(workspace_id: str) -> QuerySet[Embedding]:
+    """Return the embeddings of the model in use."""
+    return Embedding.objects.filter(
+        workspace_id=workspace_id,
+        state=State.INDEXED,
+        model=engine.embedder().model,
+    )
+
+
+def hold(workspace_id: str) -> Held | None:
+    """Return what a workspace's index holds; None when it holds nothing."""
+    dim = current(workspace_id).values_list("dim", flat=True).first()
+    if not dim:
+        return None
+    index = engine.vectors()
+    if isinstance(index, ScanIndex):
+        scope = VectorScope(workspace_id=workspace_id, model=engine.embedder().model)
+        matrix, view = index.view(scope, dim)
+    else:
+        matrix = _read(workspace_id, dim)
+        view = matrix.snapshot()
+    return Held(workspace_id, matrix, view, _edges(workspace_id, matrix))
+
+
+def _read(workspace_id: str, dim: int) -> Matrix:
+    """Return a matrix made for this measurement, where the process keeps none."""
+    stored = current(workspace_id).filter(dim=dim)
+    matrix = Matrix(dim, stored.count())
+    told = stored.values_list(
+        "entry_id", "crew_id", "agent_id", "entry__entry_type", "entry__ts",
+        "importance_score", "vector",
+    ).order_by()  # fmt: skip
+    rows: list[Row] = []
+    blobs: list[bytes] = []
+    for entry, crew, agent, kind, ts, weight, blob in told.iterator(chunk_size=CHUNK):
+        moment = round(ts.timestamp() * 1000)
+        rows.append(Row(entry, crew, agent, kind, moment, weight))
+        blobs.append(bytes(blob))
+        if len(rows) == CHUNK:
+            _put(matrix, rows, blobs)
+            rows, blobs = [], []
+    _put(matrix, rows, blobs)
+    return matrix
+
+
+def _put(matrix: Matrix, rows: list[Row], blobs: list[bytes]) -> None:
+    if rows:
+        vectors = np.frombuffer(b"".join(blobs), dtype="<f4")
+        matrix.put(rows, vectors.reshape(len(rows), matrix.dim))
+
+
+def _edges(workspace_id: str, matrix: Matrix) -> NDArray[np.int64]:
+    """Return every relation as a pair of row numbers."""
+    stored = MemoryRelation.objects.filter(workspace_id=workspace_id).order_by()
+    flat: list[int] = []
+    pairs = stored.values_list("src_id", "dst_id")
+    for pair in pairs.iterator(chunk_size=CHUNK):
+        for entry_id in pair:
+            at = matrix.position(entry_id)
+            flat.append(-1 if at is None else at)
+    return np.array(flat, dtype=np.int64).reshape(-1, 2)

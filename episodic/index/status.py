@@ -1,0 +1,112 @@
+"""How complete the index is, and embedding by hand what waits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.db.models import Count, Min, Q
+from django.utils import timezone
+
+from episodic.index import engine
+from episodic.index import sweep as index
+from episodic.models import Embedding, State
+from memory.journal import append as journal
+from memory.journal.visibility import USABLE
+from memory.models import JournalEntry
+from memory.rules import errors
+from memory.rules.entries import NewEntry
+from memory.rules.permissions import Actor
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How complete a workspace's index is, for the model in use."""
+
+    embeddable: int
+    indexed: int
+    pending: int
+    failed: int
+    model: str | None
+    dim: int | None
+    oldest_pending_seconds: float | None
+
+
+def status(workspace_id: str, *, by: Actor) -> Status:
+    """Return how complete the index is."""
+    by.require("index.read", workspace_id)
+    embedder = engine.embedder()
+    entries = JournalEntry.objects.filter(
+        USABLE, workspace_id=workspace_id, embeddable=True, erased_at__isnull=True
+    )
+    rows = Embedding.objects.filter(workspace_id=workspace_id)
+    rows = rows.exclude(state=State.WITHHELD)
+    current = Q(state=State.INDEXED, model=embedder.model)
+    counted = rows.aggregate(
+        indexed=Count("pk", filter=current),
+        failed=Count("pk", filter=Q(state=State.FAILED)),
+    )
+    embeddable = entries.count()
+    pending = max(0, embeddable - counted["indexed"] - counted["failed"])
+    oldest = None
+    if pending:
+        missing = entries.exclude(embedding__in=rows.filter(current))
+        oldest = missing.aggregate(oldest=Min("recorded_at"))["oldest"]
+    waited = (timezone.now() - oldest).total_seconds() if oldest else None
+    return Status(
+        embeddable,
+        counted["indexed"],
+        pending,
+        counted["failed"],
+        embedder.model or None,
+        embedder.dim,
+        round(waited, 1) if waited is not None else None,
+    )
+
+
+def run(
+    workspace_id: str,
+    *,
+    by: Actor,
+    entry_ids: Iterable[str] | None = None,
+    limit: int = 256,
+) -> index.Report:
+    """Embed now what waits in one workspace, or the named entries, for an operator.
+
+    Waiting times and leases are skipped over; named entries are embedded again.
+    """
+    by.require("index.run", workspace_id)
+    if engine.embedder().name == "none":
+        raise errors.Unavailable(reason="no embedder is configured")
+    index.discover(workspace_id)
+    rows = Embedding.objects.filter(workspace_id=workspace_id)
+    report = index.Report()
+    if entry_ids is None:
+        model = engine.embedder().model
+        rows = rows.exclude(state=State.INDEXED, model=model)
+        rows = rows.exclude(state=State.WITHHELD)
+        chosen = list(rows.order_by("attempts").values_list("pk", flat=True)[:limit])
+    else:
+        asked = list(dict.fromkeys(entry_ids))
+        chosen = list(rows.filter(pk__in=asked).values_list("pk", flat=True))
+        known = JournalEntry.objects.filter(workspace_id=workspace_id, pk__in=asked)
+        if known.count() != len(asked):
+            raise errors.NotFound
+        report.skipped += len(asked) - len(chosen)
+    for start in range(0, len(chosen), index.BATCH):
+        report.add(index.embed(chosen[start : start + index.BATCH]))
+    _record(report, by)
+    return report
+
+
+def _record(report: index.Report, by: Actor) -> None:
+    new = NewEntry(
+        entry_type="memory.indexed",
+        summary=f"Index run by hand: {report.indexed} indexed, {report.failed} failed",
+        payload={
+            "indexed": report.indexed,
+            "skipped": report.skipped,
+            "failed": report.failed,
+        },
+    )
+    journal.write([new], by=by)

@@ -1,0 +1,324 @@
+"""Keeping the index: find what deserves an embedding, claim it, embed it.
+
+Work is a sweep over the database. The journal is read from where the last sweep
+stopped; what deserves an embedding becomes a pending row; pending rows are claimed by
+a conditional UPDATE with a lease, so that two sweeps at once never embed one row twice
+and a crash costs a minute and not the row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from django.db import connection, transaction
+from django.db.models import F, Q, QuerySet
+from django.utils import timezone
+
+from episodic.embedders.base import EmbedderError, Vectors
+from episodic.index import engine, importance, policy, relations
+from episodic.models import Embedding, EmbeddingChange, IndexState, State
+from episodic.vectors import pg
+from memory.journal.visibility import USABLE
+from memory.models import ChainHead, JournalEntry
+
+CHUNK: Final = 1_000
+BATCH: Final = 32
+LEASE: Final = timedelta(seconds=60)
+MAX_ATTEMPTS: Final = 5
+FIRST_WAIT: Final = timedelta(seconds=5)
+LONGEST_WAIT: Final = timedelta(hours=1)
+KEEP_CHANGES: Final = 200_000
+WANTING: Final = (State.PENDING, State.FAILED)
+# Plain SQL: whoever appends waits while it runs, and for each vector the ORM would
+# build the statement anew. Re-embedding keeps the original clock.
+_KEEP: Final = (
+    "UPDATE journal_embeddings SET state = %s, vector = %s, dim = %s, model = %s,"
+    " indexed_at = COALESCE(indexed_at, %s), embedded_at = %s, attempts = 0,"
+    " last_error = '', next_attempt_at = NULL, lease_until = NULL WHERE entry_id = %s"
+)
+
+
+@dataclass(slots=True)
+class Report:
+    """What a sweep did."""
+
+    indexed: int = 0
+    skipped: int = 0
+    failed: int = 0
+
+    def add(self, other: Report) -> None:
+        """Count another report in."""
+        self.indexed += other.indexed
+        self.skipped += other.skipped
+        self.failed += other.failed
+
+
+Watch = Callable[[int], None]
+
+
+def _quiet(_done: int) -> None:
+    return None
+
+
+# ── Finding ──────────────────────────────────────────────────────────────────
+def discover(workspace_id: str) -> int:
+    """Make pending rows for entries the sweep has not read yet; return how many."""
+    made = 0
+    while True:
+        with transaction.atomic():
+            IndexState.objects.get_or_create(workspace_id=workspace_id)
+            state = IndexState.objects.select_for_update().get(pk=workspace_id)
+            if state.policy_version != policy.VERSION:
+                state.seq, state.policy_version = 0, policy.VERSION
+            rows = _unread(workspace_id, state.seq)
+            made += _make_pending(rows)
+            if rows:
+                state.seq = rows[-1].seq
+            state.save(update_fields=["seq", "policy_version"])
+        if len(rows) < CHUNK:
+            return made
+
+
+def _unread(workspace_id: str, seq: int) -> list[JournalEntry]:
+    rows = JournalEntry.objects.filter(
+        workspace_id=workspace_id, seq__gt=seq, erased_at__isnull=True
+    )
+    return list(rows.order_by("seq")[:CHUNK])
+
+
+def _make_pending(rows: Sequence[JournalEntry]) -> int:
+    """Judge entries by today's policy, mend their flag, and queue what deserves it."""
+    for row in rows:
+        judged = policy.judge(row.entry_type, row.severity, row.payload, row.refs)
+        if judged.embeds != row.embeddable:
+            JournalEntry.objects.filter(pk=row.pk).update(embeddable=judged.embeds)
+            row.embeddable = judged.embeds
+    made = [_pending(row) for row in rows if row.embeddable]
+    Embedding.objects.bulk_create(made, ignore_conflicts=True)
+    return len(made)
+
+
+def _pending(row: JournalEntry) -> Embedding:
+    weight = importance.base(row.entry_type, row.severity, row.priority)
+    rests = row.retired_at is not None or row.restricted_at is not None
+    return Embedding(
+        state=State.WITHHELD if rests else State.PENDING,
+        entry_id=row.id,
+        workspace_id=row.workspace_id,
+        seq=row.seq,
+        crew_id=row.crew_id,
+        agent_id=row.agent_id,
+        policy_version=policy.VERSION,
+        importance_score=weight,
+    )
+
+
+def _behind() -> list[str]:
+    """Return the workspaces whose journal is longer than what was read."""
+    heads = dict(ChainHead.objects.values_list("workspace_id", "seq"))
+    states = IndexState.objects.filter(policy_version=policy.VERSION)
+    read = dict(states.values_list("workspace_id", "seq"))
+    return [w for w, seq in heads.items() if seq > read.get(w, 0)]
+
+
+# ── Claiming ─────────────────────────────────────────────────────────────────
+def _ready(rows: QuerySet[Embedding], now: datetime) -> QuerySet[Embedding]:
+    """Return the rows that are due and that nobody holds."""
+    due = Q(next_attempt_at__isnull=True) | Q(next_attempt_at__lte=now)
+    free = Q(lease_until__isnull=True) | Q(lease_until__lt=now)
+    return rows.filter(due, free)
+
+
+def _waiting() -> QuerySet[Embedding]:
+    """Return rows that never got a vector."""
+    return Embedding.objects.filter(state__in=WANTING)
+
+
+def _stale() -> QuerySet[Embedding]:
+    """Return rows whose vector is of another model."""
+    rows = Embedding.objects.filter(state=State.INDEXED)
+    return rows.exclude(model=engine.embedder().model)
+
+
+def _candidates(now: datetime, limit: int) -> list[str]:
+    """Return ids to try: new rows before rows of another model, the newest first.
+
+    What was just appended must not queue behind an import. The workspaces take turns,
+    so that none starves another.
+    """
+    found: list[str] = []
+    for rows in (_ready(_waiting(), now), _ready(_stale(), now)):
+        shops = list(rows.order_by().values_list("workspace_id", flat=True).distinct())
+        for turn, shop in enumerate(shops):
+            # What one workspace leaves of its share goes to those after it.
+            share = max(1, (limit - len(found)) // (len(shops) - turn))
+            mine = rows.filter(workspace_id=shop).order_by("-seq")
+            found += list(mine.values_list("entry_id", flat=True)[:share])
+        if len(found) >= limit:
+            break
+    return found[:limit]
+
+
+def claim(entry_ids: Sequence[str], now: datetime) -> list[str]:
+    """Lease rows to this worker and return those it got.
+
+    Two workers may read the same row; the one that locks it while it is still free
+    wins, and the other passes it by.
+    """
+    if not entry_ids:
+        return []
+    other = Q(state=State.INDEXED) & ~Q(model=engine.embedder().model)
+    wanted = Q(state__in=WANTING) | other
+    rows = _ready(Embedding.objects.filter(wanted, pk__in=entry_ids), now)
+    with transaction.atomic():
+        locked = rows.order_by("pk").select_for_update(skip_locked=True)
+        free = set(locked.values_list("pk", flat=True))
+        won = [entry_id for entry_id in entry_ids if entry_id in free]
+        Embedding.objects.filter(pk__in=won).update(lease_until=now + LEASE)
+    return won
+
+
+# ── Embedding ────────────────────────────────────────────────────────────────
+def embed(entry_ids: Sequence[str]) -> Report:
+    """Embed claimed entries as one batch; a batch that fails is tried one by one."""
+    report = Report()
+    usable = JournalEntry.objects.filter(USABLE, erased_at__isnull=True)
+    rows = list(usable.filter(pk__in=entry_ids))
+    report.skipped += len(entry_ids) - len(rows)
+    if not rows:
+        return report
+    try:
+        _embed_rows(rows)
+    except EmbedderError as error:
+        if len(rows) > 1 and error.reason == "bad_answer":
+            # One poisonous text must not hold back the others.
+            for row in rows:
+                report.add(embed([row.id]))
+            return report
+        _postpone([row.id for row in rows], error)
+        report.failed += len(rows)
+    else:
+        report.indexed += len(rows)
+    return report
+
+
+def _embed_rows(rows: Sequence[JournalEntry]) -> None:
+    engine_now = engine.embedder()
+    texts = [policy.text(row.summary, row.payload) for row in rows]
+    vectors = engine_now.embed_documents(texts)
+    with transaction.atomic():
+        alive = _alive([row.id for row in rows])
+        made = zip((row.id for row in rows), vectors, strict=True)
+        kept = [(entry_id, vector) for entry_id, vector in made if entry_id in alive]
+        _keep(kept, engine_now.model)
+        pg.store(kept)
+    # After the commit, so that entries of one batch see each other.
+    by_id = {row.id: row for row in rows}
+    relations.link([(by_id[entry_id], v) for entry_id, v in kept], engine_now.model)
+
+
+def _alive(entry_ids: Sequence[str]) -> set[str]:
+    """Return which entries may still be used after the model has thought, locked."""
+    usable = JournalEntry.objects.filter(USABLE, erased_at__isnull=True)
+    rows = usable.filter(pk__in=entry_ids)
+    locked = rows.select_for_update(no_key=True).order_by("pk")
+    return set(locked.values_list("pk", flat=True))
+
+
+def _keep(vectors: Sequence[tuple[str, Vectors]], model: str) -> None:
+    now = connection.ops.adapt_datetimefield_value(timezone.now())
+    rows = [
+        (
+            State.INDEXED.value,
+            vector.astype("<f4").tobytes(),
+            len(vector),
+            model,
+            now,
+            now,
+            entry_id,
+        )
+        for entry_id, vector in vectors
+    ]
+    if rows:
+        with connection.cursor() as cursor:
+            cursor.executemany(_KEEP, rows)
+
+
+def _postpone(entry_ids: Sequence[str], error: EmbedderError) -> None:
+    """Set rows back with a growing wait; after five tries they count as failed."""
+    now = timezone.now()
+    for row in Embedding.objects.filter(pk__in=entry_ids):
+        attempts = min(row.attempts + 1, 1_000)
+        wait = min(FIRST_WAIT * 2 ** min(attempts - 1, 12), LONGEST_WAIT)
+        row.attempts, row.last_error = attempts, f"{error.reason}: {error}"[:200]
+        row.next_attempt_at, row.lease_until = now + wait, None
+        if row.state != State.INDEXED and attempts >= MAX_ATTEMPTS:
+            row.state = State.FAILED
+        row.save(
+            update_fields=[
+                "attempts",
+                "last_error",
+                "next_attempt_at",
+                "lease_until",
+                "state",
+            ]
+        )
+
+
+def sweep(*, limit: int = 512, watch: Watch = _quiet) -> Report:
+    """Read the journal on, then embed what waits, at most ``limit`` rows.
+
+    ``watch`` is told the number of rows done after each batch. Runs anywhere, any
+    number of times, also at the same time.
+    """
+    report = Report()
+    for workspace_id in _behind():
+        discover(workspace_id)
+    if engine.embedder().name == "none":
+        return report
+    done = 0
+    while done < limit:
+        now = timezone.now()
+        won = claim(_candidates(now, min(BATCH, limit - done)), now)
+        if not won:
+            break
+        one = embed(won)
+        report.add(one)
+        done += len(won)
+        watch(len(won))
+        if one.failed == len(won):
+            # The embedder is down, not one text poisonous: the next tick tries again.
+            break
+        for workspace_id in _behind():
+            discover(workspace_id)
+    _trim()
+    return report
+
+
+def _trim() -> None:
+    """Drop old rows of the change log, leaving word of it for matrices that slept."""
+    last = EmbeddingChange.objects.order_by("-id").values_list("id", flat=True).first()
+    first = EmbeddingChange.objects.order_by("id").values_list("id", flat=True).first()
+    if last is None or first is None or last - first < 2 * KEEP_CHANGES:
+        return
+    upto = last - KEEP_CHANGES
+    with transaction.atomic():
+        old = EmbeddingChange.objects.filter(id__lte=upto)
+        shops = list(old.order_by().values_list("workspace_id", flat=True).distinct())
+        EmbeddingChange.objects.bulk_create(
+            EmbeddingChange(workspace_id=shop, entry_id=str(upto), kind="trim")
+            for shop in shops
+        )
+        old.delete()
+
+
+def mark_referenced(counts: dict[str, int], when: datetime) -> None:
+    """Add to the reference counts of entries that a recall returned."""
+    with transaction.atomic():
+        for entry_id, times in counts.items():
+            Embedding.objects.filter(pk=entry_id).update(
+                reference_count=F("reference_count") + times, last_referenced_at=when
+            )

@@ -1,0 +1,1 @@
+"""Recall: rank entries for a question, explain the ranking, build the prompt block."""

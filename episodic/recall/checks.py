@@ -1,0 +1,299 @@
+"""Recall checks: questions with the entries that their answers have to hold.
+
+A check is saved from the explorer, run by hand by an operator, run every night, and run
+once more when the model in use changed and the index is complete again. What broke is
+told per missing entry, with the finding of "why", and once per change in the journal.
+
+Saving and running go with the right to run the index (``index.run``); reading with the
+right to ask as an agent (``recall.ask_as_agent``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from django.db import transaction
+
+from episodic.index import engine
+from episodic.index import status as index_status
+from episodic.models import RecallCheck, RecallCheckRun
+from episodic.recall import explain
+from episodic.recall import search as recall
+from episodic.recall.search import Answer, Fusion, Mode, Request
+from memory.jobs import registry as jobs
+from memory.jobs.registry import Job, Outcome
+from memory.journal import append as journal
+from memory.journal import queries
+from memory.models import JournalEntry
+from memory.ports import subject_linker
+from memory.rules import entries, errors, permissions
+from memory.rules.entries import NewEntry, Severity
+from memory.rules.permissions import Actor
+
+MOST: Final = 200
+EXPECTED_MOST: Final = recall.K_MAX
+NAME_CHARS: Final = 120
+RUNS_KEPT: Final = 60
+FAILED: Final = "memory.recall_check_failed"
+MOMENTS: Final = ("since", "until", "as_of")
+_NEVER: Final = ("explain", "mark")
+Result = RecallCheck.Result
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A check as the list shows it: its question's fields, and its last run."""
+
+    check: RecallCheck
+    pairs: list[tuple[str, str]]
+    last: RecallCheckRun | None
+
+    @property
+    def query(self) -> str:
+        """What is asked."""
+        return str(self.check.question.get("query", ""))
+
+
+# ── The question, kept as JSON ───────────────────────────────────────────────
+def to_json(request: Request) -> dict[str, Any]:
+    """Return the fields of a question that were set; times as RFC 3339."""
+    told = {k: v for k, v in asdict(request).items() if k not in _NEVER}
+    for name in MOMENTS:
+        told[name] = journal.stamp(told[name]) if told[name] else None
+    told["entry_types"] = list(request.entry_types)
+    told["mode"] = request.mode.value
+    told["fusion"] = request.fusion.value if request.fusion else None
+    return {k: v for k, v in told.items() if v not in (None, [])}
+
+
+def to_request(question: Mapping[str, Any]) -> Request:
+    """Return a kept question as it is asked: nothing of it counts as a use."""
+    told = dict(question)
+    for name in MOMENTS:
+        if told.get(name):
+            told[name] = datetime.fromisoformat(told[name])
+    told["entry_types"] = tuple(told.get("entry_types", ()))
+    told["mode"] = Mode(told["mode"])
+    # A question that named no fusion follows the workspace's.
+    told["fusion"] = Fusion(told["fusion"]) if told.get("fusion") else None
+    return Request(**told, mark=False)
+
+
+# ── Access ───────────────────────────────────────────────────────────────────
+def _line(check: RecallCheck) -> Line:
+    pairs = [
+        (name, str(one))
+        for name, value in check.question.items()
+        for one in (value if isinstance(value, list) else [value])
+    ]
+    return Line(check, pairs, check.runs.first())
+
+
+def listed(actor: Actor) -> list[Line]:
+    """Return the workspace's checks: broken ones first, then by name."""
+    actor.require("recall.ask_as_agent")
+    rows = RecallCheck.objects.filter(workspace_id=actor.workspace_id)
+    order = {Result.BROKEN: 0, Result.REFUSED: 1, Result.NEW: 2, Result.HOLDS: 3}
+    ordered = sorted(rows, key=lambda c: (order[Result(c.result)], c.name))
+    return [_line(check) for check in ordered]
+
+
+def named(actor: Actor, check_id: str) -> RecallCheck:
+    """Return a check of the actor's workspace, or NotFound."""
+    actor.require("recall.ask_as_agent")
+    rows = RecallCheck.objects.filter(pk=check_id, workspace_id=actor.workspace_id)
+    found = rows.first()
+    if found is None:
+        raise errors.NotFound
+    return found
+
+
+def _expected(ids: Sequence[str], by: Actor) -> list[str]:
+    """Return the distinct ids, each of which the actor can read."""
+    wanted = list(dict.fromkeys(one for one in ids if one))
+    if not wanted:
+        raise errors.Invalid("Name at least one entry.", code="no_entries")
+    if len(wanted) > EXPECTED_MOST:
+        detail = f"A check expects at most {EXPECTED_MOST} entries."
+        raise errors.Invalid(detail, code="too_many_entries")
+    for entry_id in wanted:
+        queries.entry(by, entry_id)
+    return wanted
+
+
+def save(
+    name: str, request: Request, expected: Sequence[str], *, by: Actor
+) -> RecallCheck:
+    """Keep a question and the entries that its answer has to hold."""
+    by.require("index.run")
+    name = " ".join(name.split())
+    if not name or len(name) > NAME_CHARS or not entries.is_storable(name):
+        raise errors.Invalid("The check needs a name.", code="bad_name")
+    recall.check(request)
+    subject_linker.refuse(by.workspace_id, (name, request.query))
+    wanted = _expected(expected, by)
+    mine = RecallCheck.objects.filter(workspace_id=by.workspace_id)
+    with transaction.atomic():
+        if mine.filter(name=name).exists():
+            raise errors.Conflict("A check has this name.", code="name_taken")
+        if mine.count() >= MOST:
+            detail = f"A workspace keeps at most {MOST} checks."
+            raise errors.Conflict(detail, code="too_many_checks")
+        made = RecallCheck.objects.create(
+            workspace_id=by.workspace_id,
+            name=name,
+            question=to_json(request),
+            expected=wanted,
+            created_by=by.label,
+        )
+        told = subject_linker.Written(str(made.pk), (name, request.query, by.label))
+        subject_linker.note(by.workspace_id, "recall_checks", [told])
+    return made
+
+
+def drop(check: RecallCheck, *, by: Actor) -> None:
+    """Delete a check and what its runs found."""
+    by.require("index.run", check.workspace_id)
+    check.delete()
+
+
+# ── Running ──────────────────────────────────────────────────────────────────
+def _finding(request: Request, entry_id: str, by: Actor) -> str:
+    row = JournalEntry.objects.filter(pk=entry_id, workspace_id=by.workspace_id)
+    found = row.first()
+    if found is None:
+        return "It is no longer in the journal."
+    if found.erased_at is not None:
+        return "It was erased."
+    return explain.ask(request, entry_id, by=by).finding
+
+
+def _judge(check: RecallCheck, answer: Answer, by: Actor) -> RecallCheckRun:
+    """Return an unsaved run: what of the expected is missing, and why."""
+    there = {hit.entry.id for hit in answer.hits}
+    gone = [entry_id for entry_id in check.expected if entry_id not in there]
+    missing = [
+        {"entry_id": one, "finding": _finding(answer.request, one, by)} for one in gone
+    ]
+    # Without its dense leg an answer proves nothing about the check.
+    out = answer.legs.degraded if gone else None
+    result = Result.REFUSED if out else Result.BROKEN if gone else Result.HOLDS
+    return RecallCheckRun(
+        result=result, returned=len(there), missing=missing, note=(out or "")[:300]
+    )
+
+
+def _ask(check: RecallCheck, by: Actor) -> RecallCheckRun:
+    try:
+        request = replace(to_request(check.question), explain=True)
+        return _judge(check, recall.ask(request, by=by), by)
+    except errors.HouseError as error:
+        # The agent or crew it asks as is gone, or its conditions no longer hold.
+        return RecallCheckRun(result=Result.REFUSED, note=error.detail[:300])
+
+
+def _tell(check: RecallCheck, run: RecallCheckRun, by: Actor) -> None:
+    count, total = len(run.missing), len(check.expected)
+    journal.write(
+        [
+            NewEntry(
+                entry_type=FAILED,
+                severity=Severity.WARN,
+                summary=f"Recall check {check.name}: {count} of {total} expected"
+                " entries are missing",
+                payload={
+                    "check_id": check.id,
+                    "missing": run.missing,
+                    "model": run.model,
+                },
+                refs={"check_id": check.id},
+            )
+        ],
+        by=by,
+    )
+
+
+def _is_news(check: RecallCheck, run: RecallCheckRun) -> bool:
+    """Whether a broken run says something that the one before did not."""
+    before = check.runs.first()
+    if before is None or before.result != Result.BROKEN:
+        return True
+    return [m["entry_id"] for m in before.missing] != [
+        m["entry_id"] for m in run.missing
+    ]
+
+
+def _run(check: RecallCheck, by: Actor) -> RecallCheckRun:
+    run = _ask(check, by)
+    run.recall_check, run.model = check, engine.embedder().model or ""
+    with transaction.atomic():
+        if run.result == Result.BROKEN and _is_news(check, run):
+            _tell(check, run, by)
+        run.save()
+        check.result, check.last_run_at, check.model = run.result, run.ran_at, run.model
+        check.save(update_fields=["result", "last_run_at", "model"])
+        old = check.runs.values_list("pk", flat=True)[RUNS_KEPT:]
+        check.runs.filter(pk__in=list(old)).delete()
+    return run
+
+
+def run(check: RecallCheck, *, by: Actor) -> RecallCheckRun:
+    """Run one check now, for an operator."""
+    by.require("index.run", check.workspace_id)
+    return _run(check, by)
+
+
+def run_all(workspace_id: str, *, stale_only: bool = False) -> list[RecallCheckRun]:
+    """Run a workspace's checks for the clock.
+
+    ``stale_only`` takes those whose last run was with another model, once the index
+    has caught up with the one in use: before, everything would seem broken.
+    """
+    by = permissions.system(workspace_id, "recall checks")
+    checks = RecallCheck.objects.filter(workspace_id=workspace_id)
+    if stale_only:
+        model = engine.embedder().model or ""
+        checks = checks.exclude(result=Result.NEW).exclude(model=model)
+        if not checks.exists() or index_status.status(workspace_id, by=by).pending:
+            return []
+    return [_run(check, by) for check in checks.order_by("name")]
+
+
+# ── The clock ────────────────────────────────────────────────────────────────
+def _outcome(runs: Sequence[RecallCheckRun]) -> Outcome:
+    broken = [one.recall_check.name for one in runs if one.result == Result.BROKEN]
+    told = f"broken: {', '.join(broken)}"[:400] if broken else ""
+    return Outcome({"checks": len(runs), "broken": len(broken)}, told)
+
+
+def _nightly(home: str) -> Outcome:
+    return _outcome(run_all(home))
+
+
+def _after_a_change(home: str) -> Outcome:
+    return _outcome(run_all(home, stale_only=True))
+
+
+def install() -> None:
+    """Put the checks on the timetable."""
+    jobs.register(
+        Job(
+            name="recall_checks",
+            title="Recall checks",
+            schedule="nightly, last",
+            act=_nightly,
+            night=60,
+        )
+    )
+    jobs.register(
+        Job(
+            name="recall_checks_model",
+            title="Recall checks after a model change",
+            schedule="every 15 min, when the model changed",
+            act=_after_a_change,
+            every=timedelta(minutes=15),
+        )
+    )

@@ -1,0 +1,178 @@
+"""Why an entry is, or is not, in the answer to a question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from django.utils import timezone
+
+from episodic.index import engine, policy
+from episodic.models import Embedding, State
+from episodic.recall import search as recall
+from episodic.recall.search import Answer, Hit, Legs, Request
+from memory import fulltext
+from memory.journal import queries
+from memory.models import JournalEntry
+from memory.rules.permissions import Actor
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One question about the entry: ``verdict`` is pass, fail or none."""
+
+    name: str
+    verdict: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """The finding in one sentence, and the checks it rests on, in order."""
+
+    entry: JournalEntry
+    returned: bool
+    rank: int | None
+    finding: str
+    checks: list[Check]
+    answer: Answer
+    would_need_k: int | None
+
+
+def _verdict(holds: bool) -> str:  # noqa: FBT001  (one obvious argument)
+    return "pass" if holds else "fail"
+
+
+def _policy(entry: JournalEntry) -> Check:
+    judged = policy.judge(entry.entry_type, entry.severity, entry.payload, entry.refs)
+    return Check("policy", _verdict(judged.embeds), judged.why)
+
+
+def _state(entry: JournalEntry) -> Check:
+    row = Embedding.objects.defer("vector").filter(pk=entry.pk).first()
+    model = engine.embedder().model
+    if row is None:
+        text = "waiting for the sweep" if entry.embeddable else "has no embedding"
+        return Check("state", "fail", text)
+    if row.state != State.INDEXED:
+        waited = round((timezone.now() - entry.recorded_at).total_seconds())
+        tries = (
+            f", tried {row.attempts} times: {row.last_error}" if row.attempts else ""
+        )
+        return Check("state", "fail", f"{row.state} for {waited} s{tries}")
+    if row.model != model:
+        text = f"embedded with {row.model}; recall now uses {model or 'none'}"
+        return Check("state", "fail", text)
+    late = (row.indexed_at - entry.recorded_at).total_seconds() if row.indexed_at else 0
+    text = f"indexed {late:.1f} s after the append, with the model in use"
+    return Check("state", "pass", text)
+
+
+def _scope(entry: JournalEntry, answer: Answer) -> Check:
+    seen = answer.reach.sees(entry)
+    whose = "visible to" if seen else "outside"
+    return Check("scope", _verdict(seen), f"{whose} the scope {answer.reach.scope}")
+
+
+def _filters(entry: JournalEntry, request: Request) -> Check:
+    faults = []
+    if request.entry_types and entry.entry_type not in request.entry_types:
+        faults.append("its type is filtered out")
+    if request.since and entry.ts < request.since:
+        faults.append("it is older than since")
+    if request.until and entry.ts > request.until:
+        faults.append("it is newer than until")
+    if request.as_of and entry.recorded_at > request.as_of:
+        faults.append("it was recorded after as_of")
+    if entry.erased_at is not None:
+        faults.append("it was erased")
+    text = ", ".join(faults) or "no filter leaves it out"
+    return Check("filters", _verdict(not faults), text)
+
+
+def _dense(entry: JournalEntry, answer: Answer) -> Check:
+    vector = answer.legs.vector
+    if vector is None:
+        text = answer.legs.degraded or "the mode does not ask the dense leg"
+        return Check("dense", "none", text)
+    scope = recall.vector_scope(answer.request, answer.reach)
+    rank = engine.vectors().rank(vector, scope, entry.id)
+    if rank is None:
+        return Check("dense", "none", "has no vector in scope")
+    near = engine.vectors().of(vector, scope, [entry.id]).get(entry.id)
+    told = (
+        f", cosine {near.cosine:.3f}, importance {near.importance:.2f}" if near else ""
+    )
+    inside = entry.id in answer.legs.dense_ids
+    deep = "" if inside else f"; the leg ends at {len(answer.legs.dense.hits)}"
+    return Check("dense", _verdict(inside), f"rank {rank}{told}{deep}")
+
+
+def _words(entry: JournalEntry, answer: Answer) -> Check:
+    asked = answer.legs.asked
+    if asked.is_empty:
+        return Check("words", "none", "the question left no word to search for")
+    found = fulltext.words_that_hit(
+        entry.workspace_id, asked.terms, {entry.id: entry.docid}
+    )[entry.id]
+    if not found:
+        return Check("words", "none", "no word of the question is in it")
+    ids = answer.legs.word_ids
+    said = ", ".join(found)
+    if entry.id in ids:
+        return Check("words", "pass", f"rank {ids.index(entry.id) + 1} by {said}")
+    return Check(
+        "words", "fail", f"{said} found, but below rank {len(ids)} or filtered"
+    )
+
+
+def _cut(rank: int | None, hit: Hit | None, answer: Answer) -> Check:
+    if hit is None or rank is None:
+        return Check("cut", "fail", "no leg put it on the list")
+    if rank <= answer.request.k:
+        return Check("cut", "pass", f"rank {rank} of the {answer.request.k} returned")
+    last = answer.hits[-1].score if answer.hits else 0.0
+    text = f"score {hit.score:.4f}; hit {len(answer.hits)} has {last:.4f}"
+    return Check("cut", "fail", text)
+
+
+def _finding(rank: int | None, total: int, k: int, checks: list[Check]) -> str:
+    if rank is not None and rank <= k:
+        return f"It is in the answer, at rank {rank}."
+    if rank is not None:
+        place = "one place" if rank == k + 1 else f"{rank - k} places"
+        return f"It is rank {rank} of {total}: {place} below the cut."
+    for check in checks:
+        if check.verdict == "fail" and check.name in ("scope", "filters", "policy"):
+            return f"It cannot be in the answer: {check.text}."
+    failed = next((c.text for c in checks if c.verdict == "fail"), "no leg found it")
+    return f"No leg put it on the list: {failed}."
+
+
+def ask(request: Request, entry_id: str, *, by: Actor) -> Why:
+    """Explain an entry's place in an answer; the caller must be able to read it."""
+    entry = queries.entry(by, entry_id)
+    answer = recall.ask(replace(request, explain=True, mark=False), by=by)
+    legs: Legs = answer.legs
+    scores = recall.fuse(answer.request, legs)
+    listed = recall.hits(answer.request, answer.reach, legs, scores, len(scores))
+    found = next((h for h in listed if h.entry.id == entry.id), None)
+    rank = listed.index(found) + 1 if found else None
+    checks = [
+        _policy(entry),
+        _state(entry),
+        _scope(entry, answer),
+        _filters(entry, answer.request),
+        _dense(entry, answer),
+        _words(entry, answer),
+        _cut(rank, found, answer),
+    ]
+    k = answer.request.k
+    return Why(
+        entry=entry,
+        returned=rank is not None and rank <= k,
+        rank=rank,
+        finding=_finding(rank, len(listed), k, checks),
+        checks=checks,
+        answer=answer,
+        would_need_k=rank if rank and k < rank <= recall.K_MAX else None,
+    )

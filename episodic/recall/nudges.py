@@ -1,0 +1,228 @@
+"""Nudges: what an agent is told beside the prompt block, at most once per session.
+
+entries   ENTRIES or more entries of the agent since its last memory.updated or
+          summary.generated: time to write down what is worth keeping. Only what that
+          agent itself wrote starts the count anew.
+cost      the agent's dollars of the last 24 hours are above its workspace's limit
+          (the setting cost_limit_usd_per_day; 0: no nudge)
+
+Dollars and tokens come from the payloads of llm.call and cost.incurred, under the first
+of the keys below that holds a number. A run may report both its calls and their sum, so
+per trace the larger of the two kinds counts, never both.
+
+Without a session id nobody can know what was said before: every answer nudges.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Final
+
+from django.db.models import Max
+from django.utils import timezone
+
+from episodic.models import NudgeSent
+from memory import workspace_settings
+from memory.jobs import registry as jobs
+from memory.jobs.registry import Job, Outcome
+from memory.journal import append as journal
+from memory.models import Agent, JournalEntry
+from memory.rules import hashing
+from memory.workspace_settings import Kind, Setting
+
+ENTRIES: Final = 30
+COUNTED: Final = 1_000
+RESETS: Final = ("memory.updated", "summary.generated")
+CALL, SPENT = "llm.call", "cost.incurred"
+DOLLARS: Final = ("cost_usd", "usd", "cost")
+TOKENS: Final = ("tokens", "total_tokens")
+TOKEN_PARTS: Final = (
+    ("tokens_in", "input_tokens", "prompt_tokens"),
+    ("tokens_out", "output_tokens", "completion_tokens"),
+)
+DAY: Final = timedelta(hours=24)
+COST_LIMIT: Final[Setting[float]] = workspace_settings.declare(
+    Setting(
+        name="cost_limit_usd_per_day",
+        group="Nudges",
+        label="Dollars an agent may cost a day",
+        help="An agent that cost more in the last 24 hours is told so beside its "
+        "prompt block. 0 tells nobody. Nothing is stopped.",
+        readers="The nudges of POST /api/v1/episodic/context and the context tool.",
+        kind=Kind.NUMBER,
+        default=1.0,
+        least=0,
+        most=1_000_000,
+        unit="US dollars",
+    )
+)
+MOST_ROWS: Final = 20_000
+KEPT: Final = timedelta(days=30)
+
+
+@dataclass(frozen=True, slots=True)
+class Nudge:
+    """One sentence for an agent; ``kind`` is entries or cost."""
+
+    kind: str
+    text: str
+
+
+@dataclass(slots=True)
+class Cost:
+    """What an agent's calls of a day came to."""
+
+    calls: int = 0
+    tokens: int = 0
+    dollars: float = 0.0
+
+
+@dataclass(slots=True)
+class _Trace:
+    """The sums of one run, by entry type."""
+
+    tokens: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    dollars: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+
+
+def _number(payload: Mapping[str, Any], keys: Iterable[str]) -> float:
+    """Return the first of the keys that holds a finite number above zero, else 0."""
+    for key in keys:
+        value = payload.get(key)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            continue
+        # An integer of any length may stand in a payload.
+        if 0 < value < 1e15 and math.isfinite(value):
+            return float(value)
+    return 0.0
+
+
+def _tokens(payload: Mapping[str, Any]) -> float:
+    whole = _number(payload, TOKENS)
+    return whole or sum(_number(payload, keys) for keys in TOKEN_PARTS)
+
+
+def since_reset(workspace_id: str, agent_id: str) -> int:
+    """Return how many entries the agent wrote since it last wrote down what it knows.
+
+    Counted in the order of the chain, and no further than COUNTED.
+    """
+    own = JournalEntry.objects.filter(workspace_id=workspace_id, agent_id=agent_id)
+    reset = own.filter(entry_type__in=RESETS).aggregate(last=Max("seq"))["last"] or 0
+    return own.filter(seq__gt=reset)[:COUNTED].count()
+
+
+def cost(workspace_id: str, agent_id: str) -> Cost:
+    """Return what the agent's calls of the last 24 hours came to."""
+    rows = JournalEntry.objects.filter(
+        workspace_id=workspace_id,
+        agent_id=agent_id,
+        entry_type__in=(CALL, SPENT),
+        ts__gte=timezone.now() - DAY,
+        erased_at__isnull=True,
+    )
+    told = rows.order_by("-ts").values_list("entry_type", "trace_id", "payload_text")
+    traces: dict[str | None, _Trace] = defaultdict(_Trace)
+    found = Cost()
+    for kind, trace_id, text in told[:MOST_ROWS]:
+        payload = json.loads(text)
+        found.calls += kind == CALL
+        traces[trace_id].tokens[kind] += _tokens(payload)
+        traces[trace_id].dollars[kind] += _number(payload, DOLLARS)
+    for trace in traces.values():
+        found.tokens += round(max(trace.tokens.values()))
+        found.dollars += max(trace.dollars.values())
+    return found
+
+
+def _entries(agent: Agent) -> str:
+    count = since_reset(agent.workspace_id, agent.id)
+    if count < ENTRIES:
+        return ""
+    told = f"{count:,} or more" if count == COUNTED else f"{count}"
+    return (
+        f"{told} entries since your last memory.updated or summary.generated."
+        " Write down what is worth keeping: append a summary.generated, or write a"
+        " memory file."
+    )
+
+
+def _spent(agent: Agent) -> str:
+    most = workspace_settings.value(agent.workspace_id, COST_LIMIT)
+    if most <= 0:
+        return ""
+    found = cost(agent.workspace_id, agent.id)
+    if found.dollars <= most:
+        return ""
+    calls = "1 call" if found.calls == 1 else f"{found.calls:,} calls"
+    return (
+        f"{calls}, {found.tokens:,} tokens, ${found.dollars:,.2f} in the last 24 hours;"
+        f" the limit of this workspace is ${most:,.2f} a day."
+    )
+
+
+KINDS: Final = {"entries": _entries, "cost": _spent}
+
+
+def digest(workspace_id: str, session_id: str) -> str:
+    """Return what is kept of a session's id."""
+    return hashing.keyed_digest(journal.key(), f"session\0{workspace_id}\0{session_id}")
+
+
+def _told(agent: Agent, session: str) -> set[str]:
+    rows = NudgeSent.objects.filter(
+        workspace_id=agent.workspace_id, agent=agent, session_digest=session
+    )
+    return set(rows.values_list("kind", flat=True))
+
+
+def _claim(agent: Agent, session: str, kind: str) -> bool:
+    """Write down that a session was told; of two at once, one is the first."""
+    _, is_first = NudgeSent.objects.get_or_create(
+        workspace_id=agent.workspace_id, agent=agent, session_digest=session, kind=kind
+    )
+    return is_first
+
+
+def give(agent: Agent, session_id: str | None, *, keep: bool) -> list[Nudge]:
+    """Return what the agent has to be told in this session and was not told yet.
+
+    With ``keep`` it is written down as told; without, this is only a look.
+    """
+    session = digest(agent.workspace_id, session_id) if session_id else ""
+    told = _told(agent, session) if session else set()
+    found = []
+    for kind, say in KINDS.items():
+        text = "" if kind in told else say(agent)
+        if text and (not session or not keep or _claim(agent, session, kind)):
+            found.append(Nudge(kind, text))
+    return found
+
+
+def forget() -> int:
+    """Drop what was told more than thirty days ago; return how much."""
+    old = NudgeSent.objects.filter(sent_at__lt=timezone.now() - KEPT)
+    return old.delete()[0]
+
+
+def _forget(_home: str) -> Outcome:
+    return Outcome({"nudges": forget()})
+
+
+def install() -> None:
+    """Put the forgetting on the timetable."""
+    jobs.register(
+        Job(
+            name="nudges_forgotten",
+            title="Forget nudges given",
+            schedule="nightly, after 30 days",
+            act=_forget,
+            night=61,
+            house_wide=True,
+        )
+    )

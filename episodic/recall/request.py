@@ -1,0 +1,162 @@
+"""A question to recall: what it may ask, what its legs found, how long it took."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from episodic.index import engine
+from episodic.scopes import Reach
+from episodic.vectors.base import Found, VectorScope
+from memory import workspace_settings
+from memory.fulltext import WordHit, WordQuery
+from memory.models import JournalEntry
+from memory.rules import errors
+from memory.rules.fusion import Fusion
+from memory.workspace_settings import declarations
+
+K_MAX: Final = 50
+K_DEFAULT: Final = 5
+LEG_LEAST: Final = 50
+QUERY_CHARS: Final = 4_000
+
+
+class Mode(StrEnum):
+    """Which legs answer."""
+
+    HYBRID = "hybrid"
+    DENSE = "dense"
+    SPARSE = "sparse"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One recall; ``k`` outside 1..50 is clamped, the API refuses it before.
+
+    Without a ``fusion`` the workspace's holds: ``settled`` fills it in.
+    """
+
+    query: str
+    scope: str | None = None
+    crew_id: str | None = None
+    agent_id: str | None = None
+    k: int = K_DEFAULT
+    mode: Mode = Mode.HYBRID
+    fusion: Fusion | None = None
+    entry_types: tuple[str, ...] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+    # Only what the journal held by then. Weights, edges and word statistics are
+    # today's: nobody keeps what they were.
+    as_of: datetime | None = None
+    min_score: float | None = None
+    walk_depth: int | None = None
+    explain: bool = False
+    mark: bool = True
+
+    @property
+    def fused_by(self) -> Fusion:
+        """The fusion of a settled request."""
+        if self.fusion is None:
+            message = "The request names no fusion: settle it for its workspace first."
+            raise ValueError(message)
+        return self.fusion
+
+    def wants(self, entry: JournalEntry) -> bool:
+        """Whether no filter leaves an entry out."""
+        if self.entry_types and entry.entry_type not in self.entry_types:
+            return False
+        if self.since is not None and entry.ts < self.since:
+            return False
+        if self.as_of is not None and entry.recorded_at > self.as_of:
+            return False
+        return self.until is None or entry.ts <= self.until
+
+
+@dataclass(slots=True)
+class Timings:
+    """Milliseconds per stage."""
+
+    embed: float = 0.0
+    dense: float = 0.0
+    sparse: float = 0.0
+    fuse: float = 0.0
+    load: float = 0.0
+    total: float = 0.0
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Add the time of a block to a stage."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            spent = (time.perf_counter() - start) * 1000
+            setattr(self, name, round(getattr(self, name) + spent, 3))
+
+
+@dataclass(slots=True)
+class Legs:
+    """What both legs found before fusion."""
+
+    dense: Found = field(default_factory=lambda: Found([], 0))
+    words: list[WordHit] = field(default_factory=list)
+    asked: WordQuery = field(default_factory=lambda: WordQuery((), (), ()))
+    degraded: str | None = None
+    vector: NDArray[np.float32] | None = None
+
+    @property
+    def dense_ids(self) -> list[str]:
+        """The dense leg, best first."""
+        return [near.entry_id for near in self.dense.hits]
+
+    @property
+    def word_ids(self) -> list[str]:
+        """The word leg, best first."""
+        return [hit.entry_id for hit in self.words]
+
+
+def check(request: Request) -> Request:
+    """Return the request with ``k`` clamped; raise Invalid for an impossible one."""
+    if not request.query.strip():
+        raise errors.Invalid("query must not be empty.", code="empty_query")
+    if len(request.query) > QUERY_CHARS:
+        raise errors.TooLarge(what="query", limit=QUERY_CHARS, size=len(request.query))
+    if request.since and request.until and request.since > request.until:
+        raise errors.Invalid("since lies after until.", code="bad_range")
+    return replace(request, k=min(K_MAX, max(1, request.k)))
+
+
+def settled(request: Request, workspace_id: str) -> Request:
+    """Return the request checked, with the workspace's fusion where it names none."""
+    request = check(request)
+    if request.fusion is not None:
+        return request
+    return replace(request, fusion=default_fusion(workspace_id))
+
+
+def default_fusion(workspace_id: str) -> Fusion:
+    """Return the fusion of questions of a workspace that name none."""
+    return Fusion(workspace_settings.value(workspace_id, declarations.FUSION))
+
+
+def vector_scope(request: Request, seen: Reach) -> VectorScope:
+    """Return what the dense leg may search."""
+    return VectorScope(
+        workspace_id=seen.workspace_id,
+        model=engine.embedder().model,
+        crew_id=seen.crew_id,
+        agent_id=seen.agent_id,
+        rules_crew_id=seen.rules_crew_id,
+        entry_types=request.entry_types,
+        since=request.since,
+        until=request.until,
+    )

@@ -1,0 +1,130 @@
+"""Hits: the chosen entries with everything that is known of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from django.utils import timezone
+
+from episodic.index import engine, importance, relations
+from episodic.models import Embedding
+from episodic.recall import fusion
+from episodic.recall.request import Legs, Request, vector_scope
+from episodic.scopes import Reach
+from episodic.vectors.base import Near
+from memory.models import JournalEntry
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One entry of the answer. ``cosine`` is None while it has no vector."""
+
+    entry: JournalEntry
+    score: float
+    cosine: float | None
+    importance: float
+    dense_rank: int | None
+    sparse_rank: int | None
+    rrf: float
+    age_seconds: float
+    via: str
+
+
+def _via(dense: int | None, sparse: int | None) -> str:
+    if dense and sparse:
+        return "both"
+    return "dense" if dense else "words"
+
+
+def _load(
+    request: Request, seen: Reach, legs: Legs, ids: Sequence[str]
+) -> tuple[dict[str, JournalEntry], dict[str, Near], dict[str, float]]:
+    """Return rows, nearness and stored weights of the chosen entries."""
+    rows = seen.load(ids)
+    near = {hit.entry_id: hit for hit in legs.dense.hits if hit.entry_id in rows}
+    missing = [entry_id for entry_id in rows if entry_id not in near]
+    if legs.vector is not None and missing:
+        scope = vector_scope(request, seen)
+        near |= engine.vectors().of(legs.vector, scope, missing)
+    weights = Embedding.objects.filter(pk__in=missing)
+    return rows, near, dict(weights.values_list("entry_id", "importance_score"))
+
+
+def _leading(scores: dict[str, float], take: int) -> list[str]:
+    """Return the best ids, and every id that ties with the last of them.
+
+    Equal scores are common in rank fusion; which of them is newer shows when loaded.
+    """
+    ordered = sorted(scores, key=lambda e: (-scores[e], e))
+    edge = scores[ordered[take - 1]] if len(ordered) > take else float("-inf")
+    return [entry_id for entry_id in ordered if scores[entry_id] >= edge]
+
+
+def _ranks(ids: Sequence[str]) -> dict[str, int]:
+    return {entry_id: rank for rank, entry_id in enumerate(ids, 1)}
+
+
+class Maker:
+    """Makes hits out of rows, with what is known of each."""
+
+    def __init__(self, request: Request, seen: Reach, legs: Legs) -> None:
+        self._request, self._seen, self._legs = request, seen, legs
+        self._dense, self._words = _ranks(legs.dense_ids), _ranks(legs.word_ids)
+        self._now = timezone.now()
+
+    def of(self, scores: dict[str, float], take: int) -> list[Hit]:
+        """Return the best entries: by score, then newer first, then by id."""
+        chosen = _leading(scores, take)
+        rows, near, weights = _load(self._request, self._seen, self._legs, chosen)
+        made = [
+            self._hit(row, scores[row.id], near.get(row.id), weights.get(row.id))
+            for row in rows.values()
+            if not _too_far(self._request, near.get(row.id))
+        ]
+        made.sort(key=lambda h: (-h.score, -h.entry.ts.timestamp(), h.entry.id))
+        return made
+
+    def _hit(
+        self, row: JournalEntry, score: float, close: Near | None, weight: float | None
+    ) -> Hit:
+        dense, sparse = self._dense.get(row.id), self._words.get(row.id)
+        if close is not None:
+            weight = close.importance
+        elif weight is None:
+            weight = importance.base(row.entry_type, row.severity, row.priority)
+        return Hit(
+            entry=row,
+            score=score,
+            cosine=close.cosine if close else None,
+            importance=weight,
+            dense_rank=dense,
+            sparse_rank=sparse,
+            rrf=sum(fusion.reciprocal(rank) for rank in (dense, sparse) if rank),
+            age_seconds=max(0.0, (self._now - row.ts).total_seconds()),
+            via=_via(dense, sparse),
+        )
+
+    def beside(self, hits: Sequence[Hit], limit: int) -> list[Hit]:
+        """Return neighbours of the hits, one step along the relations."""
+        scores = {hit.entry.id: hit.score for hit in hits}
+        steps = relations.walk(scores, self._seen, limit, self._request.wants)
+        ids = [step.entry.id for step in steps]
+        _, near, weights = _load(self._request, self._seen, self._legs, ids)
+        return [
+            replace(
+                self._hit(
+                    step.entry,
+                    step.score,
+                    near.get(step.entry.id),
+                    weights.get(step.entry.id),
+                ),
+                via=step.via,
+            )
+            for step in steps
+        ]
+
+
+def _too_far(request: Request, close: Near | None) -> bool:
+    least = request.min_score
+    return least is not None and close is not None and close.cosine < least

@@ -1,0 +1,69 @@
+"""The page of recall checks: parse, call, render."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from episodic.recall import checks as recall_checks
+from episodic.web.forms import RecallForm
+from memory.rules import errors
+from memory.web import pages
+
+
+@require_GET
+def checks(request: HttpRequest) -> HttpResponse:
+    """List the workspace's checks, broken ones first."""
+    lines = recall_checks.listed(pages.actor(request))
+    broken = sum(line.check.result == "broken" for line in lines)
+    return render(request, "episodic/checks.html", {"lines": lines, "broken": broken})
+
+
+@require_POST
+def save(request: HttpRequest) -> HttpResponse:
+    """Keep the explorer's question and the entries that were ticked."""
+    actor = pages.actor(request)
+    actor.require("index.run")
+    form = RecallForm(request.POST, by=actor)
+    asked = form.request()
+    if asked is None:
+        messages.error(request, "The question is at fault; nothing was saved")
+        return redirect(f"{reverse('episodic:recall')}?{form.address()}")
+    expected = request.POST.getlist("expected")
+    expected += request.POST.get("more", "").replace(",", " ").split()
+    try:
+        made = recall_checks.save(
+            request.POST.get("name", ""), asked, expected, by=actor
+        )
+    except (errors.Invalid, errors.Conflict) as error:
+        messages.error(request, f"{error.detail} Nothing was saved.")
+        return redirect(f"{reverse('episodic:recall')}?{form.address()}")
+    recall_checks.run(made, by=actor)
+    messages.success(request, f"Saved the check {made.name}")
+    return redirect("episodic:checks")
+
+
+@require_POST
+def run(request: HttpRequest, check_id: str) -> HttpResponse:
+    """Run one check now, for an operator."""
+    actor = pages.actor(request)
+    found = recall_checks.named(actor, check_id)
+    done = recall_checks.run(found, by=actor)
+    if done.result == "holds":
+        messages.success(request, f"{found.name} holds")
+    else:
+        messages.warning(request, f"{found.name}: {done.result}")
+    return redirect("episodic:checks")
+
+
+@require_POST
+def drop(request: HttpRequest, check_id: str) -> HttpResponse:
+    """Delete a check, for an operator."""
+    actor = pages.actor(request)
+    found = recall_checks.named(actor, check_id)
+    recall_checks.drop(found, by=actor)
+    messages.success(request, f"Deleted the check {found.name}")
+    return redirect("episodic:checks")

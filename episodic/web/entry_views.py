@@ -1,0 +1,28 @@
+"""The part of an entry's page that explains its importance and its relations."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from episodic.recall import importance_detail as weights
+from episodic.web import sketch
+from memory.web import pages
+
+
+@require_GET
+def weight(request: HttpRequest, entry_id: str) -> HttpResponse:
+    """Show the part alone to htmx, else a page of its own."""
+    found = weights.of(pages.actor(request), entry_id)
+    drawn = sketch.drawn(found.edges)
+    height = sketch.height(len(drawn))
+    is_part = pages.part(request, "weight") != ""
+    context = {
+        "weight": found,
+        "neighbours": drawn,
+        "height": height,
+        "middle": height // 2,
+    }
+    name = "_importance.html" if is_part else "entry.html"
+    return render(request, f"episodic/{name}", context)

@@ -1,0 +1,305 @@
+"""What the recall explorer shows: an answer taken apart, and why one is not in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.urls import reverse
+
+from episodic import queries as lists
+from episodic.api import serializers
+from episodic.queries import Example
+from episodic.recall import explain, fusion, prompt_context
+from episodic.recall import search as recall
+from episodic.recall.explain import Why
+from episodic.recall.prompt_context import Context
+from episodic.recall.search import (
+    K_MAX,
+    QUERY_CHARS,
+    Answer,
+    Fusion,
+    Hit,
+    Mode,
+    Request,
+)
+from episodic.web import curl, sidebyside, sketch
+from episodic.web.forms import RecallForm
+from episodic.web.sidebyside import Compared
+from memory.journal import queries
+from memory.models import JournalEntry
+from memory.rules import errors
+from memory.rules.permissions import Actor
+
+LEG_SHOWN: Final = 8
+LEG_MOST: Final = 3 * K_MAX
+GAP: Final = 0.6
+# The most one leg can add: first place in reciprocal rank fusion, half in convex.
+MOST: Final = {Fusion.RRF: fusion.reciprocal(1), Fusion.CONVEX: fusion.SHARE}
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One piece of a contribution, in hundredths of the widest possible bar."""
+
+    kind: str
+    x: float
+    width: float
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One entry of the fused answer. ``told`` says in words what the bars show.
+
+    A neighbour of a hit has no rank; ``beside`` is the hit it was reached from and
+    ``relation`` how.
+    """
+
+    rank: int | None
+    hit: Hit
+    author: str
+    bars: list[Bar]
+    told: str
+    relation: str = ""
+    beside: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LegRow:
+    """One entry of one leg."""
+
+    entry_id: str
+    rank: int
+    summary: str
+    is_returned: bool
+    cosine: float | None = None
+    importance: float | None = None
+    product: float | None = None
+    words: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Explored:
+    """An answer and its parts; ``fused`` is the rule by which the legs became one."""
+
+    answer: Answer
+    dense: list[LegRow]
+    words: list[LegRow]
+    hits: list[Line]
+    below: list[Line]
+    fused: str
+    silent: int
+    neighbours: list[sketch.Neighbour]
+
+    @property
+    def asks_dense(self) -> bool:
+        """Whether the mode asks the dense leg."""
+        return self.answer.request.mode is not Mode.SPARSE
+
+    @property
+    def asks_words(self) -> bool:
+        """Whether the word leg was asked, by the mode or in place of the dense one."""
+        mode = self.answer.request.mode
+        return mode is not Mode.DENSE or self.answer.legs.degraded is not None
+
+    @property
+    def height(self) -> int:
+        """The height of the drawing of the neighbours."""
+        return sketch.height(len(self.neighbours))
+
+    @property
+    def middle(self) -> int:
+        """Where the first hit stands in it."""
+        return self.height // 2
+
+    @property
+    def rest(self) -> float:
+        """Milliseconds spent on fusing and loading."""
+        return self.answer.timings.fuse + self.answer.timings.load
+
+
+@dataclass(frozen=True, slots=True)
+class RecallPage:
+    """Everything on the page; ``explored`` is None before the first question."""
+
+    form: RecallForm
+    explored: Explored | None
+    why: Why | None
+    wondered: JournalEntry | None
+    examples: list[Example]
+    curl: str
+    status: int
+    context: Context | None = None
+    compared: Compared | None = None
+
+    @property
+    def deeper(self) -> str:
+        """The address of the same question with a K that returns the entry, or ""."""
+        needed = self.why.would_need_k if self.why else None
+        return _address(self.form, k=str(needed)) if needed else ""
+
+    @property
+    def longer(self) -> str:
+        """The address that shows the legs to their ends, "" when it does."""
+        return "" if self.form.shows_legs else _address(self.form, legs="all")
+
+    @property
+    def own_words(self) -> str:
+        """The address that asks with the entry's own summary."""
+        words = self.wondered.summary[:QUERY_CHARS] if self.wondered else ""
+        return _address(self.form, query=words)
+
+
+def _address(form: RecallForm, **changes: str) -> str:
+    return f"{reverse('episodic:recall')}?{form.address(**changes)}"
+
+
+def _shares(hit: Hit, answer: Answer) -> tuple[float, float]:
+    """Return what the dense and the word leg add to a fused score."""
+    if answer.request.fused_by is Fusion.CONVEX and answer.request.mode is Mode.HYBRID:
+        near = {n.entry_id: n.score for n in answer.legs.dense.hits}
+        mine = {k: v for k, v in near.items() if k == hit.entry.id}
+        legs = answer.legs.dense
+        alone = fusion.convex(mine, {}, lowest=legs.lowest, highest=legs.highest)
+        dense = alone.get(hit.entry.id, 0.0)
+        return dense, max(0.0, hit.score - dense)
+    ranks = (hit.dense_rank, hit.sparse_rank)
+    dense, said = (fusion.reciprocal(rank) if rank else 0.0 for rank in ranks)
+    return dense, said
+
+
+def _rule(answer: Answer) -> str:
+    """Return rrf, convex, or product when the dense leg alone decides."""
+    if answer.request.mode is Mode.DENSE and not answer.legs.degraded:
+        return "product"
+    hybrid = answer.request.mode is Mode.HYBRID
+    return answer.request.fused_by.value if hybrid else Fusion.RRF.value
+
+
+def _bars(hit: Hit, answer: Answer, rule: str) -> tuple[list[Bar], str]:
+    if rule == "product":
+        wide = 100 * min(1.0, max(0.0, hit.score))
+        return [Bar("", 0.0, round(wide, 2))], f"cosine × importance {hit.score:.3f}"
+    most = 2 * MOST[Fusion(rule)]
+    dense, said = _shares(hit, answer)
+    scale = (100 - GAP) / most
+    bars = []
+    if dense:
+        bars.append(Bar("", 0.0, round(dense * scale, 2)))
+    if said:
+        start = dense * scale + GAP if dense else 0.0
+        bars.append(Bar("two", round(start, 2), round(said * scale, 2)))
+    return bars, f"dense {dense:.4f}, words {said:.4f}"
+
+
+def _lines(answer: Answer, rule: str) -> tuple[list[Line], list[Line]]:
+    every = [*answer.hits, *answer.below]
+    slugs = queries.names([hit.entry for hit in every])
+    lines, rank = [], 0
+    for hit in every:
+        relation, _, beside = hit.via.partition(":")
+        bars, told = ([], "a neighbour") if beside else _bars(hit, answer, rule)
+        rank += not beside
+        who = slugs.get(hit.entry.agent_id or "", hit.entry.actor_id)
+        place = None if beside else rank
+        lines.append(Line(place, hit, who, bars, told, beside and relation, beside))
+    cut = len(answer.hits)
+    # A neighbour that was returned may have been found below the cut as well.
+    returned = {hit.entry.id for hit in answer.hits}
+    below = [line for line in lines[cut:] if line.hit.entry.id not in returned]
+    return lines[:cut], below
+
+
+def _leg(rows: list[dict[str, Any]], returned: set[str]) -> list[LegRow]:
+    return [
+        LegRow(
+            entry_id=row["entry_id"],
+            rank=row["rank"],
+            summary=row["summary"],
+            is_returned=row["entry_id"] in returned,
+            cosine=row.get("cosine"),
+            importance=row.get("importance"),
+            product=row.get("product"),
+            words=tuple(row.get("words") or ()),
+        )
+        for row in rows
+    ]
+
+
+def explore(answer: Answer, *, whole: bool = False) -> Explored:
+    """Return an answer taken apart; ``whole`` shows the legs to their ends."""
+    legs = serializers.legs(answer, LEG_MOST if whole else LEG_SHOWN)
+    returned = {hit.entry.id for hit in answer.hits}
+    rule = _rule(answer)
+    hits, below = _lines(answer, rule)
+    said = set(answer.legs.word_ids)
+    dense = _leg(legs["dense"], returned)
+    return Explored(
+        answer=answer,
+        dense=dense,
+        words=_leg(legs["sparse"], returned),
+        hits=hits,
+        below=below,
+        fused=rule,
+        silent=sum(row.entry_id not in said for row in dense),
+        neighbours=sketch.neighbours(answer),
+    )
+
+
+def _ask(
+    actor: Actor, form: RecallForm, request: Request
+) -> tuple[Answer | None, Why | None]:
+    """Return the answer, and the explanation when somebody wonders about an entry."""
+    try:
+        if form.entry_asked:
+            try:
+                found = explain.ask(request, form.entry_asked, by=actor)
+            except errors.NotFound:
+                form.add_error("entry_id", "There is no such entry here.")
+            else:
+                return found.answer, found
+        return recall.ask(request, by=actor), None
+    except errors.Invalid as error:
+        form.blame(error)
+        return None, None
+
+
+def _wondered(actor: Actor, form: RecallForm) -> JournalEntry | None:
+    """Return the entry that somebody wonders about before there is a question."""
+    if not form.entry_asked:
+        return None
+    try:
+        return queries.entry(actor, form.entry_asked)
+    except errors.NotFound:
+        form.add_error("entry_id", "There is no such entry here.")
+        return None
+
+
+def _compared(actor: Actor, form: RecallForm, answer: Answer) -> Compared | None:
+    """Return the answer beside the one of the question it is compared with."""
+    other = form.other(answer.request)
+    if other is None:
+        return None
+    return sidebyside.compare(answer, recall.ask(other, by=actor))
+
+
+def build(actor: Actor, form: RecallForm, origin: str) -> RecallPage:
+    """Return the page for a form, with an answer when there is a question."""
+    actor.require("recall.ask")
+    request = form.request()
+    answer, found, wondered = None, None, None
+    if request is not None:
+        answer, found = _ask(actor, form, request)
+    else:
+        wondered = _wondered(actor, form)
+    return RecallPage(
+        context=prompt_context.show(answer, form.budget, by=actor) if answer else None,
+        compared=_compared(actor, form, answer) if answer else None,
+        form=form,
+        explored=explore(answer, whole=form.shows_legs) if answer else None,
+        why=found,
+        wondered=found.entry if found else wondered,
+        examples=[] if answer else lists.examples(actor),
+        curl=curl.command(request, origin) if request and answer else "",
+        status=422 if form.errors else 200,
+    )

@@ -1,0 +1,96 @@
+"""Two answers to one question, side by side: what entered, left or moved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from episodic.recall.search import Answer, Mode, Request
+from memory.journal import append as journal
+from memory.models import JournalEntry
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One entry and its rank in both answers; ``change`` is seen from the first."""
+
+    entry: JournalEntry
+    left: int | None
+    right: int | None
+
+    @property
+    def change(self) -> str:
+        """What the second answer does to it: entered, left, up, down or same."""
+        if self.left is None:
+            return "entered"
+        if self.right is None:
+            return "left"
+        if self.left == self.right:
+            return "same"
+        return "up" if self.right < self.left else "down"
+
+    @property
+    def places(self) -> int:
+        """How many places it moved."""
+        return abs((self.left or 0) - (self.right or 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Both answers as one table, in the order of the first, then of the second."""
+
+    left: str
+    right: str
+    rows: list[Row]
+    degraded: str | None
+
+    def _count(self, *changes: str) -> int:
+        return sum(row.change in changes for row in self.rows)
+
+    @property
+    def entered(self) -> int:
+        """How many the second answer has and the first has not."""
+        return self._count("entered")
+
+    @property
+    def gone(self) -> int:
+        """How many the first answer has and the second has not."""
+        return self._count("left")
+
+    @property
+    def moved(self) -> int:
+        """How many stand elsewhere."""
+        return self._count("up", "down")
+
+
+def _name(request: Request) -> str:
+    """Return how a question was asked, in words."""
+    said = request.mode.value
+    if request.mode is Mode.HYBRID:
+        said = f"{said}, {request.fused_by.value}"
+    if request.as_of is not None:
+        said = f"{said}, as of {journal.stamp(request.as_of)[:16].replace('T', ' ')}"
+    return said
+
+
+def _ranked(answer: Answer) -> dict[str, tuple[int, JournalEntry]]:
+    """Return rank and entry by id; neighbours of hits have no rank and stay out."""
+    hits = [hit for hit in answer.hits if ":" not in hit.via]
+    return {hit.entry.id: (rank, hit.entry) for rank, hit in enumerate(hits, 1)}
+
+
+def compare(left: Answer, right: Answer) -> Compared:
+    """Return two answers as one table."""
+    one, two = _ranked(left), _ranked(right)
+    rows = []
+    for entry_id, (_, entry) in {**two, **one}.items():
+        ranks = (found[entry_id][0] if entry_id in found else None
+                 for found in (one, two))  # fmt: skip
+        rows.append(Row(entry, *ranks))
+    far = len(rows) + 1
+    rows.sort(key=lambda row: (row.left or far, row.right or far))
+    return Compared(
+        left=_name(left.request),
+        right=_name(right.request),
+        rows=rows,
+        degraded=left.legs.degraded or right.legs.degraded,
+    )

@@ -1,0 +1,332 @@
+"""Request and response shapes of cases, holds, the ledger and settings."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from ninja import Schema
+from pydantic import ConfigDict, Field
+
+from gdpr.api.row_schemas import DoubtfulRowOut, Hash, Text, Version
+from gdpr.models import (
+    ActionKind,
+    ActionStatus,
+    CaseKind,
+    CaseState,
+)
+from memory.rules.shapes import Id, Moment, Strict
+
+Short = Annotated[str, Field(strict=True, max_length=200)]
+
+
+# ── Asking ───────────────────────────────────────────────────────────────────
+class CasesQuery(Schema):
+    """Filters of the list; what is left out means any."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    state: CaseState | Literal["open", "closed"] | None = None
+    kind: CaseKind | None = None
+    subject_id: str = Field("", max_length=32)
+    assignee: str = Field("", max_length=254)
+    due: Literal["overdue", "today", "soon"] | None = None
+    limit: int = Field(50, ge=1, le=200)
+    cursor: str | None = None
+
+
+class ActionsQuery(Schema):
+    """Filters of the ledger; what is left out means any."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    subject_id: str = Field("", max_length=32)
+    case_id: str = Field("", max_length=32)
+    action: ActionKind | None = None
+    status: ActionStatus | None = None
+    limit: int = Field(50, ge=1, le=200)
+    cursor: str | None = None
+
+
+class PrivacyPageQuery(Schema):
+    """Which page of a list."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    limit: int = Field(200, ge=1, le=200)
+    cursor: str | None = None
+
+
+class HoldsQuery(PrivacyPageQuery):
+    """Filters of holds."""
+
+    state: Literal["standing", "released"] | None = None
+
+
+class CaseIn(Strict):
+    """A request of a person; ``received_at`` is now unless it is told."""
+
+    subject_id: Id
+    kind: CaseKind
+    reason: Text
+    requester: Short = ""
+    ticket: str = Field("", max_length=120)
+    received_at: Moment | None = None
+    correction: dict[str, Any] = Field(
+        default_factory=dict, description="For rectification: what is wrong, and right."
+    )
+
+
+class IdentityIn(Strict):
+    """How the person's identity was verified."""
+
+    how: str = Field(strict=True, max_length=400)
+    version: Version = None
+
+
+class ApproveCaseIn(Strict):
+    """The plan that is approved."""
+
+    plan_hash: Hash
+    version: Version = None
+
+
+class ExecuteIn(Strict):
+    """The plan that is carried out, and the phrase it shows, typed."""
+
+    plan_hash: Hash
+    phrase: Short
+    break_glass: Text = Field(
+        "", description="Why this goes on without the second person. Raises an alarm."
+    )
+    version: Version = None
+
+
+class ExtendIn(Strict):
+    """By how many months, and why."""
+
+    months: int = Field(ge=1, le=2)
+    reason: Text
+    version: Version = None
+
+
+class RefuseIn(Strict):
+    """Why; the person may read it."""
+
+    reason: Text
+    version: Version = None
+
+
+class AssignIn(Strict):
+    """Who works on it; empty is nobody."""
+
+    assignee: str = Field(max_length=254)
+    version: Version = None
+
+
+class CommentIn(Strict):
+    """A remark for the timeline."""
+
+    text: Text
+
+
+class AttachIn(Strict):
+    """A document by its hash; its bytes stay where they are."""
+
+    name: Short
+    sha256: Hash
+    bytes: int = Field(0, ge=0, le=2**53 - 1)
+
+
+class HoldIn(Strict):
+    """A legal reason to keep data; ``scope`` is all or one resting place."""
+
+    reason: Text
+    review_at: Moment
+    scope: str = Field("all", max_length=24)
+    ground: Short = ""
+    owner: str = Field("", max_length=254)
+
+
+class ReleaseIn(Strict):
+    """Why a hold ends."""
+
+    reason: Text = "Released"
+
+
+class PrivacyIn(Strict):
+    """What to change; what is left out stays."""
+
+    two_person: bool | None = None
+    require_identity: bool | None = None
+    allow_break_glass: bool | None = None
+    time_zone: str | None = Field(None, max_length=64)
+    export_days: int | None = Field(None, ge=1, le=90)
+    backup_days: int | None = Field(None, ge=1, le=3_650)
+    digest: bool | None = None
+
+
+# ── Answering ────────────────────────────────────────────────────────────────
+class CaseLineOut(Schema):
+    """A case as a line of the list."""
+
+    id: str
+    subject_id: str
+    kind: str
+    state: str
+    reason: str
+    requester: str | None
+    ticket: str | None
+    assignee: str | None
+    received_at: str
+    opened_at: str
+    opened_by: str
+    due_at: str
+    days_left: int
+    due: str = Field(description="Days left in words: 6 days left, due today.")
+    urgency: str = Field(description="overdue, today, soon, later or closed")
+    extended_until: str | None
+    extension_reason: str | None
+    held_from: str | None
+    identity_how: str | None
+    identity_by: str | None
+    identity_at: str | None
+    approved_by: str | None
+    approved_at: str | None
+    approved_plan: str | None
+    executed_by: str | None
+    break_glass_reason: str | None
+    refusal_reason: str | None
+    closed_at: str | None
+    closed_by: str | None
+    correction: dict[str, Any] | None
+    result: dict[str, Any] | None
+    run: int
+    version: int
+
+
+class CaseListOut(Schema):
+    """A page of cases, the most urgent first."""
+
+    items: list[CaseLineOut]
+    next_cursor: str | None
+
+
+class CasePlanOut(Schema):
+    """A dry run: what would become of what, and why.
+
+    ``undecided`` addresses stand beside the person and are registered as nobody's.
+    ``doubtful`` are rows that may be about somebody else, those that wait for a
+    decision first, and at most 200; a plan runs when ``doubtful_undecided`` is 0.
+    """
+
+    plan_hash: str
+    phrase: str
+    number: int
+    made_at: str
+    made_by: str
+    holders: list[dict[str, Any]]
+    total: dict[str, int]
+    undecided: int
+    doubtful: list[DoubtfulRowOut]
+    doubtful_total: int
+    doubtful_undecided: int
+
+
+class CaseStepOut(Schema):
+    """One step of the run that counts."""
+
+    position: int
+    name: str
+    title: str
+    state: str
+    total: int
+    done: int
+    counts: dict[str, Any]
+    fault: str | None
+    started_at: str | None
+    finished_at: str | None
+
+
+class CaseEventOut(Schema):
+    """A line of the timeline."""
+
+    id: int
+    kind: str
+    state: str
+    text: str
+    data: dict[str, Any]
+    at: str
+    by: str
+
+
+class CaseOut(CaseLineOut):
+    """A case with its plan, its steps and its timeline, the newest event first."""
+
+    plan: CasePlanOut | None
+    steps: list[CaseStepOut]
+    events: list[CaseEventOut]
+    holds: list[str]
+    allowed: list[str]
+    approval_missing: bool
+
+
+class LegalHoldOut(Schema):
+    """A hold."""
+
+    id: str
+    subject_id: str
+    scope: str
+    ground: str | None
+    reason: str
+    owner: str
+    review_at: str
+    placed_at: str
+    placed_by: str
+    released_at: str | None
+    released_by: str | None
+    release_reason: str | None
+
+
+class LegalHoldsOut(Schema):
+    """Holds, the one to review next first."""
+
+    items: list[LegalHoldOut]
+    next_cursor: str | None
+
+
+class LedgerActionOut(Schema):
+    """A row of the ledger."""
+
+    id: str
+    subject_id: str
+    case_id: str | None
+    action: str
+    status: str
+    actor_id: str
+    actor: str | None
+    scope: dict[str, Any]
+    reason: str | None
+    error: str | None
+    initiated_at: str
+    completed_at: str | None
+
+
+class ActionsOut(Schema):
+    """A page of the ledger, the newest first."""
+
+    items: list[LedgerActionOut]
+    next_cursor: str | None
+
+
+class PrivacyOut(Schema):
+    """How the workspace handles requests."""
+
+    two_person: bool
+    require_identity: bool
+    allow_break_glass: bool
+    time_zone: str
+    export_days: int
+    backup_days: int
+    digest: bool
+    updated_at: str | None
+    updated_by: str | None

@@ -1,0 +1,207 @@
+"""Cases over the API: parse, call, present. Compliance officers and admins only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ninja import Query, Router, Status
+
+from gdpr import erasure
+from gdpr.api import case_schemas as schemas
+from gdpr.api.row_schemas import DecideIn
+from gdpr.cases import actions, dry_run, queries, row_decisions, transitions
+from gdpr.cases import workflow as cases
+from gdpr.cases.queries import CaseQuery
+from gdpr.cases.row_decisions import Decision
+from gdpr.cases.workflow import NewCase
+from gdpr.models import Case, CasePlan
+from gdpr.subjects import access_log
+from memory.api.api import ApiRequest
+from memory.rules import errors
+
+router = Router(tags=["personal data"])
+Answer = dict[str, Any]
+
+
+class Moved(errors.HouseError):
+    """The case is not what was read; ``version`` is what it is now."""
+
+    code, status, title = "stale_version", 409, "The case moved"
+    sentence = "The case changed since it was read; it has version {version} now."
+
+
+def _case(request: ApiRequest, case_id: str, version: int | None = None) -> Case:
+    found = transitions.case(request.auth, case_id)
+    if version is not None and version != found.version:
+        raise Moved(version=found.version)
+    return found
+
+
+def _whole(request: ApiRequest, case: Case) -> Answer:
+    told = queries.dossier(request.auth, case)
+    if queries.has_samples(told.plan):
+        access_log.read_samples(case, by=request.auth)
+    return queries.whole(told)
+
+
+@router.post("", response={201: schemas.CaseOut}, operation_id="open_case")
+def open_case(request: ApiRequest, data: schemas.CaseIn) -> Status[Answer]:
+    """Open a case, due one calendar month after its receipt.
+
+    Codes: `reason_required`, `received_in_future`, `naive_received_at`,
+    `correction_required`, `subject_merged`.
+    """
+    case = cases.open_case(NewCase(**data.model_dump()), by=request.auth)
+    return Status(201, _whole(request, case))
+
+
+@router.get("", response=schemas.CaseListOut, operation_id="list_cases")
+def list_cases(request: ApiRequest, query: Query[schemas.CasesQuery]) -> Answer:
+    """List cases: open ones by deadline, then closed ones, newest first."""
+    told = {name: value or "" for name, value in query.model_dump().items()}
+    limit, cursor = query.limit, query.cursor
+    asked = {name: v for name, v in told.items() if name not in ("limit", "cursor")}
+    found = queries.page(request.auth, CaseQuery(**asked), limit=limit, cursor=cursor)
+    return {
+        "items": queries.lines(request.auth, found.items),
+        "next_cursor": found.next_cursor,
+    }
+
+
+@router.get("/{case_id}", response=schemas.CaseOut, operation_id="get_case")
+def get_case(request: ApiRequest, case_id: str) -> Answer:
+    """Get a case with its plan, the steps of its run and its timeline."""
+    return _whole(request, _case(request, case_id))
+
+
+@router.post(
+    "/{case_id}/identity", response=schemas.CaseOut, operation_id="verify_identity"
+)
+def identity(request: ApiRequest, case_id: str, data: schemas.IdentityIn) -> Answer:
+    """Record how the person's identity was verified. Code: `wrong_state`."""
+    case = _case(request, case_id, data.version)
+    return _whole(request, cases.verify_identity(case, data.how, by=request.auth))
+
+
+@router.post("/{case_id}/plan", response=schemas.CasePlanOut, operation_id="plan_case")
+def plan(request: ApiRequest, case_id: str) -> Answer:
+    """Make a dry run over every resting place; nothing is changed.
+
+    Codes: `wrong_state`, `identity_required`, `subject_gone`.
+    """
+    case = _case(request, case_id)
+    return _plan(request, case, dry_run.make(case, by=request.auth))
+
+
+def _plan(request: ApiRequest, case: Case, made: CasePlan) -> Answer:
+    if queries.has_samples(made):
+        access_log.read_samples(case, by=request.auth)
+    return queries.plan_line(made, cases.phrase(case, made.plan_hash))
+
+
+@router.post(
+    "/{case_id}/decisions", response=schemas.CasePlanOut, operation_id="decide_rows"
+)
+def decide(request: ApiRequest, case_id: str, data: DecideIn) -> Answer:
+    """Decide on rows of exactly this plan; the answer is the plan that follows.
+
+    A doubtful row is the person's (`theirs`) or stays (`spared`); any row may stay.
+    An approval of the earlier plan falls. Codes: `wrong_state`, `stale_plan`,
+    `unknown_row`, `row_goes`, `no_rows`, `ground_required`, `reason_required`.
+    """
+    case = _case(request, case_id, data.version)
+    told = Decision(
+        verdict=data.verdict,
+        rows=[(row.place, row.id) for row in data.rows],
+        all_doubtful=data.all_doubtful,
+        ground=data.ground or "",
+        reason=data.reason,
+    )
+    made = row_decisions.decide(case, data.plan_hash, told, by=request.auth)
+    return _plan(request, case, made)
+
+
+@router.post(
+    "/{case_id}/approve", response=schemas.CaseOut, operation_id="approve_case"
+)
+def approve(request: ApiRequest, case_id: str, data: schemas.ApproveCaseIn) -> Answer:
+    """Approve exactly this plan, as the second person.
+
+    Codes: `wrong_state`, `stale_plan`, `same_person`, `doubtful_rows`.
+    """
+    case = _case(request, case_id, data.version)
+    return _whole(request, cases.approve(case, data.plan_hash, by=request.auth))
+
+
+@router.post(
+    "/{case_id}/execute", response={202: schemas.CaseOut}, operation_id="execute_case"
+)
+def execute(
+    request: ApiRequest, case_id: str, data: schemas.ExecuteIn
+) -> Status[Answer]:
+    """Carry out a plan in the background; poll the case.
+
+    Codes: `wrong_state`, `wrong_phrase`, `stale_plan` (with what changed),
+    `identity_required`, `approval_required`, `same_person`, `break_glass_not_allowed`,
+    `on_hold`, `doubtful_rows` (somebody has to decide on them first).
+    """
+    case = _case(request, case_id, data.version)
+    started = erasure.start(
+        case,
+        data.plan_hash,
+        data.phrase,
+        by=request.auth,
+        break_glass=data.break_glass,
+    )
+    return Status(202, _whole(request, started))
+
+
+# ── The desk ─────────────────────────────────────────────────────────────────
+@router.post("/{case_id}/extend", response=schemas.CaseOut, operation_id="extend_case")
+def extend(request: ApiRequest, case_id: str, data: schemas.ExtendIn) -> Answer:
+    """Extend the deadline, once and before it runs out.
+
+    Codes: `already_extended`, `deadline_passed`, `wrong_state`.
+    """
+    case = _case(request, case_id, data.version)
+    done = actions.extend(case, data.months, data.reason, by=request.auth)
+    return _whole(request, done)
+
+
+@router.post("/{case_id}/refuse", response=schemas.CaseOut, operation_id="refuse_case")
+def refuse(request: ApiRequest, case_id: str, data: schemas.RefuseIn) -> Answer:
+    """Refuse a request, with a reason that the person may read. Code: `wrong_state`."""
+    case = _case(request, case_id, data.version)
+    return _whole(request, actions.refuse(case, data.reason, by=request.auth))
+
+
+@router.post("/{case_id}/assign", response=schemas.CaseOut, operation_id="assign_case")
+def assign(request: ApiRequest, case_id: str, data: schemas.AssignIn) -> Answer:
+    """Say who works on a case. Code: `wrong_state`."""
+    case = _case(request, case_id, data.version)
+    return _whole(request, actions.assign(case, data.assignee, by=request.auth))
+
+
+@router.post(
+    "/{case_id}/comments",
+    response={201: schemas.CaseEventOut},
+    operation_id="comment_case",
+)
+def comment(
+    request: ApiRequest, case_id: str, data: schemas.CommentIn
+) -> Status[Answer]:
+    """Add a remark to the timeline of an open case. Code: `wrong_state`."""
+    made = actions.comment(_case(request, case_id), data.text, by=request.auth)
+    return Status(201, queries.event_line(made))
+
+
+@router.post(
+    "/{case_id}/attachments",
+    response={201: schemas.CaseEventOut},
+    operation_id="attach_to_case",
+)
+def attach(request: ApiRequest, case_id: str, data: schemas.AttachIn) -> Status[Answer]:
+    """Note a document by its hash. Code: `wrong_state`."""
+    case = _case(request, case_id)
+    made = actions.attach(case, data.name, data.sha256, data.bytes, by=request.auth)
+    return Status(201, queries.event_line(made))

@@ -1,0 +1,201 @@
+"""Certificates over the API: read one's own, check anybody's, fetch the keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Query, Router, Schema
+from pydantic import ConfigDict, Field
+
+from gdpr.api import case_schemas as schemas
+from gdpr.cases import transitions
+from gdpr.certificates import issue as certificates
+from gdpr.certificates import keys as signing_keys
+from gdpr.certificates.document import ALGORITHM, Verdict
+from gdpr.models import Certificate
+from gdpr.pagination import Ask
+from memory.api.api import ApiRequest
+from memory.journal import append as journal
+
+router = Router(tags=["personal data"])
+Answer = dict[str, Any]
+
+
+class CertificateSignatureOut(Schema):
+    """The signature: Ed25519 over the content in the form of RFC 8785."""
+
+    algorithm: str
+    canonical: str
+    key_id: str
+    public_key: str
+    value: str
+
+
+class CertificateOut(Schema):
+    """A signed certificate; what is signed is ``content``."""
+
+    content: dict[str, Any]
+    signature: CertificateSignatureOut
+
+
+class CertificateLineOut(Schema):
+    """A certificate as a line of the list."""
+
+    id: str
+    case_id: str
+    kind: str
+    result: str
+    run: int
+    key_id: str
+    replaces: str | None
+    issued_at: str
+
+
+class CertificatesOut(Schema):
+    """The workspace's certificates, the newest first."""
+
+    items: list[CertificateLineOut]
+    next_cursor: str | None
+
+
+class VerdictQuery(Schema):
+    """What the certificate should be about, when the caller knows."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    case_id: str = Field("", max_length=64)
+    workspace_id: str = Field("", max_length=64)
+
+
+class VerdictOut(Schema):
+    """Whether a certificate stands; ``reasons`` say what speaks against it."""
+
+    valid: bool
+    intact: bool
+    key_id: str | None
+    reasons: list[str]
+    explanations: list[str]
+
+
+class PublicKeyOut(Schema):
+    """The public half of a key that signs, or signed."""
+
+    key_id: str
+    algorithm: str
+    public_key: str
+    made_at: str
+    retired_at: str | None
+
+
+class PublicKeysOut(Schema):
+    """Every key of this installation, the newest first."""
+
+    keys: list[PublicKeyOut]
+
+
+def verdict_line(verdict: Verdict) -> Answer:
+    """Return a verdict as the API tells it."""
+    return {
+        "valid": verdict.valid,
+        "intact": verdict.intact,
+        "key_id": verdict.key_id,
+        "reasons": verdict.reasons,
+        "explanations": verdict.sentences,
+    }
+
+
+def key_lines() -> list[Answer]:
+    """Return the keys as they are published."""
+    return [
+        {
+            "key_id": row.key_id,
+            "algorithm": ALGORITHM,
+            "public_key": row.public_key,
+            "made_at": journal.stamp(row.made_at),
+            "retired_at": journal.stamp(row.retired_at) if row.retired_at else None,
+        }
+        for row in signing_keys.published()
+    ]
+
+
+def document(made: Certificate) -> HttpResponse:
+    """Return a certificate byte for byte, as it was signed."""
+    answer = HttpResponse(made.document, content_type="application/json")
+    answer["Content-Disposition"] = f'inline; filename="{made.pk}.json"'
+    return answer
+
+
+@router.get(
+    "/cases/{case_id}/certificate",
+    response=CertificateOut,
+    operation_id="get_certificate",
+)
+def of_case(request: ApiRequest, case_id: str) -> HttpResponse:
+    """Get a case's newest certificate, byte for byte. 404 `no_certificate` before."""
+    case = transitions.case(request.auth, case_id)
+    return document(certificates.of_case(request.auth, case))
+
+
+@router.get("/certificates", response=CertificatesOut, operation_id="list_certificates")
+def list_certificates(
+    request: ApiRequest, query: Query[schemas.PrivacyPageQuery]
+) -> Answer:
+    """List the workspace's certificates, the newest first."""
+    found = certificates.page(request.auth, Ask(limit=query.limit, cursor=query.cursor))
+    items = [
+        {
+            "id": row.pk,
+            "case_id": row.case_id,
+            "kind": row.case.kind,
+            "result": row.result,
+            "run": row.run,
+            "key_id": row.key_id,
+            "replaces": row.replaces_id,
+            "issued_at": journal.stamp(row.issued_at),
+        }
+        for row in found.items
+    ]
+    return {"items": items, "next_cursor": found.next_cursor}
+
+
+# Before what takes any name in its place: the first that fits is asked.
+@router.post(
+    "/certificates/verify",
+    response=VerdictOut,
+    operation_id="verify_certificate",
+    auth=None,
+)
+def verify(request: HttpRequest, query: Query[VerdictQuery]) -> Answer:
+    """Check a certificate, without a login. The body is the certificate, as it is.
+
+    Whatever is sent gets an answer: what cannot be read is `malformed`. Other reasons:
+    `tampered`, `unknown_key`, `wrong_key`, `wrong_case`, `wrong_workspace`,
+    `not_recorded`, `not_as_recorded`, `replaced`, `future_version`.
+    """
+    verdict = certificates.verify(
+        request.body, case_id=query.case_id, workspace=query.workspace_id
+    )
+    return verdict_line(verdict)
+
+
+@router.get(
+    "/certificates/{certificate_id}",
+    response=CertificateOut,
+    operation_id="read_certificate",
+)
+def read(request: ApiRequest, certificate_id: str) -> HttpResponse:
+    """Get any certificate, byte for byte; also one that a later one replaced."""
+    return document(certificates.get(request.auth, certificate_id))
+
+
+@router.get(
+    "/keys",
+    response=PublicKeysOut,
+    operation_id="public_keys",
+    url_name="public_keys",
+    auth=None,
+)
+def keys(request: HttpRequest) -> Answer:  # noqa: ARG001
+    """Get the public keys that certificates are checked with, without a login."""
+    return {"keys": key_lines()}

@@ -1,0 +1,138 @@
+"""Access exports over the API: ask for a bundle, see how far it is, read it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponseBase, StreamingHttpResponse
+from ninja import Query, Router, Schema, Status
+from pydantic import Field
+
+from gdpr.api.case_schemas import PrivacyPageQuery
+from gdpr.export import make as export
+from gdpr.models import Export
+from gdpr.pagination import Ask
+from gdpr.subjects import registry as subjects
+from memory.api.api import ApiRequest
+from memory.journal import append as journal
+from memory.rules.shapes import Strict
+
+router = Router(tags=["personal data"])
+
+
+class AccessExportIn(Strict):
+    """Whose data to export, and why."""
+
+    subject_id: str = Field(max_length=320)
+    reason: str = Field("", max_length=2_000)
+
+
+class AccessExportOut(Schema):
+    """One bundle; ``state`` is making, ready, failed or gone."""
+
+    id: str
+    subject_id: str
+    case_id: str | None
+    state: str
+    error: str | None
+    bytes: int
+    sha256: str | None
+    rows: int | None
+    made_at: str
+    made_by: str
+    expires_at: str
+    last_read_at: str | None
+
+
+class AccessExportsQuery(PrivacyPageQuery):
+    """Whose bundles, and which page of them."""
+
+    subject_id: str = Field("", max_length=32)
+
+
+class AccessExportsOut(Schema):
+    """The newest bundles."""
+
+    items: list[AccessExportOut]
+    next_cursor: str | None
+
+
+def told(row: Export) -> dict[str, Any]:
+    """Return an export as the API tells of it."""
+    read = row.last_read_at
+    return {
+        "id": row.id,
+        "subject_id": row.subject_ref,
+        "case_id": row.case_id,
+        "state": row.state,
+        "error": row.error or None,
+        "bytes": row.bytes,
+        "sha256": row.sha256 or None,
+        "rows": row.counts.get("total"),
+        "made_at": journal.stamp(row.made_at),
+        "made_by": row.made_by,
+        "expires_at": journal.stamp(row.expires_at),
+        "last_read_at": journal.stamp(read) if read else None,
+    }
+
+
+def bundle_response(row: Export, pieces: Any) -> StreamingHttpResponse:
+    """Return a bundle as a download that nothing on the way may keep."""
+    answer = StreamingHttpResponse(pieces, content_type="application/zip")
+    answer["Content-Disposition"] = f'attachment; filename="{row.id}.zip"'
+    answer["Content-Length"] = str(row.bytes)
+    answer["Cache-Control"] = "no-store"
+    return answer
+
+
+@router.get("/exports", response=AccessExportsOut, operation_id="list_exports")
+def list_exports(
+    request: ApiRequest, query: Query[AccessExportsQuery]
+) -> dict[str, Any]:
+    """List bundles, newest first; compliance only."""
+    asked = Ask(limit=query.limit, cursor=query.cursor)
+    found = export.page(request.auth, asked, subject_ref=query.subject_id)
+    items = [told(row) for row in found.items]
+    return {"items": items, "next_cursor": found.next_cursor}
+
+
+@router.post("/exports", response={202: AccessExportOut}, operation_id="make_export")
+def make_export(request: ApiRequest, data: AccessExportIn) -> Status[dict[str, Any]]:
+    """Ask for a bundle about a person; it is made in the background."""
+    person = subjects.find(data.subject_id, by=request.auth)
+    return Status(
+        202, told(export.request(person, reason=data.reason, by=request.auth))
+    )
+
+
+@router.get("/exports/{export_id}", response=AccessExportOut, operation_id="get_export")
+def get_export(request: ApiRequest, export_id: str) -> dict[str, Any]:
+    """Return how far a bundle is."""
+    return told(export.get(export_id, by=request.auth))
+
+
+@router.get(
+    "/exports/{export_id}/download",
+    operation_id="read_export",
+    openapi_extra={
+        "responses": {
+            200: {
+                "description": "The bundle, a zip",
+                "content": {"application/zip": {"schema": {"type": "string"}}},
+            }
+        }
+    },
+)
+def read_export(request: ApiRequest, export_id: str) -> HttpResponseBase:
+    """Return a bundle's zip; that it was read is written into the ledger."""
+    row = export.get(export_id, by=request.auth)
+    return bundle_response(row, export.read(row, by=request.auth))
+
+
+@router.delete(
+    "/exports/{export_id}", response={204: None}, operation_id="remove_export"
+)
+def remove_export(request: ApiRequest, export_id: str) -> Status[None]:
+    """Take a bundle away before its day."""
+    export.remove(export.get(export_id, by=request.auth), by=request.auth)
+    return Status(204, None)

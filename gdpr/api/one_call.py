@@ -1,0 +1,63 @@
+"""A person's data in one call, over the API."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from ninja import Router, Schema, Status
+from pydantic import Field
+
+from gdpr.erasure import one_call
+from memory.api.api import ApiRequest
+from memory.rules.shapes import Strict
+
+router = Router(tags=["personal data"])
+
+
+class ErasureIn(Strict):
+    """Why the person's data goes; it stays in the case until the case is closed."""
+
+    reason: Annotated[str, Field(strict=True, min_length=1, max_length=2_000)]
+
+
+class ErasureOut(Schema):
+    """What was set running; ``rows_deleted`` counts what the plan will delete."""
+
+    action_id: str
+    case_id: str
+    status: str
+    rows_deleted: dict[str, int]
+    warnings: list[str]
+
+
+@router.get(
+    "/users/{subject}/data", response=dict[str, Any], operation_id="export_user_data"
+)
+def read(request: ApiRequest, subject: str) -> dict[str, Any]:
+    """Return everything about a person, named by id or alias; all of it or an error."""
+    return one_call.everything(subject, by=request.auth)
+
+
+@router.delete(
+    "/users/{subject}/data",
+    response={202: ErasureOut},
+    operation_id="erase_user_data",
+)
+def erase(request: ApiRequest, subject: str, data: ErasureIn) -> Status[dict[str, Any]]:
+    """Open a case, plan it and set it running; poll the case for its end.
+
+    With rows that may be about somebody else nothing runs: `status` is then `planned`,
+    `rows_deleted` is empty, and a person decides on the rows of the case.
+
+    Codes: `case_required` where a second person or an identity check is asked for,
+    `on_hold`.
+    """
+    begun = one_call.erase(subject, data.reason, by=request.auth)
+    told = {
+        "action_id": begun.action_id,
+        "case_id": begun.case.id,
+        "status": begun.case.state,
+        "rows_deleted": begun.rows,
+        "warnings": begun.warnings,
+    }
+    return Status(202, told)

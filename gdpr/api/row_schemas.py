@@ -1,0 +1,63 @@
+"""Shapes of the rows of a plan on which a person decides."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ninja import Schema
+from pydantic import Field
+
+from gdpr.cases.transitions import TEXT_CHARS
+from gdpr.models import Ground, Verdict
+from memory.rules.shapes import Strict
+
+Text = Annotated[str, Field(strict=True, max_length=TEXT_CHARS)]
+Hash = Annotated[str, Field(strict=True, pattern=r"^[0-9a-f]{64}$")]
+Version = Annotated[
+    int | None,
+    Field(description="The version that was read; another one now is 409."),
+]
+
+
+class RowIn(Strict):
+    """A row of the plan."""
+
+    place: str = Field(min_length=1, max_length=32)
+    id: str = Field(min_length=1, max_length=128)
+
+
+class DoubtfulRowOut(Schema):
+    """A row that may be about somebody else, or of which a person said that it stays.
+
+    `verdict` is null while nobody decided.
+    """
+
+    place: str
+    title: str
+    id: str
+    fate: str
+    why: str
+    text: str
+    at: str | None
+    verdict: Verdict | None
+    ground: Ground | None
+    reason: str | None
+    decided_by: str | None
+
+
+class DecideIn(Strict):
+    """Whose rows of the plan are: this person's, or kept with a ground and a reason."""
+
+    plan_hash: Hash
+    verdict: Verdict
+    rows: list[RowIn] = Field(default_factory=list, max_length=10_000)
+    all_doubtful: bool = Field(
+        default=False, description="Decides on every doubtful row that waits."
+    )
+    ground: Ground | None = Field(
+        None, description="Why rows stay; the certificate counts rows by it."
+    )
+    reason: Text = Field(
+        "", description="In words; kept in the case until it is closed."
+    )
+    version: Version = None

@@ -1,0 +1,1 @@
+"""Requests of data subjects: their states, deadlines, dry runs and legal holds."""

@@ -1,0 +1,91 @@
+"""The desk of a case: refuse it, extend it, hand it on, comment, attach."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from django.db import transaction
+from django.utils import timezone
+
+from gdpr import audit_log
+from gdpr.cases import deadlines, privacy_settings, sealed_names, transitions
+from gdpr.cases.state_machine import Verb
+from gdpr.cases.transitions import Kind, locked, move, words
+from gdpr.cases.workflow import MAY
+from gdpr.models import Case, CaseEvent
+from memory.rules import errors
+from memory.rules.permissions import Actor
+
+SHA256_CHARS: Final = 64
+
+
+def refuse(case: Case, reason: str, *, by: Actor) -> Case:
+    """Refuse a request, with a reason that the person may read."""
+    by.require(MAY, case.workspace_id)
+    told = words(reason, "reason")
+    with transaction.atomic():
+        live = locked(case)
+        live.refusal_reason = told
+        live.closed_at, live.closed_by = timezone.now(), by.label
+        audit_log.give_up(live.workspace_id, live.id)
+        # What an earlier run left for the next one's search: there will be none.
+        transaction.on_commit(lambda: sealed_names.drop(live))
+        return move(live, Verb.REFUSE, "Refused", by=by)
+
+
+def extend(case: Case, months: int, reason: str, *, by: Actor) -> Case:
+    """Extend the deadline once, by one or two months, before it runs out."""
+    by.require(MAY, case.workspace_id)
+    told = words(reason, "reason")
+    if not 1 <= months <= deadlines.MOST_EXTRA:
+        detail = f"A deadline is extended by 1 to {deadlines.MOST_EXTRA} months."
+        raise errors.Invalid(detail, code="bad_months")
+    with transaction.atomic():
+        live = locked(case)
+        transitions.goal(live, Verb.EXTEND)
+        if live.extended_until is not None:
+            detail = "The deadline was extended already; that goes once."
+            raise errors.Conflict(detail, code="already_extended")
+        if timezone.now() > live.due_at:
+            detail = "The deadline has run out; it is extended before that or not."
+            raise errors.Conflict(detail, code="deadline_passed")
+        zone = privacy_settings.zone(privacy_settings.of(live.workspace_id))
+        live.extended_until = deadlines.due(live.received_at, zone, months)
+        live.extension_reason = told
+        return move(live, Verb.EXTEND, f"Extended by {months}", by=by, months=months)
+
+
+def assign(case: Case, assignee: str, *, by: Actor) -> Case:
+    """Say who works on a case; empty takes it from everybody."""
+    by.require(MAY, case.workspace_id)
+    who = words(assignee, "assignee", 254, need=False)
+    with transaction.atomic():
+        live = locked(case)
+        live.assignee = who
+        return move(live, Verb.ASSIGN, "Assigned" if who else "Unassigned", by=by)
+
+
+def comment(case: Case, text: str, *, by: Actor) -> CaseEvent:
+    """Add a comment; a closed case takes none, its words are wiped."""
+    by.require(MAY, case.workspace_id)
+    told = words(text, "text")
+    with transaction.atomic():
+        live = locked(case)
+        transitions.goal(live, Verb.NOTE)
+        transitions.tell(live, "case_noted", by=by)
+        return transitions.event(live, Kind.NOTE, told, by=by)
+
+
+def attach(case: Case, name: str, sha256: str, size: int, *, by: Actor) -> CaseEvent:
+    """Note a document by its hash; its bytes stay where they are."""
+    by.require(MAY, case.workspace_id)
+    told = words(name, "name", 200)
+    if len(sha256) != SHA256_CHARS or set(sha256) - set("0123456789abcdef"):
+        detail = "sha256 is 64 small hex digits."
+        raise errors.Invalid(detail, code="bad_sha256")
+    with transaction.atomic():
+        live = locked(case)
+        transitions.goal(live, Verb.NOTE)
+        transitions.tell(live, "case_attached", by=by, told={"sha256": sha256})
+        data = {"sha256": sha256, "bytes": size}
+        return transitions.event(live, Kind.ATTACHMENT, told, by=by, data=data)

@@ -1,0 +1,48 @@
+"""Three numbers for the home page and the menu."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.utils import timezone
+
+from gdpr.cases import privacy_settings, queries
+from gdpr.models import OPEN, Case
+from memory.rules.permissions import Actor
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """How many cases are open, how many of them are late, and how many due soon.
+
+    ``soon`` counts what is due today or within a week, and is not late.
+    """
+
+    open: int = 0
+    late: int = 0
+    soon: int = 0
+
+
+def numbers(actor: Actor) -> Numbers | None:
+    """Return the numbers for those who may read cases, None for everybody else."""
+    if not actor.can("gdpr.read"):
+        return None
+    rules, now = privacy_settings.of(actor.workspace_id), timezone.now()
+    rows = Case.objects.filter(workspace_id=actor.workspace_id, state__in=OPEN)
+    slim = rows.only("due_at", "extended_until", "closed_at")
+    told = [queries.deadline(case, rules, now).urgency for case in slim.iterator()]
+    return Numbers(
+        open=len(told),
+        late=told.count("overdue"),
+        soon=told.count("today") + told.count("soon"),
+    )
+
+
+def urgent(actor: Actor, limit: int = 5) -> list[tuple[Case, queries.Deadline]]:
+    """Return the most urgent open cases with their deadlines."""
+    if not actor.can("gdpr.read"):
+        return []
+    rules = privacy_settings.of(actor.workspace_id)
+    asked = queries.CaseQuery(state="open")
+    found = queries.page(actor, asked, limit=limit).items
+    return [(case, queries.deadline(case, rules)) for case in found]

@@ -1,0 +1,306 @@
+"""Cases as people read them: the list by urgency, and one case with all of it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any, Final, cast
+
+from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from gdpr.cases import deadlines, leases, legal_holds, privacy_settings, state_machine
+from gdpr.cases import workflow as cases
+from gdpr.cases.privacy_settings import PrivacySettings
+from gdpr.models import OPEN, Case, CaseEvent, CasePlan, CaseStep
+from gdpr.subjects import suggested_aliases
+from memory import pagination
+from memory.journal import append as journal
+from memory.rules.permissions import Actor
+
+MOST: Final = 200
+EVENTS: Final = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseQuery:
+    """Filters of the list; what is left out means any.
+
+    ``state`` is a state, ``open`` or ``closed``; ``due`` is overdue, today or soon.
+    """
+
+    state: str = ""
+    kind: str = ""
+    subject_id: str = ""
+    assignee: str = ""
+    due: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of cases, the most urgent first."""
+
+    items: list[Case]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """When a case is due, as words and for the eye."""
+
+    due_at: datetime
+    days_left: int
+    words: str
+    urgency: str
+
+
+def effective(case: Case) -> datetime:
+    """Return the moment that counts: the extended one where there is one."""
+    return case.extended_until or case.due_at
+
+
+def deadline(
+    case: Case, rules: PrivacySettings, now: datetime | None = None
+) -> Deadline:
+    """Return a case's deadline in the calendar of its workspace.
+
+    A case that is closed is measured at its end: it was in time, or it was not.
+    """
+    moment = case.closed_at or now or timezone.now()
+    days = deadlines.days_left(effective(case), moment, privacy_settings.zone(rules))
+    told, urgency = deadlines.words(days), deadlines.urgency(days)
+    if case.closed_at:
+        told, urgency = ("in time" if days >= 0 else told), "closed"
+    return Deadline(effective(case), days, told, urgency)
+
+
+# ── The list ─────────────────────────────────────────────────────────────────
+def _filtered(
+    rows: QuerySet[Any], query: CaseQuery, rules: PrivacySettings
+) -> QuerySet[Any]:
+    if query.state in ("open", "closed"):
+        is_open = Q(state__in=OPEN)
+        rows = rows.filter(is_open if query.state == "open" else ~is_open)
+    elif query.state:
+        rows = rows.filter(state=query.state)
+    for name, value in (
+        ("kind", query.kind),
+        ("subject_ref", query.subject_id),
+        ("assignee", query.assignee),
+    ):
+        if value:
+            rows = rows.filter(**{name: value})
+    if query.due:
+        low, high = _between(query.due, rules)
+        rows = rows.filter(state__in=OPEN)
+        rows = rows.filter(until__gt=low) if low else rows
+        rows = rows.filter(until__lte=high)
+    return rows
+
+
+def _between(due: str, rules: PrivacySettings) -> tuple[datetime | None, datetime]:
+    """Return after when, and until when, what is overdue, due today or soon is due."""
+    zone, now = privacy_settings.zone(rules), timezone.now()
+    today = now.astimezone(zone).date()
+    yesterday = deadlines.end_of(deadlines.plus_days(today, -1), zone)
+    if due == "overdue":
+        return None, yesterday
+    if due == "today":
+        return yesterday, deadlines.end_of(today, zone)
+    last = deadlines.plus_days(today, deadlines.SOON_DAYS)
+    return yesterday, deadlines.end_of(last, zone)
+
+
+def page(
+    actor: Actor, query: CaseQuery, *, limit: int = 50, cursor: str | None = None
+) -> Page:
+    """Return a page of cases: open ones by deadline, then closed ones, newest first."""
+    actor.require("gdpr.read")
+    rules = privacy_settings.of(actor.workspace_id)
+    rows = Case.objects.filter(workspace_id=actor.workspace_id).select_related(
+        "subject"
+    )
+    until = Coalesce(F("extended_until"), F("due_at"))
+    rows = _filtered(rows.annotate(until=until), query, rules)
+    question = pagination.digest(["cases", asdict(query)])
+    part, edge = "open", None
+    if cursor:
+        read = pagination.read(cursor, actor.workspace_id, question)
+        part, edge = str(read[0]), (str(read[1]), str(read[2]))
+    items: list[Case] = []
+    if part == "open":
+        items = _open(rows, edge, limit + 1)
+        edge = None
+    if len(items) <= limit:
+        items += _closed(rows, edge, limit + 1 - len(items))
+    more, items = len(items) > limit, items[:limit]
+    if not more:
+        return Page(items, None)
+    return Page(items, pagination.make(actor.workspace_id, question, _edge(items[-1])))
+
+
+def _edge(case: Case) -> list[str | int]:
+    if state_machine.is_open(case.state):
+        return ["open", effective(case).isoformat(), case.pk]
+    return ["closed", cast("datetime", case.closed_at).isoformat(), case.pk]
+
+
+def _open(rows: QuerySet[Any], edge: tuple[str, str] | None, limit: int) -> list[Case]:
+    rows = rows.filter(state__in=OPEN)
+    if edge:
+        at = datetime.fromisoformat(edge[0])
+        rows = rows.filter(Q(until__gt=at) | Q(until=at, pk__gt=edge[1]))
+    return list(rows.order_by("until", "pk")[:limit])
+
+
+def _closed(
+    rows: QuerySet[Any], edge: tuple[str, str] | None, limit: int
+) -> list[Case]:
+    rows = rows.exclude(state__in=OPEN)
+    if edge:
+        at = datetime.fromisoformat(edge[0])
+        rows = rows.filter(Q(closed_at__lt=at) | Q(closed_at=at, pk__lt=edge[1]))
+    return list(rows.order_by("-closed_at", "-pk")[:limit])
+
+
+# ── One case ─────────────────────────────────────────────────────────────────
+@dataclass(frozen=True, slots=True)
+class Dossier:
+    """A case with everything a page or a program shows of it."""
+
+    case: Case
+    deadline: Deadline
+    rules: PrivacySettings
+    plan: CasePlan | None
+    phrase: str | None
+    approval_missing: bool
+    steps: list[CaseStep]
+    events: list[CaseEvent]
+    hold_ids: list[str]
+    verbs: list[str]
+
+
+def dossier(actor: Actor, case: Case) -> Dossier:
+    """Return all of a case of the actor's workspace."""
+    actor.require("gdpr.read", case.workspace_id)
+    rules = privacy_settings.of(case.workspace_id)
+    plan = cases.latest_plan(case)
+    events = CaseEvent.objects.filter(workspace_id=case.workspace_id, case=case)
+    standing = legal_holds.listed(
+        actor, subject_id=case.subject_id or "-", state="standing", limit=20
+    )
+    return Dossier(
+        case=case,
+        deadline=deadline(case, rules),
+        rules=rules,
+        plan=plan,
+        phrase=cases.phrase(case, plan.plan_hash) if plan else None,
+        approval_missing=cases.approval_missing(case, rules),
+        steps=leases.steps(case),
+        events=list(events.order_by("-id")[:EVENTS]),
+        hold_ids=[hold.pk for hold in standing],
+        verbs=[verb.value for verb in state_machine.verbs(case.state, case.held_from)],
+    )
+
+
+# ── As JSON ──────────────────────────────────────────────────────────────────
+def _stamp(moment: datetime | None) -> str | None:
+    return journal.stamp(moment) if moment else None
+
+
+PLAIN: Final = ("id", "kind", "state", "reason", "run", "version", "opened_by")
+MAYBE: Final = (
+    "requester", "ticket", "assignee", "held_from", "extension_reason",
+    "identity_how", "identity_by", "approved_by", "approved_plan", "executed_by",
+    "break_glass_reason", "refusal_reason", "closed_by", "correction", "result",
+)  # fmt: skip
+TIMES: Final = (
+    "received_at", "opened_at", "extended_until", "identity_at", "approved_at",
+    "closed_at",
+)  # fmt: skip
+
+
+def line(case: Case, rules: PrivacySettings) -> dict[str, Any]:
+    """Return a case as a line of the list."""
+    due = deadline(case, rules)
+    return (
+        {name: getattr(case, name) for name in PLAIN}
+        | {name: getattr(case, name) or None for name in MAYBE}
+        | {name: _stamp(getattr(case, name)) for name in TIMES}
+        | {
+            "subject_id": case.subject_ref,
+            "due_at": journal.stamp(due.due_at),
+            "days_left": due.days_left,
+            "due": due.words,
+            "urgency": due.urgency,
+        }
+    )
+
+
+def lines(actor: Actor, found: list[Case]) -> list[dict[str, Any]]:
+    """Return cases of the actor's workspace as lines of the list."""
+    rules = privacy_settings.of(actor.workspace_id)
+    return [line(case, rules) for case in found]
+
+
+def _step(step: CaseStep) -> dict[str, Any]:
+    plain = ("position", "name", "title", "state", "total", "done", "counts")
+    return {name: getattr(step, name) for name in plain} | {
+        "fault": step.fault or None,
+        "started_at": _stamp(step.started_at),
+        "finished_at": _stamp(step.finished_at),
+    }
+
+
+def event_line(event: CaseEvent) -> dict[str, Any]:
+    """Return a line of the timeline."""
+    plain = ("id", "kind", "state", "text", "data", "by")
+    return {name: getattr(event, name) for name in plain} | {
+        "at": journal.stamp(event.at)
+    }
+
+
+def has_samples(plan: CasePlan | None) -> bool:
+    """Whether a plan still holds words of the person."""
+    holders = plan.body.get("holders", ()) if plan else ()
+    listed = plan.body.get("doubts", {}).get("rows") if plan else ()
+    return bool(listed) or any(one.get("samples") for one in holders)
+
+
+def _doubts(plan: CasePlan) -> dict[str, Any]:
+    """Return the rows that a person decides on, those that wait first."""
+    told = plan.body.get("doubts", {})
+    return {
+        "doubtful": told.get("rows", []),
+        "doubtful_total": told.get("total", 0),
+        "doubtful_undecided": told.get("undecided", 0),
+    }
+
+
+def plan_line(plan: CasePlan, phrase: str) -> dict[str, Any]:
+    """Return a plan as the API tells it; its row ids stay inside."""
+    return {
+        "holders": plan.body.get("holders", []),
+        "total": plan.body.get("total", {}),
+        **_doubts(plan),
+        "undecided": suggested_aliases.undecided(plan.case.subject, plan.body),
+        "number": plan.number,
+        "plan_hash": plan.plan_hash,
+        "phrase": phrase,
+        "made_at": journal.stamp(plan.made_at),
+        "made_by": plan.made_by,
+    }
+
+
+def whole(told: Dossier) -> dict[str, Any]:
+    """Return a case with its plan, steps and timeline."""
+    plan = plan_line(told.plan, told.phrase or "") if told.plan else None
+    return line(told.case, told.rules) | {
+        "plan": plan,
+        "steps": [_step(step) for step in told.steps],
+        "events": [event_line(event) for event in told.events],
+        "holds": told.hold_ids,
+        "allowed": told.verbs,
+        "approval_missing": told.approval_missing,
+    }

@@ -1,0 +1,210 @@
+"""What a search at the end of a run looks for, sealed, until the case is over.
+
+No table may hold a name while it goes on, and rows that went cannot be asked for their
+words again; the search has to know both, also after a crash. So the names, the links to
+rows that stayed and the rare words of rows that went rest in files that only this
+installation can read: the names until they are back or gone for good, the words until
+the case is closed.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import secrets
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from django.conf import settings
+
+from gdpr import encrypted_file
+from gdpr.matching.matcher import Name
+from gdpr.models import Case
+from memory.journal import append as journal
+
+FOLDER: Final = "erasures"
+# More words prove no more, and a large erasure must not fill the disk with them.
+MOST_BYTES: Final = 16 * 1024 * 1024
+_NONCE: Final = 12
+_LENGTH: Final = 4
+
+# A link as it is kept: its place, the row there, and how it came about.
+Link = tuple[str, str, str]
+
+
+def _path(case: Case, ending: str = "names") -> Path:
+    return Path(settings.DATA_DIR) / FOLDER / f"{case.id}.{ending}"
+
+
+def _key(case: Case) -> bytes:
+    return encrypted_file.key_for(journal.key(), f"names of {case.id}")
+
+
+# ── Names, and links to what stayed ──────────────────────────────────────────
+def put(case: Case, names: list[Name], links: Iterable[Link] = ()) -> None:
+    """Seal names and links, durably; an envelope that is there already stays."""
+    path = _path(case)
+    if path.exists():
+        return
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    target = io.BytesIO()
+    sealer = encrypted_file.Sealer(target, _key(case))
+    told = {
+        "names": [[name.subject_id, name.kind, name.value] for name in names],
+        "links": [list(link) for link in links],
+    }
+    sealer.write(json.dumps(told).encode())
+    sealer.close()
+    fresh = path.with_suffix(".tmp")
+    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(target.getvalue())
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(path)
+    _sync(path.parent)
+
+
+def _told(case: Case) -> dict[str, Any] | None:
+    try:
+        data = _path(case).read_bytes()
+    except FileNotFoundError:
+        return None
+    told = b"".join(encrypted_file.opened(io.BytesIO(data), _key(case)))
+    return dict(json.loads(told))
+
+
+def get(case: Case) -> list[Name] | None:
+    """Return the sealed names, None when there is no envelope."""
+    told = _told(case)
+    return None if told is None else [Name(*one) for one in told["names"]]
+
+
+def links(case: Case) -> list[Link]:
+    """Return the sealed links, none when there is no envelope."""
+    told = _told(case)
+    return [] if told is None else [(one[0], one[1], one[2]) for one in told["links"]]
+
+
+def give_back(case: Case) -> None:
+    """Take the names' envelope away: they are in their tables again."""
+    _remove(_path(case))
+
+
+def drop(case: Case) -> None:
+    """Take everything away, names and words; nothing to do when there is nothing."""
+    for ending in ("names", "tmp", "words"):
+        _remove(_path(case, ending))
+
+
+def _remove(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    if path.parent.is_dir():
+        _sync(path.parent)
+
+
+# ── Words of rows that went ──────────────────────────────────────────────────
+@dataclass(slots=True)
+class Words:
+    """What was kept: the strings, how many runners wrote, whether it is all there."""
+
+    strings: set[bytes] = field(default_factory=set)
+    runners: int = 0
+    whole: bool = True
+
+    def told(self) -> str:
+        """Return on what a search rests, for its report."""
+        if not self.whole:
+            return (
+                "the file of the erased rows' own words was damaged: after a crash the"
+                " search rests on names and on words of rows that went since"
+            )
+        if self.runners > 1:
+            return (
+                f"the run was taken up again ({self.runners - 1}×); words of rows that"
+                " went before that were kept sealed and are sought all the same"
+            )
+        return ""
+
+
+def _cipher(case: Case) -> AESGCM:
+    return AESGCM(encrypted_file.key_for(journal.key(), f"words of {case.id}"))
+
+
+def keep(case: Case, strings: Iterable[bytes]) -> None:
+    """Seal strings of rows that are about to go, behind those kept before.
+
+    Not synced: the end of a process loses nothing, a power cut perhaps the last rows'.
+    """
+    path = _path(case, "words")
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+    handle = os.open(path, flags, 0o600)
+    with os.fdopen(handle, "ab") as file:
+        if os.fstat(file.fileno()).st_size > MOST_BYTES:
+            return
+        told = json.dumps([one.hex() for one in strings]).encode()
+        nonce = secrets.token_bytes(_NONCE)
+        box = _cipher(case).encrypt(nonce, told, None)
+        file.write(len(box).to_bytes(_LENGTH, "big") + nonce + box)
+
+
+def _boxes(data: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Return (nonce, box) of each whole record; what a crash cut off is left out."""
+    at = 0
+    while at + _LENGTH + _NONCE <= len(data):
+        size = int.from_bytes(data[at : at + _LENGTH], "big")
+        start = at + _LENGTH + _NONCE
+        if start + size > len(data):
+            return
+        yield data[at + _LENGTH : start], data[start : start + size]
+        at = start + size
+
+
+def words(case: Case) -> Words:
+    """Return what was kept of the rows that went."""
+    found = Words()
+    try:
+        data = _path(case, "words").read_bytes()
+    except FileNotFoundError:
+        return found
+    cipher = _cipher(case)
+    for nonce, box in _boxes(data):
+        try:
+            strings: Sequence[str] = json.loads(cipher.decrypt(nonce, box, None))
+        except (InvalidTag, ValueError):
+            found.whole = False
+            continue
+        found.runners += not strings
+        found.strings.update(bytes.fromhex(one) for one in strings)
+    return found
+
+
+def taken_up(case: Case) -> Words:
+    """Note that a runner begins or goes on; return what those before it kept."""
+    _cut(_path(case, "words"))
+    keep(case, ())
+    return words(case)
+
+
+def _cut(path: Path) -> None:
+    """Take away what a crash cut off: behind it nothing could be read."""
+    if not path.exists():
+        return
+    data = path.read_bytes()
+    whole = sum(_LENGTH + _NONCE + len(box) for _, box in _boxes(data))
+    if whole < len(data):
+        os.truncate(path, whole)
+
+
+def _sync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

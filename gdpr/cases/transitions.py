@@ -1,0 +1,149 @@
+"""The book of cases: finding and locking one, moving it, and what its timeline says.
+
+Nothing of a person's words leaves a case: the journal hears of ids, states and counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from gdpr.cases import state_machine
+from gdpr.cases.state_machine import Verb
+from gdpr.models import Case, CaseEvent, CaseState
+from memory.journal import append as journal
+from memory.rules import entries, errors
+from memory.rules.entries import NewEntry, Severity
+from memory.rules.permissions import Actor
+
+TEXT_CHARS: Final = 4_000
+WIPED: Final = "[erased]"
+Kind = CaseEvent.Kind
+
+
+def case(actor: Actor, case_id: str) -> Case:
+    """Return a case of the actor's workspace."""
+    actor.require("gdpr.read")
+    rows = Case.objects.select_related("subject", "workspace")
+    found = rows.filter(workspace_id=actor.workspace_id, pk=case_id).first()
+    if found is None:
+        raise errors.NotFound
+    return found
+
+
+def locked(case: Case) -> Case:
+    """Return a case as it is now, locked until the transaction ends."""
+    rows = Case.objects.select_for_update(of=("self",)).select_related("subject")
+    found = rows.filter(workspace_id=case.workspace_id, pk=case.pk).first()
+    if found is None:
+        raise errors.NotFound
+    return found
+
+
+def words(value: str, field: str, limit: int = TEXT_CHARS, *, need: bool = True) -> str:
+    """Return a person's text without its edges; Invalid when it is none."""
+    text = value.strip()
+    if need and not text:
+        code = f"{field}_required"
+        raise errors.Invalid(f"Say something in {field}.", code=code)
+    if len(text) > limit:
+        raise errors.TooLarge(what=field, limit=limit, size=len(text))
+    if not entries.is_storable(text):
+        detail = f"{field} holds a NUL or half a surrogate pair."
+        raise errors.Invalid(detail, code="bad_text")
+    return text
+
+
+def goal(case: Case, verb: Verb) -> CaseState:
+    """Return where a verb leads; Conflict ``wrong_state`` when it leads nowhere."""
+    state = state_machine.target(verb, case.state, case.held_from)
+    if state is None:
+        label = CaseState(case.state).label.lower()
+        raise errors.Conflict(
+            f"The case is {label}; this does not go from there.",
+            code="wrong_state",
+            state=case.state,
+            allowed=[
+                one.value for one in state_machine.verbs(case.state, case.held_from)
+            ],
+        )
+    return CaseState(state.value)
+
+
+def event(
+    case: Case,
+    kind: CaseEvent.Kind,
+    text: str,
+    *,
+    by: Actor,
+    data: Mapping[str, Any] | None = None,
+) -> CaseEvent:
+    """Add a line to the timeline."""
+    return CaseEvent.objects.create(
+        workspace_id=case.workspace_id,
+        case=case,
+        kind=kind,
+        state=case.state,
+        text=text,
+        data=dict(data or {}),
+        by=by.label,
+    )
+
+
+def tell(
+    case: Case,
+    what: str,
+    *,
+    by: Actor,
+    severity: Severity = Severity.NOTICE,
+    told: Mapping[str, Any] | None = None,
+) -> None:
+    """Say in the journal what happened to a case: ids and states, never a name."""
+    payload = {
+        "case_id": case.id,
+        "subject_id": case.subject_ref,
+        "kind": case.kind,
+        "state": case.state,
+        **(told or {}),
+    }
+    new = NewEntry(
+        entry_type=f"gdpr.{what}",
+        severity=severity,
+        summary=f"Case {case.id}: {what.replace('_', ' ')}",
+        payload=payload,
+    )
+    journal.write([new], by=by)
+
+
+def move(case: Case, verb: Verb, text: str, *, by: Actor, **told: Any) -> Case:
+    """Carry a locked case to where a verb leads, with its event and its entry.
+
+    The caller has set the other fields; everything is saved here. ``told`` goes into
+    the event's data and the journal.
+    """
+    before, case.state = case.state, goal(case, verb)
+    case.version += 1
+    case.save()
+    kind = Kind.FACT if case.state == before else Kind.MOVED
+    event(case, kind, text, by=by, data={"verb": verb.value, **told})
+    tell(case, f"case_{ENTRY[verb]}", by=by, told=told)
+    return case
+
+
+ENTRY: Final = {
+    Verb.IDENTIFY: "identified",
+    Verb.PLAN: "planned",
+    Verb.APPROVE: "approved",
+    Verb.EXECUTE: "started",
+    Verb.STEP_BACK: "stepped_back",
+    Verb.VERIFY: "verifying",
+    Verb.REWORK: "reworked",
+    Verb.COMPLETE: "completed",
+    Verb.LEAVE_PARTIAL: "partial",
+    Verb.HOLD: "held",
+    Verb.RESUME: "resumed",
+    Verb.REFUSE: "refused",
+    Verb.EXTEND: "extended",
+    Verb.ASSIGN: "assigned",
+    Verb.NOTE: "noted",
+}

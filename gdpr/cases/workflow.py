@@ -1,0 +1,330 @@
+"""The way of a case until it runs: open, identify, plan, approve, execute, hold.
+
+Each verb locks the case, asks ``state_machine``, and writes the case, its event and a
+journal entry in one transaction. Of two people who do the same at once one finds the
+case moved: Conflict ``wrong_state``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from django.db import transaction
+from django.utils import timezone
+
+from gdpr.cases import deadlines, decided_rows, privacy_settings, transitions
+from gdpr.cases.privacy_settings import PrivacySettings
+from gdpr.cases.state_machine import Verb
+from gdpr.cases.transitions import Kind, locked, move, words
+from gdpr.models import (
+    Case,
+    CaseKind,
+    CasePlan,
+    Hold,
+    Subject,
+)
+from memory.rules import errors
+from memory.rules.entries import Severity
+from memory.rules.permissions import Actor
+
+MAY: Final = "gdpr.manage"
+# What a hold keeps from being destroyed; access and restriction destroy nothing.
+HOLDABLE: Final = (CaseKind.ERASURE, CaseKind.RECTIFICATION)
+WORDS: Final = {
+    CaseKind.ERASURE: "erase",
+    CaseKind.ACCESS: "export",
+    CaseKind.RECTIFICATION: "rectify",
+    CaseKind.RESTRICTION: "restrict",
+}
+EARLIEST: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewCase:
+    """A request as it came in; ``received_at`` is now unless it is told."""
+
+    subject_id: str
+    kind: CaseKind
+    reason: str
+    requester: str = ""
+    ticket: str = ""
+    received_at: datetime | None = None
+    correction: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanMade:
+    """A dry run: its hash, what people read, and place → [[row id, fate], …]."""
+
+    plan_hash: str
+    body: Mapping[str, Any]
+    rows: Mapping[str, list[list[str]]]
+
+
+# ── Opening ──────────────────────────────────────────────────────────────────
+def _received(told: datetime | None, now: datetime) -> datetime:
+    if told is None:
+        return now
+    if told.tzinfo is None:
+        detail = "received_at needs a time zone, such as a final Z."
+        raise errors.Invalid(detail, code="naive_received_at")
+    if told > now:
+        detail = "A request cannot have been received in the future."
+        raise errors.Invalid(detail, code="received_in_future")
+    if told < EARLIEST:
+        detail = f"received_at lies before {EARLIEST:%Y}."
+        raise errors.Invalid(detail, code="received_too_early")
+    return told
+
+
+def _subject(workspace_id: str, subject_id: str) -> Subject:
+    rows = Subject.objects.filter(workspace_id=workspace_id, pk=subject_id)
+    found = rows.first()
+    if found is None:
+        raise errors.NotFound
+    if found.merged_into_id:
+        detail = "This person was merged into another; open the case for that one."
+        code = "subject_merged"
+        raise errors.Conflict(detail, code=code, merged_into=found.merged_into_id)
+    return found
+
+
+def open_case(new: NewCase, *, by: Actor) -> Case:
+    """Open a case, due one calendar month after its receipt.
+
+    A hold on everything of the person puts it on hold at once.
+    """
+    by.require(MAY)
+    now = timezone.now()
+    received = _received(new.received_at, now)
+    reason = words(new.reason, "reason")
+    if new.kind is CaseKind.RECTIFICATION and not new.correction:
+        detail = "A rectification says what was wrong and what is right."
+        raise errors.Invalid(detail, code="correction_required")
+    zone = privacy_settings.zone(privacy_settings.of(by.workspace_id))
+    with transaction.atomic():
+        subject = _subject(by.workspace_id, new.subject_id)
+        case = Case.objects.create(
+            workspace_id=by.workspace_id,
+            subject=subject,
+            subject_ref=subject.id,
+            kind=new.kind,
+            reason=reason,
+            requester=words(new.requester, "requester", 200, need=False),
+            ticket=words(new.ticket, "ticket", 120, need=False),
+            received_at=received,
+            due_at=deadlines.due(received, zone),
+            opened_by=by.label,
+            opened_by_id=by.id,
+            correction=dict(new.correction),
+        )
+        transitions.event(case, Kind.MOVED, "Received", by=by)
+        transitions.tell(case, "case_opened", by=by)
+        if case.kind in HOLDABLE and holding(case):
+            put_on_hold(case, by=by)
+    return case
+
+
+def verify_identity(case: Case, how: str, *, by: Actor) -> Case:
+    """Record how somebody made sure that the person is who they say."""
+    by.require(MAY, case.workspace_id)
+    told = words(how, "how", 400)
+    with transaction.atomic():
+        live = locked(case)
+        live.identity_how, live.identity_by = told, by.label
+        live.identity_at = timezone.now()
+        return move(live, Verb.IDENTIFY, "Identity verified", by=by)
+
+
+# ── Plan, approval, execution ────────────────────────────────────────────────
+def latest_plan(case: Case) -> CasePlan | None:
+    """Return the plan that counts, None before the first."""
+    rows = CasePlan.objects.filter(workspace_id=case.workspace_id, case=case)
+    return rows.order_by("-number").first()
+
+
+def phrase(case: Case, plan_hash: str) -> str:
+    """Return what a person types to confirm; it changes with the plan."""
+    word = WORDS[CaseKind(case.kind)]
+    return f"{word} {case.subject_ref} {plan_hash[:8]}"
+
+
+def _must_be_identified(case: Case, rules: PrivacySettings) -> None:
+    if rules.require_identity and case.identity_at is None:
+        detail = "This workspace asks to verify the person's identity first."
+        raise errors.Conflict(detail, code="identity_required")
+
+
+def may_plan(case: Case, *, by: Actor) -> None:
+    """Refuse what ``keep_plan`` would refuse, before a long dry run is made."""
+    by.require(MAY, case.workspace_id)
+    transitions.goal(case, Verb.PLAN)
+    _must_be_identified(case, privacy_settings.of(case.workspace_id))
+
+
+def keep_plan(case: Case, made: PlanMade, *, by: Actor) -> CasePlan:
+    """Keep a dry run as the case's next plan; an earlier approval falls with it."""
+    with transaction.atomic():
+        live = locked(case)
+        may_plan(live, by=by)
+        last = latest_plan(live)
+        plan = CasePlan.objects.create(
+            workspace_id=live.workspace_id,
+            case=live,
+            number=last.number + 1 if last else 1,
+            plan_hash=made.plan_hash,
+            body=dict(made.body),
+            rows=dict(made.rows),
+            made_by=by.label,
+            made_by_id=by.id,
+        )
+        live.approved_by = live.approved_by_id = live.approved_plan = ""
+        live.approved_at = None
+        told = f"Plan {plan.number} made"
+        move(live, Verb.PLAN, told, by=by, plan_hash=plan.plan_hash, plan=plan.number)
+    return plan
+
+
+def _must_be_the_plan(case: Case, plan_hash: str) -> CasePlan:
+    plan = latest_plan(case)
+    if plan is None or plan.plan_hash != plan_hash:
+        detail = "There is a newer plan; read that one."
+        raise errors.Conflict(detail, code="stale_plan")
+    return plan
+
+
+def approve(case: Case, plan_hash: str, *, by: Actor) -> Case:
+    """Approve exactly this plan; who opened the case or made the plan may not."""
+    by.require(MAY, case.workspace_id)
+    with transaction.atomic():
+        live = locked(case)
+        transitions.goal(live, Verb.APPROVE)
+        plan = _must_be_the_plan(live, plan_hash)
+        if by.id in (live.opened_by_id, plan.made_by_id):
+            detail = "Whoever opened or planned a case cannot approve it."
+            raise errors.Conflict(detail, code="same_person")
+        _must_be_decided(live, plan)
+        live.approved_by, live.approved_by_id = by.label, by.id
+        live.approved_at, live.approved_plan = timezone.now(), plan.plan_hash
+        told = f"Plan {plan.number} approved"
+        return move(live, Verb.APPROVE, told, by=by, plan_hash=plan.plan_hash)
+
+
+def undecided(plan: CasePlan | None) -> int:
+    """Return how many doubtful rows of a plan nobody decided on."""
+    return int(plan.body.get("doubts", {}).get("undecided", 0)) if plan else 0
+
+
+def _must_be_decided(case: Case, plan: CasePlan) -> None:
+    """Refuse a plan in which somebody else's rows may stand, or one spared since."""
+    # The dry run came before the lock; a row may have been spared between them.
+    if decided_rows.overrule(case, plan.rows):
+        detail = "A row of this plan was spared; a newer plan follows."
+        raise errors.Conflict(detail, code="stale_plan")
+    count = undecided(plan)
+    if count:
+        raise errors.Conflict(
+            "Rows of this plan may be about somebody else; decide on each of them.",
+            code="doubtful_rows",
+            undecided=count,
+        )
+
+
+def approval_missing(case: Case, rules: PrivacySettings) -> bool:
+    """Whether a second person still has to approve the plan that counts."""
+    if not rules.two_person:
+        return False
+    plan = latest_plan(case)
+    return plan is None or case.approved_plan != plan.plan_hash
+
+
+def _must_be_two(
+    case: Case, rules: PrivacySettings, break_glass: str, by: Actor
+) -> None:
+    """Ask for the second person; a reason breaks the glass where that is allowed."""
+    if not rules.two_person:
+        return
+    if case.approved_by_id and case.approved_by_id == by.id:
+        detail = "Who approved a plan does not carry it out as well."
+        raise errors.Conflict(detail, code="same_person")
+    if not approval_missing(case, rules):
+        return
+    if break_glass and rules.allow_break_glass:
+        return
+    if break_glass:
+        detail = "This workspace does not allow to go on without a second person."
+        raise errors.Conflict(detail, code="break_glass_not_allowed")
+    detail = "A second person has to approve this plan first."
+    raise errors.Conflict(detail, code="approval_required")
+
+
+def _must_be_free(case: Case) -> None:
+    hold = holding(case)
+    if hold and case.kind in HOLDABLE:
+        detail = "Everything of this person is under a legal hold."
+        raise errors.Conflict(detail, code="on_hold", hold_id=hold.id)
+
+
+def execute(
+    case: Case, plan_hash: str, typed: str, *, by: Actor, break_glass: str = ""
+) -> Case:
+    """Set a case running; the clock's worker does the work.
+
+    The caller has made sure that the plan still fits the world. ``break_glass`` is the
+    reason for going on without the second person: it raises an alarm.
+    """
+    by.require(MAY, case.workspace_id)
+    reason = words(break_glass, "break_glass", need=False)
+    with transaction.atomic():
+        live = locked(case)
+        transitions.goal(live, Verb.EXECUTE)
+        rules = privacy_settings.of(live.workspace_id)
+        _must_be_identified(live, rules)
+        plan = _must_be_the_plan(live, plan_hash)
+        _must_be_decided(live, plan)
+        _must_be_two(live, rules, reason, by)
+        _must_be_free(live)
+        if typed.strip() != phrase(live, plan.plan_hash):
+            detail = "Type the phrase exactly as the plan shows it."
+            raise errors.Invalid(detail, code="wrong_phrase")
+        alone = bool(reason) and approval_missing(live, rules)
+        live.run += 1
+        live.executed_by, live.executed_by_id = by.label, by.id
+        live.break_glass_reason = reason if alone else ""
+        live.claimed_by, live.lease_until, live.held_from = "", None, ""
+        if alone:
+            _alarm(live, reason, by)
+        told = f"Run {live.run} started"
+        return move(live, Verb.EXECUTE, told, by=by, run=live.run, break_glass=alone)
+
+
+def _alarm(case: Case, reason: str, by: Actor) -> None:
+    """Tell everybody who reads the journal; the reason stays in the case."""
+    transitions.event(case, Kind.ALARM, f"Without a second person: {reason}", by=by)
+    transitions.tell(case, "break_glass", by=by, severity=Severity.ERROR)
+
+
+# ── Holds ────────────────────────────────────────────────────────────────────
+def holding(case: Case) -> Hold | None:
+    """Return a hold on everything of the case's person, None when there is none."""
+    rows = Hold.objects.filter(workspace_id=case.workspace_id, released_at=None)
+    return rows.filter(subject_id=case.subject_id, scope="all").first()
+
+
+def put_on_hold(case: Case, *, by: Actor) -> Case:
+    """Put a locked case on hold and note where it stood."""
+    transitions.goal(case, Verb.HOLD)
+    case.held_from = case.state
+    return move(case, Verb.HOLD, "On hold", by=by)
+
+
+def take_off_hold(case: Case, *, by: Actor) -> Case:
+    """Bring a locked case back to where it stood."""
+    goal = transitions.goal(case, Verb.RESUME)
+    resumed = move(case, Verb.RESUME, f"Resumed: {goal.label.lower()}", by=by)
+    resumed.held_from = ""
+    resumed.save(update_fields=["held_from"])
+    return resumed

@@ -1,0 +1,1 @@
+"""Erasure certificates: the document, its signature, the signing keys."""

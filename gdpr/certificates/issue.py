@@ -1,0 +1,305 @@
+"""Certificates: what a run proved, signed, without a word about whom.
+
+A certificate is issued once per run and never changed; the next run's certificate names
+the one it replaces. What is inside was counted by whoever ran the case; here it is put
+together, signed, kept and checked.
+"""
+
+from __future__ import annotations
+
+import platform
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import django
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from gdpr import pagination
+from gdpr.cases import privacy_settings
+from gdpr.certificates import document as certificate_document
+from gdpr.certificates import keys as signing_keys
+from gdpr.certificates.document import Verdict
+from gdpr.models import Case, CaseKind, Certificate
+from gdpr.pagination import Ask, Page
+from memory.journal import append as journal
+from memory.models import ids
+from memory.rules import errors
+from memory.rules.permissions import Actor
+
+# What no run can prove, in words for somebody who decides whether it is enough.
+MEDIUM: Final = (
+    "That freed blocks of the disk were overwritten: a deleted file's bytes can stay "
+    "on the medium until something else is written there. Encryption at rest answers "
+    "this."
+)
+COPIES: Final = (
+    "That nobody copied, printed, photographed or forwarded the data before, inside or "
+    "outside the organisation."
+)
+MACHINES: Final = (
+    "Anything about the memory, swap space and core dumps of other machines, or about "
+    "model providers that were sent the text earlier."
+)
+REPLICAS: Final = (
+    "Anything about replicas, archived write-ahead logs and base backups of "
+    "PostgreSQL: they follow their own retention."
+)
+RAN: Final = (CaseKind.ERASURE, CaseKind.RECTIFICATION)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What a run counted. Ids, numbers and digests only: never a word of a person.
+
+    ``spared`` is ground → rows that a person said stay. ``rows_digest`` is the SHA-256,
+    in hex, of the ids of the rows that were acted on.
+    """
+
+    result: str
+    started_at: datetime
+    finished_at: datetime
+    holders: Mapping[str, Mapping[str, int]]
+    plan_hash: str
+    rows_digest: str
+    residue: Mapping[str, Any]
+    journal: Mapping[str, Any]
+    ledger_action: str
+    spared: Mapping[str, int] = field(default_factory=dict)
+    does_not_prove: Sequence[str] = ()
+    software: Mapping[str, str] = field(default_factory=dict)
+
+
+# ── Issuing ──────────────────────────────────────────────────────────────────
+def _stamp(moment: datetime | None) -> str | None:
+    return journal.stamp(moment) if moment else None
+
+
+def _software() -> dict[str, str]:
+    told = {"python": platform.python_version(), "django": django.get_version()}
+    if connection.vendor == "sqlite":
+        return told | {"sqlite": sqlite3.sqlite_version}
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW server_version")
+        row = cursor.fetchone()
+    return told | {"postgresql": str(row[0])}
+
+
+def limits(case: Case, now: datetime, extra: Sequence[str] = ()) -> list[str]:
+    """Return what a certificate of this case does not prove, in plain words."""
+    if case.kind not in RAN:
+        return [*extra, COPIES]
+    days = privacy_settings.of(case.workspace_id).backup_days
+    last = (now + timedelta(days=days)).date()
+    after = "a restore replays this erasure."
+    if case.kind != CaseKind.ERASURE:
+        after = "a restore brings back the text as it was: rectify it again then."
+    backups = (
+        f"That backups made before this run are gone: the last of them expires on "
+        f"{last:%Y-%m-%d} at the latest, and {after}"
+    )
+    told = [MEDIUM, backups, MACHINES, COPIES, *extra]
+    return told if connection.vendor == "sqlite" else [*told, REPLICAS]
+
+
+def _installation() -> str:
+    """Return a name of this installation that tells nothing else about it."""
+    return certificate_document.digest_name(settings.SECRET_KEY)
+
+
+def _in_fields(facts: Facts) -> str:
+    """Return which identifiers were sought in no text, as a sentence behind others."""
+    sought = facts.residue.get("identifiers", {})
+    count = sought.get("sought_in_links_and_fields", 0)
+    if not count:
+        return ""
+    those = "1 identifier, an ordinary word or a number, was"
+    if count > 1:
+        those = f"{count} identifiers, ordinary words or numbers, were"
+    return (
+        f" {those} sought only in links and in fields that say who, because in a text"
+        " such a word means somebody else."
+    )
+
+
+def statement(case: Case, facts: Facts) -> str:
+    """Return what the certificate says, as a sentence."""
+    kind = CaseKind(case.kind).label.lower()
+    if facts.result != "complete":
+        return (
+            f"The {kind} of subject {case.subject_ref} was carried out in part. What "
+            "is left is counted under residue; the case stays open."
+        )
+    if case.kind in RAN:
+        count = sum(facts.spared.values())
+        rows = "a row" if count == 1 else f"{count} rows"
+        kept = f" but in {rows} that a person decided to keep" if count else ""
+        return (
+            f"The {kind} of subject {case.subject_ref} was carried out for the "
+            "registered identifiers. Afterwards every retrieval path and the bytes of "
+            f"every file were searched, and nothing was found{kept}.{_in_fields(facts)}"
+        )
+    return f"The {kind} of subject {case.subject_ref} was carried out."
+
+
+def _approvals(case: Case) -> dict[str, Any]:
+    people = {case.opened_by_id, case.executed_by_id, case.approved_by_id} - {""}
+    return {
+        "count": 1 if case.approved_by_id else 0,
+        "two_persons": bool(case.approved_by_id) and len(people) > 1,
+        "break_glass": bool(case.break_glass_reason),
+    }
+
+
+def _content(case: Case, facts: Facts, name: str, now: datetime) -> dict[str, Any]:
+    before = _last(case)
+    return {
+        "id": name,
+        "version": certificate_document.VERSION,
+        "installation": _installation(),
+        "workspace_id": case.workspace_id,
+        "case_id": case.id,
+        "kind": case.kind,
+        "result": facts.result,
+        "statement": statement(case, facts),
+        "run": case.run,
+        "subject_id": case.subject_ref,
+        "received_at": _stamp(case.received_at),
+        "due_at": _stamp(case.extended_until or case.due_at),
+        "approved_at": _stamp(case.approved_at),
+        "started_at": _stamp(facts.started_at),
+        "finished_at": _stamp(facts.finished_at),
+        "issued_at": _stamp(now),
+        "approvals": _approvals(case),
+        "identity_verified": case.identity_at is not None,
+        "holders": {name: dict(counts) for name, counts in facts.holders.items()},
+        "plan_hash": facts.plan_hash,
+        "rows_digest": facts.rows_digest,
+        "rows_spared": {
+            "total": sum(facts.spared.values()),
+            "grounds": dict(facts.spared),
+        },
+        "residue": dict(facts.residue),
+        "journal": dict(facts.journal),
+        "ledger_action": facts.ledger_action,
+        "replaces": before.pk if before else None,
+        "software": {**_software(), **facts.software},
+        "does_not_prove": limits(case, now, facts.does_not_prove),
+    }
+
+
+def _last(case: Case) -> Certificate | None:
+    rows = Certificate.objects.filter(workspace_id=case.workspace_id, case=case)
+    return rows.order_by("-run").first()
+
+
+def issue(case: Case, facts: Facts) -> Certificate:
+    """Sign what a run proved and keep it; the same run gets its first one again."""
+    if facts.result not in ("complete", "partial"):
+        raise errors.Invalid("A certificate is complete or partial.", code="bad_result")
+    _, private = signing_keys.current()
+    with transaction.atomic():
+        live = Case.objects.select_for_update(of=("self",)).get(
+            workspace_id=case.workspace_id, pk=case.pk
+        )
+        mine = Certificate.objects.filter(workspace_id=live.workspace_id, case=live)
+        made = mine.filter(run=live.run).first()
+        if made is not None:
+            return made
+        now, name = timezone.now(), ids.make("cert")
+        content = _content(live, facts, name, now)
+        document = certificate_document.sign(content, private)
+        return Certificate.objects.create(
+            id=name,
+            workspace_id=live.workspace_id,
+            case=live,
+            run=live.run,
+            result=facts.result,
+            document=document,
+            key_id=certificate_document.key_id(certificate_document.public_of(private)),
+            replaces_id=content["replaces"],
+            issued_at=now,
+        )
+
+
+# ── Asking ───────────────────────────────────────────────────────────────────
+def of_case(actor: Actor, case: Case) -> Certificate:
+    """Return a case's newest certificate; NotFound before the first."""
+    actor.require("gdpr.read", case.workspace_id)
+    found = _last(case)
+    if found is None:
+        detail = "This case has no certificate yet."
+        raise errors.NotFound(detail, code="no_certificate")
+    return found
+
+
+def _mine(actor: Actor) -> QuerySet[Certificate]:
+    actor.require("gdpr.read")
+    rows = Certificate.objects.filter(workspace_id=actor.workspace_id)
+    return rows.select_related("case")
+
+
+def get(actor: Actor, certificate_id: str) -> Certificate:
+    """Return any certificate of the workspace, replaced ones too."""
+    found = _mine(actor).filter(pk=certificate_id).first()
+    if found is None:
+        raise errors.NotFound
+    return found
+
+
+def page(actor: Actor, asked: Ask) -> Page[Certificate]:
+    """Return a page of the workspace's certificates, the newest first."""
+    home = actor.workspace_id
+    return pagination.newest(_mine(actor), "issued_at", asked, "certificates", home)
+
+
+def count(actor: Actor) -> int:
+    """Return how many certificates the workspace has."""
+    return _mine(actor).count()
+
+
+def replaced(rows: Iterable[Certificate]) -> frozenset[str]:
+    """Return the ids of those that a later one replaced."""
+    ids = [row.pk for row in rows]
+    later = Certificate.objects.filter(replaces_id__in=ids)
+    return frozenset(str(one) for one in later.values_list("replaces_id", flat=True))
+
+
+def verify(
+    document: str | bytes | Mapping[str, Any], *, case_id: str = "", workspace: str = ""
+) -> Verdict:
+    """Check a certificate with this installation's keys and its records.
+
+    Open to anybody: it answers about the document that was shown, and nothing else.
+    """
+    verdict = certificate_document.verify(
+        document, signing_keys.trusted(), case_id=case_id
+    )
+    content = verdict.content
+    if content is None or not verdict.intact or "unknown_key" in verdict.reasons:
+        return verdict
+    if workspace and content.get("workspace_id") != workspace:
+        verdict.add("wrong_workspace")
+    _compare(verdict, content)
+    return verdict
+
+
+def _compare(verdict: Verdict, content: Mapping[str, Any]) -> None:
+    """Say whether it is recorded here, word for word, and the last of its case."""
+    named = str(content.get("id", ""))[:64]
+    kept = Certificate.objects.filter(pk=named).first() if named.isprintable() else None
+    if kept is None:
+        verdict.add("not_recorded")
+        return
+    recorded = certificate_document.parse(kept.document)["content"]
+    if certificate_document.canonical(recorded) != certificate_document.canonical(
+        content
+    ):
+        verdict.add("not_as_recorded")
+    if Certificate.objects.filter(replaces=kept).exists():
+        verdict.add("replaced")

@@ -1,0 +1,153 @@
+"""The keys that sign certificates: made at first use, kept apart from the database.
+
+The private half is a PEM file of mode 0600 in ``DATA_DIR/keys``; the database knows
+the public half only, so its copy signs nothing. A key that was retired stays published:
+what it signed stays true.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+from typing import Final
+
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from gdpr.certificates import document
+from gdpr.models import SigningKey
+from memory.installation import identity as installation
+from memory.journal import append as journal
+from memory.models import Workspace
+from memory.rules import errors, permissions
+from memory.rules.entries import NewEntry, Severity
+
+SUFFIX: Final = ".pem"
+
+
+def _folder() -> Path:
+    folder = Path(settings.DATA_DIR) / "keys"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
+
+
+def _path(key_id: str) -> Path:
+    return _folder() / f"certificates-{key_id}{SUFFIX}"
+
+
+def _keep(private: Ed25519PrivateKey, path: Path) -> None:
+    """Write a private key so that it is there whole, for us alone, or not at all."""
+    pem = private.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(pem)
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(path)
+    _sync(path.parent)
+
+
+def _sync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _load(path: Path) -> Ed25519PrivateKey:
+    found = serialization.load_pem_private_key(path.read_bytes(), None)
+    if not isinstance(found, Ed25519PrivateKey):
+        raise errors.Unavailable(reason="the signing key's file holds another key")
+    return found
+
+
+def _make() -> SigningKey:
+    """Make a key: its file first, so that the row never names what nobody has."""
+    private = Ed25519PrivateKey.generate()
+    public = document.public_of(private)
+    name = document.key_id(public)
+    _keep(private, _path(name))
+    return SigningKey.objects.create(key_id=name, public_key=public)
+
+
+def problem() -> str | None:
+    """Return what is wrong with the key that signs, None when it is there or not made.
+
+    Only ``rotate`` makes one in place of a key that was lost.
+    """
+    row = SigningKey.objects.filter(retired_at=None).order_by("-made_at").first()
+    if row is None:
+        return None
+    way = "bring it back, or run manage.py gdpr_key rotate."
+    try:
+        private = _load(_path(row.key_id))
+    except FileNotFoundError:
+        return f"keys/{_path(row.key_id).name} is missing and signs certificates: {way}"
+    except (OSError, ValueError, errors.HouseError):
+        return f"keys/{_path(row.key_id).name} cannot be read as a key: {way}"
+    if document.public_of(private) != row.public_key:
+        return f"keys/{_path(row.key_id).name} is not the key on record: {way}"
+    return None
+
+
+def current() -> tuple[SigningKey, Ed25519PrivateKey]:
+    """Return the key that signs now, made when there never was one.
+
+    Raises Unavailable when the key on record is not here: a new one beside it would
+    hide that it was lost.
+    """
+    reason = problem()
+    if reason is not None:
+        raise errors.Unavailable(reason=reason.rstrip("."))
+    row = SigningKey.objects.filter(retired_at=None).order_by("-made_at").first()
+    row = row or _make()
+    return row, _load(_path(row.key_id))
+
+
+def rotate() -> tuple[SigningKey, list[SigningKey]]:
+    """Make a new key and retire those before it, whose files are destroyed.
+
+    Every workspace's journal is told: whoever checks a certificate asks why.
+    """
+    with transaction.atomic():
+        rows = SigningKey.objects.select_for_update().filter(retired_at=None)
+        old = list(rows)
+        rows.update(retired_at=timezone.now())
+        made = _make()
+        installation.forget()
+        for workspace_id in Workspace.objects.values_list("pk", flat=True):
+            _tell(workspace_id, made, old)
+    for row in old:
+        _path(row.key_id).unlink(missing_ok=True)
+    return made, old
+
+
+def _tell(workspace_id: str, made: SigningKey, old: list[SigningKey]) -> None:
+    new = NewEntry(
+        entry_type="gdpr.key_rotated",
+        severity=Severity.NOTICE,
+        summary=f"Certificates are signed with {made.key_id} from now on",
+        payload={"key_id": made.key_id, "retired": [row.key_id for row in old]},
+    )
+    journal.write([new], by=permissions.system(workspace_id, "gdpr"))
+
+
+def published() -> list[SigningKey]:
+    """Return every key there was, the newest first; they are no secret."""
+    return list(SigningKey.objects.order_by("-made_at", "key_id"))
+
+
+def trusted() -> dict[str, str]:
+    """Return key id → public key of every key of this installation."""
+    rows = SigningKey.objects.order_by("made_at", "key_id")
+    return dict(rows.values_list("key_id", "public_key"))

@@ -1,0 +1,34 @@
+"""What the second floor gives the ground floor at start-up."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from django.db.models.signals import post_delete, post_save
+
+from gdpr import cache_version, linking, lost_keys, tasks
+from gdpr.cases import legal_holds as case_legal_holds
+from gdpr.cases import reminder_email
+from gdpr.certificates import keys as signing_keys
+from gdpr.export import storage
+from gdpr.models import Alias, Subject, Suppression
+from memory import data_folder_adoption
+from memory.installation import identity as installation
+from memory.ports import legal_holds, subject_linker
+
+_TOLD: Final = (Alias, Subject, Suppression)
+
+
+def connect() -> None:
+    """Fill the ports, and listen to the tables that the port's names come from."""
+    reminder_email.install()
+    tasks.install()
+    subject_linker.register(linking.Linker())
+    legal_holds.register(case_legal_holds.kept)
+    installation.register_witness("exports", storage.key_opens)
+    installation.register_check(signing_keys.problem)
+    data_folder_adoption.register(lost_keys.FOLLOWER)
+    for model in _TOLD:
+        uid = f"gdpr.cache_version.{model.__name__}"
+        post_save.connect(cache_version.on_save, sender=model, dispatch_uid=uid)
+        post_delete.connect(cache_version.on_delete, sender=model, dispatch_uid=uid)

@@ -1,0 +1,128 @@
+"""Entries that compaction took out of the journal, cut short and still with words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final
+
+from gdpr.data_map import row_text
+from gdpr.data_map.base import Fate, Found, Person, Trace
+from gdpr.matching.matcher import Sign
+from memory.journal import append as journal
+from memory.journal import archive_erasure
+from memory.models import ArchivedEntry
+
+PLACE: Final = "archive"
+
+
+def _named(row: ArchivedEntry) -> list[str]:
+    return [alias for alias in row.subjects.split("\n") if alias]
+
+
+def _is_named(person: Person) -> Callable[[str], bool]:
+    return lambda alias: person.matcher.who(alias) is Sign.SURE
+
+
+def _text(row: ArchivedEntry) -> str:
+    named = _named(row)
+    beside = [row.mission_id or "", row.trace_id or "", row.span_id or ""]
+    payload = row_text.from_json(row.payload_text)
+    return row_text.joined([row.summary, payload, *named, *beside])
+
+
+def _rows(workspace_id: str) -> Iterator[ArchivedEntry]:
+    rows = ArchivedEntry.objects.filter(workspace_id=workspace_id).order_by("seq")
+    rows = rows.exclude(summary="", payload_text="{}", subjects="")
+    last = 0
+    while True:
+        chunk = list(rows.filter(seq__gt=last)[: row_text.CHUNK])
+        yield from chunk
+        if len(chunk) < row_text.CHUNK:
+            return
+        last = chunk[-1].seq
+
+
+class Archive:
+    """Archived entries; a link to an entry leads here once compaction moved it."""
+
+    name, title, derived = PLACE, "Archived entries", False
+    tables = ("memory.ArchivedEntry",)
+    files: tuple[str, ...] = ()
+
+    def find(self, person: Person) -> Iterator[Found]:
+        """Return every archived entry that is linked or names the person."""
+        for row in _rows(person.workspace_id):
+            text = _text(row)
+            sign = self._sign(person, row, text)
+            if sign is Sign.NONE:
+                continue
+            fate, why = Fate.DELETE, "It names nobody else: its words go."
+            if self._is_shared(person, row, text):
+                fate, why = Fate.REDACT, "It names somebody else too."
+            sample, doubtful = row_text.sample(person, text), sign is not Sign.SURE
+            yield Found(row.id, fate, why, sample, row.ts, doubtful)
+
+    def _sign(self, person: Person, row: ArchivedEntry, text: str) -> Sign:
+        """Return how surely an entry is about the person: links may lead here."""
+        if any(map(_is_named(person), _named(row))):
+            return person.matcher.judge(text, linked=True)
+        return max(person.sign(place, row.id, text) for place in ("journal", PLACE))
+
+    def _is_shared(self, person: Person, row: ArchivedEntry, text: str) -> bool:
+        if not all(map(_is_named(person), _named(row))):
+            return True
+        fates = {person.fate(place, row.id, text) for place in ("journal", PLACE)}
+        return Fate.REDACT in fates
+
+    def export(self, person: Person, rows: Iterable[Found]) -> Iterator[dict[str, Any]]:
+        """Return archived entries; other people are masked."""
+        for part in row_text.batches([found.row_id for found in rows]):
+            for row in ArchivedEntry.objects.filter(
+                workspace_id=person.workspace_id, pk__in=part
+            ).order_by("seq"):
+                told = {"summary": row.summary, "payload": row.payload}
+                yield {
+                    "place": PLACE,
+                    "id": row.id,
+                    "ts": journal.stamp(row.ts),
+                    "entry_type": row.entry_type,
+                    "archived_at": journal.stamp(row.archived_at),
+                    **row_text.masked(person.others, told, row_text.OTHERS),
+                }
+
+    def tokens(self, person: Person, row_ids: Sequence[str]) -> Iterator[bytes]:
+        """Return the long words of archived entries."""
+        for part in row_text.batches(row_ids):
+            for row in ArchivedEntry.objects.filter(
+                workspace_id=person.workspace_id, pk__in=part
+            ):
+                yield from row_text.rare(_text(row))
+
+    def erase(self, person: Person, row_ids: Sequence[str]) -> int:
+        """Destroy the words of archived entries."""
+        return archive_erasure.empty_archived(person.workspace_id, row_ids)
+
+    def redact(self, person: Person, row_ids: Sequence[str]) -> int:
+        """Mask the person in archived entries."""
+
+        def mask(value: Any) -> Any:
+            # A line of its subjects is a whole name.
+            finder = person.matcher.for_redaction()
+            return row_text.masked(finder, value, column="subject")
+
+        return archive_erasure.mask_archived(person.workspace_id, row_ids, mask)
+
+    def verify(self, person: Person) -> Iterator[Trace]:
+        """Read the archive again."""
+        for row in _rows(person.workspace_id):
+            if self._sign(person, row, _text(row)) is not Sign.NONE:
+                yield Trace(PLACE, row.id, "archived entry")
+
+    def stays(self, person: Person) -> Iterator[str]:
+        """Return the ids by which the person acted: the audit trail keeps them."""
+        for name in person.matcher.names_known:
+            acted = ArchivedEntry.objects.filter(
+                workspace_id=person.workspace_id, actor_id=name.value
+            )
+            if name.kind == "user_id" and acted.exists():
+                yield name.value

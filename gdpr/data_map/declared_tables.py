@@ -1,0 +1,295 @@
+"""The places that are plain tables: what is in which column, and what becomes of it."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from django.contrib.admin.models import LogEntry
+from django.db.models import Q
+
+from episodic.consolidation import proposals
+from episodic.models import (
+    ConsolidationProposal,
+    HealthSnapshot,
+    RecallCheck,
+    RecallCheckRun,
+)
+from gdpr.data_map import row_text
+from gdpr.data_map.table_holder import Family, Rule, Table
+from memory import records
+from memory.files.storage import digest
+from memory.models import (
+    Agent,
+    AgentKey,
+    Crew,
+    GatewayKey,
+    GatewaySetup,
+    IdempotencyRecord,
+    JobRun,
+    OperatorKey,
+    PriorityChange,
+    ProviderPulse,
+    ProviderRun,
+    Record,
+    SavedFilter,
+    User,
+    Webhook,
+    WebhookDelivery,
+    Workspace,
+    WorkspaceSetting,
+)
+
+MADE_FROM: Final = "It was made from an entry that names the person, or names them."
+
+
+# ── What is computed from words ──────────────────────────────────────────────
+def _mend_record(row: Any) -> None:
+    row.sha256 = digest(row.content.encode()) if row.content else ""
+    if row.scope_key is not None:
+        row.scope_key = records.scope_of(row).key
+
+
+def _mend_proposal(row: Any) -> None:
+    row.content_hash = proposals.digest(row.text)
+    if row_text.ERASED in row.pattern:
+        # Once per crew: two rules can be the same without the name.
+        row.pattern_key = proposals.key(f"{row.pattern} {row.id}")
+
+
+def _mend_webhook(row: Any) -> None:
+    row.active = row.active and row_text.ERASED not in row.url
+
+
+# ── Where rows are that carry no workspace ───────────────────────────────────
+def _checked(workspace_id: str) -> Q:
+    return Q(recall_check__workspace_id=workspace_id)
+
+
+def _itself(workspace_id: str) -> Q:
+    return Q(pk=workspace_id)
+
+
+def _by_staff(workspace_id: str) -> Q:
+    mine = Q(memberships__workspace_id=workspace_id)
+    return Q(user__in=User.objects.filter(mine | Q(is_superuser=True)))
+
+
+RECORDS: Final = Family(
+    "records",
+    "Records",
+    Table(
+        model=Record,
+        words=(
+            "content", "metadata", "scope_user", "scope_agent", "scope_namespace",
+            "scope_thread", "scope_extra", "session_id", "external_id",
+        ),
+        unique=("external_id",),
+        entry="current_entry_id",
+        at="updated_at",
+        why="The record is about the person, or remembered for them.",
+        mend=_mend_record,
+    ),
+)  # fmt: skip
+PRIORITIES: Final = Family(
+    "priorities",
+    "Reasons of priorities",
+    Table(
+        model=PriorityChange,
+        words=("reason",),
+        labels=("set_by",),
+        rule=Rule.MASKED,
+        at="set_at",
+        why="The reason names the person; the step of the ledger has to stay.",
+    ),
+)
+IDEMPOTENCY: Final = Family(
+    "idempotency",
+    "Answers kept for repeated requests",
+    Table(
+        model=IdempotencyRecord,
+        system=True,
+        words=("answer", "actor_id"),
+        rule=Rule.GONE,
+        entry="answer",
+        at="created_at",
+        why="The answer tells of an entry that names the person.",
+    ),
+)
+PROPOSALS: Final = Family(
+    "proposals",
+    "Proposed rules",
+    Table(
+        model=ConsolidationProposal,
+        words=("pattern", "action", "text", "signals", "reason", "learned_label"),
+        labels=("decided_by",),
+        at="created_at",
+        why="The proposed rule names the person.",
+        mend=_mend_proposal,
+    ),
+)
+RECALL_CHECKS: Final = Family(
+    "recall_checks",
+    "Recall checks and their runs",
+    Table(
+        model=RecallCheck,
+        words=("name", "question"),
+        labels=("created_by",),
+        unique=("name",),
+        at="created_at",
+        why="The saved question names the person.",
+    ),
+    Table(
+        model=RecallCheckRun,
+        words=("missing", "note"),
+        rule=Rule.MASKED,
+        within=_checked,
+        at="ran_at",
+    ),
+)
+HEALTH: Final = Family(
+    "health",
+    "Health measurements",
+    Table(
+        model=HealthSnapshot,
+        facts=("details",),
+        rule=Rule.MASKED,
+        at="computed_at",
+        why="The details of a measurement name the person; the numbers stay.",
+    ),
+)
+JOBS: Final = Family(
+    "jobs",
+    "Runs of jobs",
+    Table(
+        model=JobRun,
+        facts=("error", "counts"),
+        labels=("asked_by",),
+        rule=Rule.MASKED,
+        at="started_at",
+    ),
+)
+PROVIDERS: Final = Family(
+    "providers",
+    "Runs and pulses of providers",
+    Table(
+        model=ProviderRun,
+        facts=("details",),
+        labels=("started_by",),
+        rule=Rule.MASKED,
+        at="started_at",
+    ),
+    Table(model=ProviderPulse, facts=("message",), rule=Rule.MASKED, at="checked_at"),
+)
+FILTERS: Final = Family(
+    "filters",
+    "Saved filters",
+    Table(
+        model=SavedFilter,
+        words=("name", "query"),
+        unique=("name",),
+        at="made_at",
+        why="The saved filter names the person.",
+    ),
+)
+DELIVERIES: Final = Family(
+    "deliveries",
+    "Messages to webhooks",
+    Table(
+        model=WebhookDelivery,
+        system=True,
+        words=("body", "last_error"),
+        jsons=("body",),
+        entry="entry_id",
+        at="created_at",
+        why=MADE_FROM,
+    ),
+)
+WEBHOOKS: Final = Family(
+    "webhooks",
+    "Webhooks",
+    Table(
+        model=Webhook,
+        labels=("created_by", "url"),
+        unique=("url",),
+        at="created_at",
+        mend=_mend_webhook,
+    ),
+)
+GATEWAY: Final = Family(
+    "gateway",
+    "Memory gateway",
+    Table(
+        model=GatewayKey,
+        words=("user_id", "name", "app_id", "project_id"),
+        labels=("created_by",),
+        at="created_at",
+        why="The key lets the person in at the gateway.",
+    ),
+    Table(
+        model=GatewaySetup,
+        labels=("updated_by",),
+        keeps=("user_id", "base_url", "app_id", "project_id", "scope"),
+        at="updated_at",
+        why_kept="The set-up signs in with this name; change it on its page.",
+    ),
+)
+KEYS: Final = Family(
+    "keys",
+    "Names of keys",
+    Table(
+        model=AgentKey,
+        words=("end_user",),
+        labels=("name", "created_by"),
+        # Masked, it would open the memories of nobody in particular.
+        rule=Rule.GONE,
+        at="created_at",
+        why="The key opens an agent's memories of the person.",
+    ),
+    Table(model=OperatorKey, labels=("name", "created_by"), at="created_at"),
+)
+_SLUG_KEPT: Final = "It is an address that agents and files use; rename it by hand."
+TENANCY: Final = Family(
+    "tenancy",
+    "Names of crews, agents and the workspace",
+    Table(
+        model=Workspace,
+        labels=("name",),
+        keeps=("slug",),
+        within=_itself,
+        at="created_at",
+        why_kept=_SLUG_KEPT,
+    ),
+    Table(
+        model=WorkspaceSetting,
+        labels=("changed_by",),
+        keeps=("value",),
+        at="changed_at",
+        why_kept="A setting of the workspace names the person; change it on its page.",
+    ),
+    Table(
+        model=Crew,
+        labels=("name",),
+        keeps=("slug",),
+        at="created_at",
+        why_kept=_SLUG_KEPT,
+    ),
+    Table(
+        model=Agent,
+        labels=("name",),
+        keeps=("slug",),
+        at="created_at",
+        why_kept=_SLUG_KEPT,
+    ),
+)
+ADMIN_LOG: Final = Family(
+    "admin_log",
+    "Log of the raw-row admin",
+    Table(
+        model=LogEntry,
+        words=("object_repr", "change_message"),
+        rule=Rule.MASKED,
+        within=_by_staff,
+        at="action_time",
+        why="The log names the person; who changed what has to stay.",
+    ),
+)

@@ -1,0 +1,173 @@
+"""What is made from entries: the word index, vectors, edges. They follow the journal.
+
+An erasure of an entry takes them along, in the same transaction; here they are counted
+and looked at again, in the tables and in this process's memory.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
+
+from django.db.models import Q
+
+from episodic.index import engine
+from episodic.models import Embedding, MemoryRelation
+from episodic.vectors.base import VectorScope
+from episodic.vectors.scan import ScanIndex
+from gdpr.data_map import row_text
+from gdpr.data_map.base import Fate, Found, Person, Trace
+from gdpr.data_map.journal import followed
+from memory import fulltext
+from memory.journal import erasure
+from memory.models import JournalEntry
+
+VECTOR_BYTES: Final = 24
+
+
+class Following(ABC):
+    """What all places have in common that follow the journal."""
+
+    derived = True
+    name, title = "", ""
+    tables: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+
+    @abstractmethod
+    def _ids(self, workspace_id: str, entry_ids: Sequence[str]) -> Iterable[str]:
+        """Return the keys of what was made from these entries."""
+
+    def find(self, person: Person) -> Iterator[Found]:
+        """Return what was made from entries that name the person."""
+        for part in row_text.batches(sorted(followed(person))):
+            for row_id in self._ids(person.workspace_id, part):
+                why = "It was made from an entry and goes with it."
+                yield Found(row_id, Fate.DELETE, why)
+
+    def export(
+        self,
+        person: Person,  # noqa: ARG002
+        rows: Iterable[Found],
+    ) -> Iterator[dict[str, Any]]:
+        """Return that it exists; its words are the entry's."""
+        for found in rows:
+            yield {"place": self.name, "id": found.row_id}
+
+    def tokens(
+        self,
+        person: Person,  # noqa: ARG002
+        row_ids: Sequence[str],  # noqa: ARG002
+    ) -> Iterator[bytes]:
+        """Return nothing: the words are the entry's."""
+        return iter(())
+
+    def erase(self, person: Person, row_ids: Sequence[str]) -> int:  # noqa: ARG002
+        """Nothing to do: erasing the entries did it."""
+        return 0
+
+    def redact(self, person: Person, row_ids: Sequence[str]) -> int:  # noqa: ARG002
+        """Nothing to do: redacting the entries did it."""
+        return 0
+
+    def stays(self, person: Person) -> Iterator[str]:  # noqa: ARG002
+        """Nothing is kept."""
+        return iter(())
+
+
+class WordIndex(Following):
+    """The journal's full-text index, asked the way a search box asks it."""
+
+    name, title = "word_index", "Word index"
+
+    def _ids(self, workspace_id: str, entry_ids: Sequence[str]) -> Iterable[str]:
+        rows = JournalEntry.objects.filter(pk__in=entry_ids, erased_at=None)
+        return erasure.of(rows, workspace_id).values_list("pk", flat=True)
+
+    def verify(self, person: Person) -> Iterator[Trace]:
+        """Search for every alias as a phrase; another's namesake is no trace.
+
+        An alias that means somebody in a field only is no question for an index.
+        """
+        for alias in person.matcher.searched:
+            asked = fulltext.matching(
+                person.workspace_id, '"' + alias.value.replace('"', " ") + '"'
+            )
+            if asked is None:
+                continue
+            rows = JournalEntry.objects.filter(
+                workspace_id=person.workspace_id, docid__in=asked
+            )
+            found = rows.values_list("pk", "summary", "body", "erased_at")
+            for entry_id, summary, body, erased_at in found:
+                said = row_text.joined([summary, body])
+                if erased_at is not None or person.matcher.names(said):
+                    yield Trace(self.name, entry_id, "search hit")
+
+
+class Vectors(Following):
+    """Embeddings, and the matrix of this process."""
+
+    name, title = "vectors", "Embeddings and matrices"
+    tables = ("episodic.Embedding",)
+
+    def _ids(self, workspace_id: str, entry_ids: Sequence[str]) -> Iterable[str]:
+        rows = Embedding.objects.filter(pk__in=entry_ids)
+        return erasure.of(rows, workspace_id).values_list("pk", flat=True)
+
+    def tokens(self, person: Person, row_ids: Sequence[str]) -> Iterator[bytes]:
+        """Return the beginnings of vectors."""
+        for part in row_text.batches(row_ids):
+            rows = Embedding.objects.filter(pk__in=part).exclude(dim=0)
+            found = erasure.of(rows, person.workspace_id)
+            for vector in found.values_list("vector", flat=True):
+                yield bytes(vector)[:VECTOR_BYTES]
+
+    def verify(self, person: Person) -> Iterator[Trace]:
+        """Look for vectors of erased entries, stored or held in memory."""
+        gone = JournalEntry.objects.filter(
+            workspace_id=person.workspace_id, erased_at__isnull=False
+        )
+        # Joined, every vector of the workspace would be looked up.
+        for part in row_text.batches(list(gone.values_list("pk", flat=True))):
+            for entry_id in self._ids(person.workspace_id, part):
+                yield Trace(self.name, entry_id, "vector")
+        yield from self._in_memory(person)
+
+    def _in_memory(self, person: Person) -> Iterator[Trace]:
+        index, model = engine.vectors(), engine.embedder().model
+        scope = VectorScope(workspace_id=person.workspace_id, model=model)
+        if not isinstance(index, ScanIndex) or not index.holds(scope):
+            return
+        rows = Embedding.objects.filter(workspace_id=person.workspace_id, model=model)
+        # Any will do: to find the first of them by its key, all would be looked at.
+        dim = next(iter(rows.exclude(dim=0).values_list("dim", flat=True)[:1]), 0)
+        if not dim:
+            return
+        matrix, _ = index.view(scope, dim)
+        for part in row_text.batches(sorted(person.linked("journal"))):
+            gone = JournalEntry.objects.filter(
+                workspace_id=person.workspace_id, pk__in=part, erased_at__isnull=False
+            )
+            for entry_id in gone.values_list("pk", flat=True):
+                if matrix.position(entry_id) is not None:
+                    yield Trace(self.name, entry_id, "row of a matrix")
+
+
+class Relations(Following):
+    """Edges between entries: they say that two entries are alike."""
+
+    name, title = "relations", "Relations"
+    tables = ("episodic.MemoryRelation",)
+
+    def _ids(self, workspace_id: str, entry_ids: Sequence[str]) -> Iterable[str]:
+        ends = Q(src__in=entry_ids) | Q(dst__in=entry_ids)
+        touching = erasure.of(MemoryRelation.objects.filter(ends), workspace_id)
+        return [str(pk) for pk in touching.values_list("pk", flat=True)]
+
+    def verify(self, person: Person) -> Iterator[Trace]:
+        """Look for edges from or to erased entries."""
+        rows = MemoryRelation.objects.filter(workspace_id=person.workspace_id)
+        gone = Q(src__erased_at__isnull=False) | Q(dst__erased_at__isnull=False)
+        for pk in rows.filter(gone).values_list("pk", flat=True):
+            yield Trace(self.name, str(pk), "edge")

@@ -1,0 +1,55 @@
+"""Texts that the scanner held back, with what reviews left of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from gdpr.data_map.base import Person
+from gdpr.data_map.memory_files import pen
+from gdpr.data_map.table_holder import Family, Table
+from memory.files import erasure
+from memory.models import BlockedSource, Clearance, HeldFile, HeldRecord, KnownAttack
+
+PLACE: Final = "held"
+
+
+class Quarantine(Family):
+    """Held texts. One that a block of a writer stands on is emptied, not deleted."""
+
+    def __init__(self) -> None:
+        held = Table(
+            model=HeldFile,
+            cards=True,
+            words=("body", "findings", "label", "key", "reason", "outcome"),
+            labels=("written_by", "claimed_by", "decided_by"),
+            at="received_at",
+            why="The held text names the person; no model ever saw it.",
+        )
+        super().__init__(PLACE, "Texts held for review", held, *_beside())
+
+    def erase(self, person: Person, row_ids: Sequence[str]) -> int:
+        """Delete held texts, or empty those that a block stands on."""
+        held, rest = _split(row_ids)
+        done = erasure.discard_held(person.workspace_id, held)
+        return done + (super().erase(person, rest) if rest else 0)
+
+    def redact(self, person: Person, row_ids: Sequence[str]) -> int:
+        """Mask the person in held texts, and judge what is left anew."""
+        held, rest = _split(row_ids)
+        done = erasure.mask_held(person.workspace_id, held, pen(person))
+        return done + (super().redact(person, rest) if rest else 0)
+
+
+def _beside() -> tuple[Table, ...]:
+    return (
+        Table(model=HeldRecord, words=("draft",)),
+        Table(model=Clearance, labels=("cleared_by",), at="cleared_at"),
+        Table(model=KnownAttack, labels=("confirmed_by",), at="confirmed_at"),
+        Table(model=BlockedSource, labels=("blocked_by",), at="blocked_at"),
+    )
+
+
+def _split(row_ids: Sequence[str]) -> tuple[list[str], list[str]]:
+    held = [row_id for row_id in row_ids if ":" not in row_id]
+    return held, [row_id for row_id in row_ids if ":" in row_id]

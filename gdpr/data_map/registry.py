@@ -1,0 +1,195 @@
+"""All holders, in the order of erasure, and what is known to name nobody.
+
+A test walks every table of every installed app and every folder below the data folder:
+each is some holder's, or is listed here with the reason why it can name nobody.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from gdpr.data_map import declared_tables, logins, requests
+from gdpr.data_map.archive import Archive
+from gdpr.data_map.base import Holder, Person
+from gdpr.data_map.index import Relations, Vectors, WordIndex
+from gdpr.data_map.journal import Journal
+from gdpr.data_map.memory_files import NAMED, MemoryFiles, Strays
+from gdpr.data_map.process import Caches, Logs
+from gdpr.data_map.quarantine import Quarantine
+from gdpr.matching import patterns
+from gdpr.matching.matcher import Matcher, Name
+from gdpr.models import Alias, Subject, SubjectLink, Via
+
+# What was made from an entry goes before the entry, so that a run that is resumed still
+# finds it by the entry; the requests come last, because the run stands on them.
+ALL: Final[tuple[Holder, ...]] = (
+    requests.Exports(),
+    declared_tables.IDEMPOTENCY,
+    declared_tables.DELIVERIES,
+    declared_tables.RECALL_CHECKS,
+    declared_tables.PROPOSALS,
+    declared_tables.HEALTH,
+    declared_tables.JOBS,
+    declared_tables.PROVIDERS,
+    declared_tables.FILTERS,
+    declared_tables.GATEWAY,
+    declared_tables.WEBHOOKS,
+    declared_tables.KEYS,
+    declared_tables.TENANCY,
+    declared_tables.ADMIN_LOG,
+    logins.Sessions(),
+    logins.LOGINS,
+    declared_tables.RECORDS,
+    Quarantine(),
+    MemoryFiles(),
+    Strays(),
+    declared_tables.PRIORITIES,
+    Archive(),
+    Journal(),
+    Vectors(),
+    Relations(),
+    WordIndex(),
+    Caches(),
+    Logs(),
+    requests.DECISIONS,
+    requests.CASES,
+    requests.Subjects(),
+)
+
+KNOWN_HARMLESS: Final[dict[str, str]] = {
+    "account.EmailConfirmation": "A key and a date; the address is the account's.",
+    "auth.Group": "Groups are not used here; the table comes with the framework.",
+    "auth.Group_permissions": "Pairs of numbers.",
+    "auth.Permission": "The framework's own names of permissions.",
+    "contenttypes.ContentType": "The names of our tables.",
+    "memory.User_groups": "Pairs of numbers; groups are not used here.",
+    "memory.User_user_permissions": "Pairs of numbers; roles decide here.",
+    "mfa.Authenticator": "Secrets of a second factor, sealed or random.",
+    "memory.ChainHead": "The chain's last number, hash and signature.",
+    "memory.ChainCheckpoint": "Numbers and hashes of entries that left, signed.",
+    "memory.ChainSegment": "Numbers and hashes of where a chain has a new key.",
+    "memory.Installation": "A random id and a date.",
+    "memory.KeyFingerprint": "Digests that tell keys apart.",
+    "memory.RecordEntry": "Which entry says what of a record: ids and dates.",
+    "memory.GatewayPending": "A keyed digest of a conversation's id.",
+    "episodic.ConsolidationMark": "How far a crew was read: numbers and entry ids.",
+    "episodic.EmbeddingChange": "Ids of entries whose vector changed.",
+    "episodic.IndexState": "How far a journal was read.",
+    "episodic.NudgeSent": "A keyed digest of a session's id, an agent and a date.",
+    "gdpr.ForgetOrder": "Which workspace's memories go, and when that was said.",
+    "gdpr.LiveProcess": "Random names of processes, and when they were seen.",
+    "gdpr.PeopleStamp": "A random word that says that names changed.",
+    "gdpr.UnknownName": "A keyed digest of a name, and the id of a row.",
+    "gdpr.SigningKey": "Public keys.",
+}
+
+# Names directly below the data folder that no holder searches as files.
+HARMLESS_FILES: Final[dict[str, str]] = {
+    "crewship.sqlite3": "The database itself: its tables are the holders' above.",
+    "crewship.sqlite3-wal": "The database's log; the search after a run reads it.",
+    "crewship.sqlite3-shm": "The index of the database's log: page numbers.",
+    "crewship.sqlite3-journal": "The database's old-style log; unused in WAL mode.",
+    "keys": "Secrets of this installation: random bytes.",
+    "static": "Files of the program itself.",
+    "erasures": "What was erased, by ids and keyed digests: it has to outlive it.",
+    "up.lock": "An empty file that keeps a second server away.",
+    "unknown-proxy.seen": "An empty file: a request came through an unnamed proxy.",
+}
+
+# What an erasure cannot reach, for the certificate and the plan.
+OUT_OF_REACH: Final[dict[str, str]] = {
+    "backups": (
+        "Backups made before the erasure keep what they hold until they expire; after a"
+        " restore the erasures are applied again before the house reports itself ready."
+    ),
+    "bundles": (
+        "Bundles of memory files that somebody downloaded, and bundles made for other"
+        " people, in which names known then are masked."
+    ),
+    "webhooks": "Messages that were delivered: their receivers keep what they keep.",
+    "providers": "What a remote memory provider or gateway was told, and keeps.",
+    "mail": "Messages sent by mail; they hold no names of subjects.",
+    "standard_error": "Log lines that somebody collects; no body is ever in one.",
+}
+
+
+def named(name: str) -> Holder:
+    """Return a holder by its name; KeyError for one that is not there."""
+    return {holder.name: holder for holder in ALL}[name]
+
+
+# ── Whom the holders look for ────────────────────────────────────────────────
+def _names(workspace_id: str, subject_id: str) -> tuple[list[Name], list[Name]]:
+    """Return the person's aliases, and everybody else's in the workspace."""
+    mine: list[Name] = []
+    others: list[Name] = []
+    rows = Alias.objects.filter(workspace_id=workspace_id).order_by("pk")
+    for whose, kind, value in rows.values_list("subject_id", "kind", "value"):
+        (mine if whose == subject_id else others).append(Name(whose, kind, value))
+    return mine, others
+
+
+Places = dict[str, frozenset[str]]
+
+
+def _links(workspace_id: str, subject_id: str) -> tuple[Places, Places, Places]:
+    """Return place → rows that writers linked, that were matched, that are shared.
+
+    Shared is a row that its writer linked to somebody else as well.
+    """
+    rows = SubjectLink.objects.filter(workspace_id=workspace_id)
+    named: dict[str, set[str]] = defaultdict(set)
+    matched: dict[str, set[str]] = defaultdict(set)
+    mine = rows.filter(subject_id=subject_id)
+    for place, row_id, via in mine.values_list("place", "row_id", "via").iterator():
+        (named if via == Via.NAMED else matched)[place].add(row_id)
+        if place == "versions" and via == Via.NAMED:
+            named[NAMED].add(row_id)
+    shared: dict[str, set[str]] = defaultdict(set)
+    theirs = rows.exclude(subject_id=subject_id).filter(via=Via.NAMED)
+    for place, row_id in theirs.values_list("place", "row_id").iterator():
+        if row_id in named[place] or row_id in matched[place]:
+            shared[place].add(row_id)
+    return _frozen(named), _frozen(matched), _frozen(shared)
+
+
+def _frozen(sets: dict[str, set[str]]) -> dict[str, frozenset[str]]:
+    return {place: frozenset(ids) for place, ids in sets.items() if ids}
+
+
+def person(subject: Subject) -> Person:
+    """Return whom the holders look for when a subject is meant."""
+    mine, others = _names(subject.workspace_id, subject.id)
+    links, matched, shared = _links(subject.workspace_id, subject.id)
+    return Person(
+        workspace_id=subject.workspace_id,
+        subject_id=subject.id,
+        matcher=matcher_of(mine, others),
+        others=Matcher(others),
+        links=links,
+        shared=shared,
+        matched=matched,
+    )
+
+
+def matcher_of(mine: Sequence[Name], others: Iterable[Name]) -> Matcher:
+    """Return what finds a person; a name that somebody else has too is in doubt."""
+    own = {patterns.folded("name", one.value) for one in mine if one.kind == "name"}
+    theirs = {
+        patterns.folded("name", one.value) for one in others if one.kind == "name"
+    }
+    return Matcher(mine, frozenset(own & theirs))
+
+
+def staying(who: Person) -> Iterator[Name]:
+    """Return the aliases that legitimately remain somewhere, because a row is kept.
+
+    The search of the bytes cannot ask for these to be gone.
+    """
+    kept = [text for holder in ALL for text in holder.stays(who)]
+    for name in who.matcher.names_known:
+        alone = Matcher([name])
+        if any(alone.names(text) for text in kept):
+            yield name

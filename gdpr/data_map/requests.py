@@ -1,0 +1,302 @@
+"""What the handling of requests itself wrote down: cases, holds, bundles, names.
+
+The names of a person stay until the very end of an erasure, because everything else is
+found by them; the run wipes them last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from django.conf import settings
+from django.db.models import Model, QuerySet
+
+from gdpr.data_map import row_text
+from gdpr.data_map.base import Fate, Found, Person, Trace
+from gdpr.data_map.table_holder import Family, Rule, Table
+from gdpr.models import (
+    Alias,
+    Case,
+    CaseEvent,
+    CasePlan,
+    CaseStep,
+    Certificate,
+    Dismissal,
+    Export,
+    ExportState,
+    GdprAction,
+    Hold,
+    Lifting,
+    RowVerdict,
+    Subject,
+    Suppression,
+)
+
+
+class _Cases(Family):
+    """What is written about cases. A person's own are about them, whatever they say."""
+
+    def find(self, person: Person) -> Iterator[Found]:
+        """Return what names the person; a doubt in a case of theirs is none."""
+        own = self.own(person)
+        for row in super().find(person):
+            yield replace(row, doubtful=False) if row.row_id in own else row
+
+    def own(self, person: Person) -> set[str]:
+        """Return the rows of the person's own cases."""
+        found: set[str] = set()
+        for table in self._tables:
+            fields = {field.name for field in table.model._meta.get_fields()}
+            whose = {"case__subject_ref": person.subject_id} if "case" in fields else {}
+            for name in ("subject_ref", "subject"):
+                if not whose and name in fields:
+                    whose = {name: person.subject_id}
+            rows = table.rows(person.workspace_id)
+            found |= {
+                self._row_id(table, pk)
+                for pk in (rows.filter(**whose) if whose else rows.none()).values_list(
+                    "pk", flat=True
+                )
+            }
+        return found
+
+
+CASES: Final = _Cases(
+    "cases",
+    "Cases, holds and the ledger",
+    Table(
+        model=Case,
+        words=(
+            "reason", "requester", "ticket", "extension_reason", "identity_how",
+            "break_glass_reason", "refusal_reason", "correction",
+        ),
+        facts=("result",),
+        labels=(
+            "opened_by", "assignee", "identity_by", "approved_by", "executed_by",
+            "closed_by",
+        ),
+        rule=Rule.MASKED,
+        at="opened_at",
+        why="The case names the person; that there was one has to stay.",
+    ),
+    Table(
+        model=CasePlan,
+        facts=("body",),
+        labels=("made_by",),
+        rule=Rule.MASKED,
+        at="made_at",
+        why="The plan's samples name the person.",
+    ),
+    Table(
+        model=CaseEvent,
+        words=("text",),
+        facts=("data",),
+        labels=("by",),
+        rule=Rule.MASKED,
+        at="at",
+        why="The case's timeline names the person.",
+    ),
+    Table(
+        model=RowVerdict,
+        words=("reason",),
+        labels=("decided_by",),
+        rule=Rule.MASKED,
+        at="decided_at",
+        why="Why a row stays names the person.",
+    ),
+    Table(model=CaseStep, facts=("fault", "counts"), rule=Rule.MASKED, at="started_at"),
+    Table(
+        model=Hold,
+        words=("ground", "reason", "release_reason"),
+        labels=("owner", "placed_by", "released_by"),
+        rule=Rule.MASKED,
+        at="placed_at",
+    ),
+    Table(
+        model=GdprAction,
+        words=("reason",),
+        facts=("error", "scope"),
+        labels=("actor_label",),
+        rule=Rule.MASKED,
+        at="initiated_at",
+        why="The ledger names the person; that something was done has to stay.",
+    ),
+    Table(
+        model=Suppression,
+        words=("lift_reason",),
+        labels=("lifted_by",),
+        rule=Rule.MASKED,
+        at="since",
+    ),
+    Table(
+        model=Certificate,
+        keeps=("document",),
+        at="issued_at",
+        why_kept="A certificate is signed and can only be replaced.",
+    ),
+)  # fmt: skip
+
+
+class _Decisions(Family):
+    """What was decided about the person; it goes with them."""
+
+    def own(self, person: Person) -> Iterator[str]:
+        """Return the rows of what was decided about the person."""
+        for table in self._tables:
+            rows = table.rows(person.workspace_id).filter(subject_id=person.subject_id)
+            for pk in rows.order_by("pk").values_list("pk", flat=True):
+                yield self._row_id(table, pk)
+
+    def find(self, person: Person) -> Iterator[Found]:
+        """Return what was decided about the person, and what names them elsewhere."""
+        own = dict.fromkeys(self.own(person))
+        for row_id in own:
+            yield Found(row_id, Fate.DELETE, "It was decided about this person.")
+        yield from (one for one in super().find(person) if one.row_id not in own)
+
+
+DECISIONS: Final = _Decisions(
+    "decisions",
+    "Addresses set aside, restrictions lifted",
+    Table(model=Dismissal, labels=("decided_by",), at="decided_at"),
+    Table(
+        model=Lifting,
+        words=("reason",),
+        labels=("lifted_by",),
+        rule=Rule.MASKED,
+        at="lifted_at",
+        why="Why a restriction ended names the person.",
+    ),
+)
+
+
+class Exports:
+    """Bundles made for the person: sealed files that last until their day."""
+
+    name, title, derived = "exports", "Bundles made for the person", False
+    tables = ("gdpr.Export",)
+    files = ("exports",)
+
+    def _rows(self, person: Person) -> QuerySet[Export]:
+        rows = Export.objects.filter(
+            workspace_id=person.workspace_id, subject_ref=person.subject_id
+        )
+        return rows.order_by("made_at", "id")
+
+    def _files(self, export: Export) -> list[Path]:
+        folder = Path(settings.DATA_DIR) / "exports" / export.workspace_id
+        return sorted(folder.glob(f"{export.id}.*")) if folder.is_dir() else []
+
+    def find(self, person: Person) -> Iterator[Found]:
+        """Return every bundle that is still there."""
+        for row in self._rows(person):
+            if row.state != ExportState.GONE or self._files(row):
+                why = "It is a copy of everything about the person."
+                yield Found(row.id, Fate.DELETE, why, "", row.made_at)
+
+    def export(self, person: Person, rows: Iterable[Found]) -> Iterator[dict[str, Any]]:
+        """Return when bundles were made; a bundle in a bundle says nothing new."""
+        ids = [found.row_id for found in rows]
+        for row in self._rows(person).filter(pk__in=ids):
+            yield {
+                "place": self.name,
+                "id": row.id,
+                "state": row.state,
+                "made_at": row.made_at.isoformat(),
+                "bytes": row.bytes,
+            }
+
+    def tokens(
+        self,
+        person: Person,  # noqa: ARG002
+        row_ids: Sequence[str],  # noqa: ARG002
+    ) -> Iterator[bytes]:
+        """Return nothing: the files are sealed."""
+        return iter(())
+
+    def erase(self, person: Person, row_ids: Sequence[str]) -> int:
+        """Remove bundles; that they were made stays in the ledger."""
+        done = 0
+        for row in self._rows(person).filter(pk__in=row_ids):
+            for path in self._files(row):
+                path.unlink(missing_ok=True)
+            gone = {"state": ExportState.GONE, "sha256": "", "error": "", "counts": {}}
+            done += Export.objects.filter(pk=row.pk).update(**gone)
+        return done
+
+    def redact(self, person: Person, row_ids: Sequence[str]) -> int:
+        """Remove them: a bundle is about one person."""
+        return self.erase(person, row_ids)
+
+    def verify(self, person: Person) -> Iterator[Trace]:
+        """Look for bundles again."""
+        for found in self.find(person):
+            yield Trace(self.name, found.row_id, "bundle")
+
+    def stays(self, person: Person) -> Iterator[str]:  # noqa: ARG002
+        """Nothing is kept."""
+        return iter(())
+
+
+class Subjects:
+    """The person's own row and names: wiped by the run, when all else is done."""
+
+    name, title, derived = "subjects", "The person's name and aliases", True
+    tables = ("gdpr.Subject", "gdpr.Alias", "gdpr.SubjectLink")
+    files: tuple[str, ...] = ()
+
+    def _mine(self, person: Person) -> list[tuple[str, Model, str]]:
+        rows = {"workspace_id": person.workspace_id}
+        whose = Subject.objects.filter(pk=person.subject_id, **rows)
+        aliases = Alias.objects.filter(subject_id=person.subject_id, **rows)
+        found: list[tuple[str, Model, str]] = [
+            (one.id, one, row_text.joined([one.display_name, one.consent_note]))
+            for one in whose
+        ]
+        return found + [(f"alias:{a.pk}", a, a.value) for a in aliases]
+
+    def find(self, person: Person) -> Iterator[Found]:
+        """Return the row and every alias."""
+        for row_id, _, text in self._mine(person):
+            if text:
+                why = "It is wiped at the end: everything else is found by it."
+                yield Found(row_id, Fate.DELETE, why, text)
+
+    def export(self, person: Person, rows: Iterable[Found]) -> Iterator[dict[str, Any]]:
+        """Return the names."""
+        wanted = {found.row_id for found in rows}
+        for row_id, _, text in self._mine(person):
+            if row_id in wanted:
+                yield {"place": self.name, "id": row_id, "text": text}
+
+    def tokens(
+        self,
+        person: Person,  # noqa: ARG002
+        row_ids: Sequence[str],  # noqa: ARG002
+    ) -> Iterator[bytes]:
+        """Return nothing: the search looks for aliases anyway."""
+        return iter(())
+
+    def erase(self, person: Person, row_ids: Sequence[str]) -> int:  # noqa: ARG002
+        """Nothing to do here: the run wipes names last."""
+        return 0
+
+    def redact(self, person: Person, row_ids: Sequence[str]) -> int:  # noqa: ARG002
+        """Nothing to do here: the run wipes names last."""
+        return 0
+
+    def verify(self, person: Person) -> Iterator[Trace]:
+        """Return names that outlived the end of an erasure."""
+        ended = Subject.objects.filter(
+            pk=person.subject_id, erased_at__isnull=False
+        ).exists()
+        for row_id, _, text in self._mine(person) if ended else ():
+            if text:
+                yield Trace(self.name, row_id, "alias")
+
+    def stays(self, person: Person) -> Iterator[str]:  # noqa: ARG002
+        """Nothing is kept."""
+        return iter(())

@@ -1,0 +1,138 @@
+"""What holders share: the words of a row, masked words, and words rare enough to seek.
+
+A row is searched as one text. Its columns are joined by a word that nobody is called,
+so that the end of one column and the beginning of the next do not make a name.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from gdpr.data_map.base import SAMPLE_CHARS, Person
+from gdpr.matching import name_fields
+from gdpr.matching.matcher import Matcher
+
+# Where the program keeps what somebody wrote among its own words.
+QUOTES: Final = ("text",)
+ERASED: Final = "[erased]"
+OTHERS: Final = "[someone else]"
+CHUNK: Final = 1_000
+SEAM: Final = "\nzqjz\n"
+_ENTRY: Final = re.compile(r"\bj_[0-9a-f]{16}\b")
+_SURE: Final = (name_fields.Key.ANYBODY, name_fields.Key.PHONE)
+_LONG: Final = re.compile(r"[^\W_]{8,}")
+
+
+def plain(value: object, column: str = "") -> str:
+    """Return a column's value as the text that a person might be named in.
+
+    The name of a column may say that its value is somebody.
+    """
+    if value is None:
+        return ""
+    said = ""
+    if (
+        column
+        and name_fields.is_value(value)
+        and (key := name_fields.key_of(column)) in _SURE
+    ):
+        said = name_fields.line(key, value)
+    if isinstance(value, str):
+        return f"{value}\n{said}" if said else value
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value).decode("utf-8", "replace")
+    return name_fields.rendered(value) or said
+
+
+def from_json(text: str) -> str:
+    """Return the words of JSON text."""
+    return name_fields.spoken(text)
+
+
+def parsed(text: str) -> Any:
+    """Return what JSON text says; what is no JSON is a text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def joined(texts: Iterable[str]) -> str:
+    """Return the texts of one row as one."""
+    return SEAM.join(text for text in texts if text)
+
+
+def masked(matcher: Matcher, value: Any, mark: str = ERASED, column: str = "") -> Any:
+    """Return a JSON value or text without the names that a matcher knows.
+
+    A name can be split over two texts of a list: what still names somebody after
+    masking goes as a whole.
+    """
+    left = matcher.mask_json(value, mark, column)
+    if isinstance(left, (dict, list)) and matcher.names(plain(left)):
+        return type(left)()
+    return left
+
+
+def facts(value: Any, *, quoted: bool, key: str = "") -> Iterator[str]:
+    """Return the texts of what the program itself wrote: its own, or those it quotes.
+
+    Its keys and its numbers are its own: nobody is named in them.
+    """
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            yield from facts(item, quoted=quoted, key=str(name))
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from facts(item, quoted=quoted, key=key)
+    elif isinstance(value, str) and (key in QUOTES) is quoted:
+        yield value
+
+
+def masked_facts(matcher: Matcher, value: Any, key: str = "") -> Any:
+    """Return what the program wrote with names masked in its texts, and only there."""
+    if isinstance(value, dict):
+        return {name: masked_facts(matcher, one, name) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [masked_facts(matcher, item, key) for item in value]
+    if not isinstance(value, str):
+        return value
+    finder = matcher if key in QUOTES else matcher.only_sure()
+    return finder.mask(value, ERASED)
+
+
+def masked_bytes(matcher: Matcher, data: bytes) -> bytes:
+    """Return bytes without names; what is no text is emptied when it names somebody."""
+    try:
+        return matcher.mask(data.decode(), ERASED).encode()
+    except UnicodeDecodeError:
+        return b"" if matcher.names(plain(data)) else data
+
+
+def sample(person: Person, text: str) -> str:
+    """Return where a text names the person, with what stands around it."""
+    spans = person.matcher.spans(text)
+    first = max(0, spans[0].start - SAMPLE_CHARS // 2) if spans else 0
+    cut = name_fields.readable(text[first : first + SAMPLE_CHARS].replace(SEAM, " · "))
+    cut = cut.replace(name_fields.BEGIN, " ").replace(name_fields.END, " ")
+    return " ".join(person.others.mask(cut, OTHERS).split())
+
+
+def entry_ids(text: str) -> list[str]:
+    """Return the ids of journal entries that a text holds."""
+    return _ENTRY.findall(text)
+
+
+def rare(text: str) -> Iterator[bytes]:
+    """Return the distinct long words of a text, lower-cased, as bytes to look for."""
+    for word in dict.fromkeys(_LONG.findall(text.lower())):
+        yield word.encode()
+
+
+def batches(row_ids: Sequence[str], size: int = 500) -> Iterator[Sequence[str]]:
+    """Return ids in pieces that fit into one query."""
+    for start in range(0, len(row_ids), size):
+        yield row_ids[start : start + size]

@@ -1,0 +1,339 @@
+"""Plain tables that can name a person, described by their columns.
+
+Most places are a table whose texts either say something (``words``), say who did
+something (``labels``), are the program's own (``facts``), or must stay as they are
+(``keeps``). What differs between them is a few facts, so they are facts here and not
+classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from django.db import models, transaction
+from django.db.models import Q
+
+from gdpr.data_map import row_text
+from gdpr.data_map.base import Fate, Found, Person, Trace
+from gdpr.data_map.journal import followed
+from gdpr.matching.matcher import Sign
+from memory.rules import entries
+from memory.rules.tiers import Tier
+
+
+class Rule(StrEnum):
+    """What becomes of a row whose words name a person.
+
+    ABOUT: gone, or masked when it names others too; GONE: always gone; MASKED: the row
+    has to stay, its words are masked.
+    """
+
+    ABOUT = "about"
+    GONE = "gone"
+    MASKED = "masked"
+
+
+def in_workspace(workspace_id: str) -> Q:
+    """Return the condition of tables that carry their workspace."""
+    return Q(workspace_id=workspace_id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """One table of a place.
+
+    ``jsons`` names the columns that hold JSON as text. ``entry`` names the column that
+    may hold ids of journal entries, so that a row made from an entry goes with it.
+    ``facts`` are columns that the program fills: their keys and numbers stay as they
+    are. ``system`` says that nobody writes sentences here: only what is sure counts,
+    and a doubtful word does not. ``cards`` says that a row
+    of that tier is about whom its key names.
+    ``mend`` brings what was computed from the words in line after masking.
+    """
+
+    model: type[models.Model]
+    words: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    keeps: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
+    system: bool = False
+    cards: bool = False
+    jsons: tuple[str, ...] = ()
+    rule: Rule = Rule.ABOUT
+    why: str = "It names the person."
+    why_kept: str = ""
+    within: Callable[[str], Q] = in_workspace
+    at: str = ""
+    unique: tuple[str, ...] = ()
+    entry: str = ""
+    mend: Callable[[Any], None] | None = None
+
+    @property
+    def label(self) -> str:
+        """The table as ``app.Model``."""
+        return self.model._meta.label
+
+    @property
+    def key(self) -> str:
+        """The table's short name, before the ids of its rows."""
+        return str(self.model._meta.model_name)
+
+    def rows(self, workspace_id: str) -> models.QuerySet[models.Model]:
+        """Return the table's rows of a workspace."""
+        return self.model._default_manager.filter(self.within(workspace_id))
+
+    def text(self, row: Mapping[str, Any], columns: Sequence[str]) -> str:
+        """Return what the given columns of a row say, as one text."""
+        card = self.cards and "key" in columns and row.get("tier") == Tier.PEERS
+        whose = [row_text.plain(row["key"], "handle")] if card else []
+        return row_text.joined(
+            whose
+            + [
+                row_text.from_json(row[name] or "")
+                if name in self.jsons
+                else row_text.plain(row[name], name)
+                for name in columns
+            ]
+        )
+
+    def sign(self, person: Person, row_id: str, text: str, place: str) -> Sign:
+        """Return how surely a text of a row is about the person."""
+        sign = person.sign(place, row_id, text) if text else Sign.NONE
+        return Sign.NONE if self.system and sign is not Sign.SURE else sign
+
+    def states(self, person: Person, row: Mapping[str, Any]) -> bool:
+        """Whether what the program wrote names the person."""
+        own, quoted = (
+            row_text.joined(
+                text
+                for name in self.facts
+                for text in row_text.facts(row[name], quoted=quoted)
+            )
+            for quoted in (False, True)
+        )
+        sure = bool(own) and bool(person.matcher.only_sure().names(own))
+        return sure or (bool(quoted) and bool(person.matcher.names(quoted)))
+
+    def read(self, workspace_id: str) -> Iterator[dict[str, Any]]:
+        """Return every row's texts, in short queries, so that no reader stays open."""
+        names = {"pk", *self.words, *self.labels, *self.keeps, *self.facts}
+        names |= {name for name in (self.at, self.entry) if name}
+        names |= {"tier"} if self.cards else set()
+        rows, last = self.rows(workspace_id).order_by("pk"), None
+        while True:
+            chunk = list(
+                (rows if last is None else rows.filter(pk__gt=last)).values(*names)[
+                    : row_text.CHUNK
+                ]
+            )
+            yield from chunk
+            if len(chunk) < row_text.CHUNK:
+                return
+            last = chunk[-1]["pk"]
+
+
+class Family:
+    """A place made of one table, or of a few that belong together.
+
+    Row ids of the first table are primary keys, those of the others begin with the
+    table's name: ``recallcheckrun:12``.
+    """
+
+    derived = False
+    files: tuple[str, ...] = ()
+
+    def __init__(self, name: str, title: str, *tables: Table) -> None:
+        self.name, self.title = name, title
+        self._tables = tables
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The labels of the tables."""
+        return tuple(table.label for table in self._tables)
+
+    # ── Finding ──────────────────────────────────────────────────────────────
+    def find(self, person: Person) -> Iterator[Found]:
+        """Return every row that names the person."""
+        for table in self._tables:
+            for row in table.read(person.workspace_id):
+                found = self._judge(table, row, person)
+                if found is not None:
+                    yield found
+
+    def _row_id(self, table: Table, pk: object) -> str:
+        return str(pk) if table is self._tables[0] else f"{table.key}:{pk}"
+
+    def _judge(
+        self, table: Table, row: Mapping[str, Any], person: Person
+    ) -> Found | None:
+        row_id, at = self._row_id(table, row["pk"]), row.get(table.at)
+        said = table.text(row, table.words)
+        sign = self._sign(table, row, row_id, said, person)
+        if sign is not Sign.NONE:
+            fate, doubt = self._fate(table, row_id, said, person), sign is not Sign.SURE
+            sample = row_text.sample(person, said)
+            return Found(row_id, fate, table.why, sample, at, doubt)
+        who = table.text(row, table.labels)
+        sign = table.sign(person, "", who, self.name)
+        if sign is not Sign.NONE:
+            why = "It says that the person did this; the name is masked."
+            sample, doubt = row_text.sample(person, who), sign is not Sign.SURE
+            return Found(row_id, Fate.REDACT, why, sample, at, doubt)
+        if table.facts and table.states(person, row):
+            return Found(row_id, Fate.REDACT, table.why, "", at)
+        kept = table.text(row, table.keeps)
+        if table.sign(person, "", kept, self.name) is not Sign.NONE:
+            return Found(row_id, Fate.KEEP, table.why_kept, "", at)
+        return None
+
+    def _sign(
+        self,
+        table: Table,
+        row: Mapping[str, Any],
+        row_id: str,
+        said: str,
+        person: Person,
+    ) -> Sign:
+        if table.entry:
+            text = row_text.plain(row[table.entry])
+            if any(one in followed(person) for one in row_text.entry_ids(text)):
+                return Sign.SURE
+        if row_id in person.linked(self.name):
+            return person.sign(self.name, row_id, said)
+        return table.sign(person, row_id, said, self.name)
+
+    def _fate(self, table: Table, row_id: str, said: str, person: Person) -> Fate:
+        if table.rule is Rule.GONE:
+            return Fate.DELETE
+        if table.rule is Rule.MASKED:
+            return Fate.REDACT
+        shared = person.shared.get("journal", frozenset())
+        if table.entry and shared.intersection(row_text.entry_ids(said)):
+            return Fate.REDACT
+        return person.fate(self.name, row_id, said)
+
+    # ── Reading ──────────────────────────────────────────────────────────────
+    def _split(self, row_ids: Iterable[str]) -> Iterator[tuple[Table, list[Any]]]:
+        """Return each table with the primary keys of its rows among the ids."""
+        by_key = {table.key: table for table in self._tables[1:]}
+        found: dict[str, list[Any]] = {}
+        for row_id in row_ids:
+            key, colon, pk = row_id.partition(":")
+            own = bool(colon) and key in by_key
+            found.setdefault(key if own else "", []).append(pk if own else row_id)
+        for key, pks in found.items():
+            table = by_key.get(key, self._tables[0])
+            field = table.model._meta.pk
+            yield table, [field.to_python(pk) for pk in pks]
+
+    def _rows(
+        self, person: Person, row_ids: Sequence[str]
+    ) -> Iterator[tuple[Table, dict[str, Any]]]:
+        for part in row_text.batches(row_ids):
+            for table, pks in self._split(part):
+                names = (
+                    "pk", *table.words, *table.labels, *table.keeps, *table.facts
+                )  # fmt: skip
+                rows = table.rows(person.workspace_id).filter(pk__in=pks)
+                for row in rows.order_by("pk").values(*names):
+                    yield table, row
+
+    def export(self, person: Person, rows: Iterable[Found]) -> Iterator[dict[str, Any]]:
+        """Return rows with everything they say; other people are masked."""
+        for table, row in self._rows(person, [found.row_id for found in rows]):
+            told = {
+                name: row_text.masked(person.others, _readable(value), row_text.OTHERS)
+                for name, value in row.items()
+                if name != "pk"
+            }
+            yield {"place": self.name, "id": self._row_id(table, row["pk"]), **told}
+
+    def tokens(self, person: Person, row_ids: Sequence[str]) -> Iterator[bytes]:
+        """Return the long words of rows."""
+        for table, row in self._rows(person, row_ids):
+            yield from row_text.rare(table.text(row, table.words))
+
+    # ── Destroying ───────────────────────────────────────────────────────────
+    def erase(self, person: Person, row_ids: Sequence[str]) -> int:
+        """Delete rows, with what hangs on them; return how many there were."""
+        done = 0
+        with transaction.atomic():
+            for table, pks in self._split(row_ids):
+                rows = table.rows(person.workspace_id).filter(pk__in=pks)
+                done += rows.delete()[1].get(table.label, 0)
+        return done
+
+    def redact(self, person: Person, row_ids: Sequence[str]) -> int:
+        """Mask the person in rows; return how many there were."""
+        done = 0
+        with transaction.atomic():
+            for table, pks in self._split(row_ids):
+                rows = table.rows(person.workspace_id).filter(pk__in=pks)
+                # A plan's rows can be megabytes: what is not masked is neither read
+                # nor written.
+                some = rows.only("pk", *table.words, *table.labels, *table.facts)
+                locked = some.select_for_update(of=("self",)).order_by("pk")
+                for row in locked:
+                    _mask_row(table, row, person)
+                    done += 1
+        return done
+
+    # ── Looking again ────────────────────────────────────────────────────────
+    def verify(self, person: Person) -> Iterator[Trace]:
+        """Return rows that still name the person, what is kept with a reason apart."""
+        for table in self._tables:
+            for row in table.read(person.workspace_id):
+                said = table.text(row, table.words)
+                who = table.text(row, table.labels)
+                if (
+                    table.sign(person, "", said, self.name)
+                    or table.sign(person, "", who, self.name)
+                    or (table.facts and table.states(person, row))
+                ):
+                    yield Trace(self.name, self._row_id(table, row["pk"]), "row")
+
+    def stays(self, person: Person) -> Iterator[str]:
+        """Return kept texts that name the person."""
+        for table in self._tables:
+            for row in table.read(person.workspace_id) if table.keeps else ():
+                text = table.text(row, table.keeps)
+                if table.sign(person, "", text, self.name) is not Sign.NONE:
+                    yield text
+
+
+def _readable(value: Any) -> Any:
+    is_bytes = isinstance(value, (bytes, bytearray, memoryview))
+    return row_text.plain(value) if is_bytes else value
+
+
+def _mask_row(table: Table, row: models.Model, person: Person) -> None:
+    """Mask the words and labels of a row, and what was computed from them."""
+    for name in table.facts:
+        left = row_text.masked_facts(person.matcher, getattr(row, name))
+        setattr(row, name, left)
+    for name in (*table.words, *table.labels):
+        field = table.model._meta.get_field(name)
+        left = _left(table, name, getattr(row, name), person)
+        if name in table.unique and left != getattr(row, name):
+            left = f"{left} {row.pk}"
+        limit = getattr(field, "max_length", None)
+        if limit and isinstance(left, str):
+            left = left[-limit:] if name in table.unique else left[:limit]
+        setattr(row, name, left)
+    if table.mend is not None:
+        table.mend(row)
+    row.save()
+
+
+def _left(table: Table, name: str, value: Any, person: Person) -> Any:
+    if value is None:
+        return None
+    finder = person.matcher if table.system else person.matcher.for_redaction()
+    if name in table.jsons:
+        return entries.canonical(row_text.masked(finder, row_text.parsed(value)))
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return row_text.masked_bytes(finder, bytes(value))
+    return row_text.masked(finder, value, column=name)

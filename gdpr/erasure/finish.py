@@ -1,0 +1,197 @@
+"""The end of a run: clean the files, search for what is left, sign what was found."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import datetime
+from typing import Any, Final
+
+from django.apps import apps
+from django.db import connection, transaction
+from django.utils import timezone
+
+from gdpr import audit_log, cache_version
+from gdpr.cases import decided_rows, dry_run, leases, sealed_names
+from gdpr.certificates import issue as certificates
+from gdpr.certificates.issue import Facts
+from gdpr.data_map import registry
+from gdpr.erasure import execute, failpoints, flush_processes, seal_names
+from gdpr.erasure.run_context import Run
+from gdpr.models import ActionStatus, CaseKind, Certificate, StepState
+from gdpr.verification import postgres, search, sqlite
+from gdpr.verification.report import Report
+from memory.journal import append as journal
+from memory.journal import verify
+from memory.models import ChainHead
+from memory.rules.entries import NewEntry
+
+BUSY: Final = (
+    "A reader kept the database's log alive; earlier states of rows may lie in it."
+)
+NAMELESS: Final = (
+    "The sealed names are gone, so that nobody knows what to search for any more."
+)
+UNTOUCHED: Final = (
+    "That entries which this erasure did not touch say what they always said: the links"
+    " of the chain and what was left of erased entries were checked, the rest is judged"
+    " whenever the journal is verified."
+)
+
+
+# ── Cleaning ─────────────────────────────────────────────────────────────────
+def clean(run: Run) -> Report:
+    """Do the physical work of the database at hand; return what came of it."""
+    step = leases.begin(run.steps()["residue"])
+    report = Report()
+    if connection.vendor == "sqlite":
+        report.checkpoint, report.methods = sqlite.clean(run.beat)
+        if report.checkpoint[0]:
+            report.todo.append(BUSY)
+    else:
+        done = postgres.clean(_tables(run), run.beat)
+        report.methods, report.remains, report.todo = done
+    report.remains += flush_processes.unconfirmed(run.steps()["processes"])
+    leases.finish(step, **_checkpoint(report))
+    failpoints.step("cleaned")
+    return report
+
+
+def _checkpoint(report: Report) -> dict[str, Any]:
+    return {"checkpoint": report.checkpoint} if report.checkpoint else {}
+
+
+def _tables(run: Run) -> set[str]:
+    """Return the tables whose rows this run may have changed."""
+    touched = {name for name, step in run.steps().items() if step.total or step.counts}
+    labels = {"memory.JournalEntry", "gdpr.Subject", "gdpr.Alias", "gdpr.SubjectLink"}
+    for holder in registry.ALL:
+        if holder.derived or holder.name in touched:
+            labels.update(holder.tables)
+    return {apps.get_model(label)._meta.db_table for label in labels}
+
+
+# ── Searching ────────────────────────────────────────────────────────────────
+def look(run: Run, report: Report) -> Report:
+    """Search every place, every reading path and every file."""
+    step = leases.begin(run.steps()["verification"])
+    if sealed_names.get(run.case) is None and not _signed(run):
+        report.todo.append(NAMELESS)
+    search.run(run.person(), registry.ALL, run.tokens, report, run.beat)
+    if told := sealed_names.words(run.case).told():
+        report.methods.append(told)
+    leases.finish(step, searches=report.searches, found=len(report.found))
+    failpoints.step("searched")
+    return report
+
+
+def _signed(run: Run) -> bool:
+    """Whether a runner before us came as far as the certificate."""
+    rows = Certificate.objects.filter(workspace_id=run.case.workspace_id)
+    return rows.filter(case=run.case, run=run.case.run).exists()
+
+
+# ── Closing ──────────────────────────────────────────────────────────────────
+def close(run: Run, report: Report) -> None:
+    """Sign, tell and close: complete when nothing was found, else in part.
+
+    Each act is done once however often a runner comes by.
+    """
+    result = "complete" if report.is_clean else "partial"
+    action = execute.opened(run)
+    facts = _facts(run, report, result, action.id, action.initiated_at)
+    run.hold_on()
+    certificate = certificates.issue(run.case, facts)
+    # A runner before us may have signed already; what it found is what counts.
+    result = certificate.result
+    failpoints.step("certified")
+    _tell(run, result, facts, certificate.id)
+    failpoints.step("told")
+    status = ActionStatus.COMPLETED if result == "complete" else ActionStatus.PARTIAL
+    proof = {"certificate": certificate.id, "plan_hash": run.plan.plan_hash}
+    audit_log.finish(action, status, scope=proof)
+    if run.case.kind == CaseKind.RECTIFICATION:
+        # Entries say something new: what was read of them counts no longer.
+        cache_version.changed(run.case.workspace_id)
+    failpoints.step("ledger_closed")
+    if result == "complete":
+        seal_names.forget(run)
+    else:
+        seal_names.put_back(run)
+    for step in leases.steps(run.case):
+        if step.name == "certificate" and step.state != StepState.DONE:
+            leases.finish(step)
+    told = {"certificate": certificate.id, "residue": report.told()}
+    leases.close(run.case, run.me, result, told, by=run.by)
+    failpoints.step("closed")
+
+
+def _facts(
+    run: Run, report: Report, result: str, action_id: str, began: datetime
+) -> Facts:
+    steps = {step.name: step.counts for step in leases.steps(run.case)}
+    places = [holder.name for holder in execute.places(run)]
+    told = ("deleted", "redacted", "kept")
+    return Facts(
+        result=result,
+        started_at=began,
+        finished_at=timezone.now(),
+        holders={
+            place: {key: int(steps[place].get(key, 0)) for key in told}
+            for place in places
+            if any(steps[place].get(key) for key in told)
+        },
+        plan_hash=run.plan.plan_hash,
+        rows_digest=dry_run.digest(run.plan.rows),
+        spared=decided_rows.grounds(run.case, run.plan.rows),
+        residue=report.told(),
+        journal=_journal(run),
+        ledger_action=action_id,
+        does_not_prove=[*report.remains, UNTOUCHED, *_out_of_reach()],
+    )
+
+
+def _out_of_reach() -> list[str]:
+    """Return what no holder can reach; the certificate speaks of backups itself."""
+    told = registry.OUT_OF_REACH.items()
+    return [sentence for name, sentence in told if name != "backups"]
+
+
+def _journal(run: Run) -> dict[str, Any]:
+    """Return whether the chain still holds, with its end.
+
+    Every link and every seal; what untouched entries say is the nightly walk's matter.
+    """
+    workspace_id = run.case.workspace_id
+    report = verify.walk_links(workspace_id, by=run.by)
+    head = ChainHead.objects.filter(pk=workspace_id).first()
+    return {
+        "ok": report.ok,
+        "entries": report.count,
+        "erased": report.erased,
+        "redacted": report.redacted,
+        "head_hash": head.entry_hash if head else hashlib.sha256().hexdigest(),
+    }
+
+
+def _tell(run: Run, result: str, facts: Facts, certificate: str) -> None:
+    """Say in the journal what was done, once per run: ids and counts only."""
+    kind = "erased" if run.case.kind == CaseKind.ERASURE else "rectified"
+    step = leases.begin(run.steps()["certificate"])
+    if step.counts.get("told"):
+        return
+    payload = {
+        "case_id": run.case.id,
+        "subject_id": run.case.subject_ref,
+        "run": run.case.run,
+        "result": result,
+        "holders": {name: dict(counts) for name, counts in facts.holders.items()},
+        "certificate": certificate,
+    }
+    new = NewEntry(
+        entry_type=f"gdpr.{kind}",
+        summary=f"Case {run.case.id}: {kind}, {result}",
+        payload=payload,
+    )
+    with transaction.atomic():
+        journal.write([new], by=run.by)
+        leases.progress(step, 0, told=1)

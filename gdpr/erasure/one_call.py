@@ -1,0 +1,170 @@
+"""A person's data in one call: all of it out, or all of it gone.
+
+The long way is a case that several people may look at; where the workspace asks for no
+second person and no proof of identity, one call opens, plans and runs the same case.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from gdpr import audit_log, erasure
+from gdpr.cases import dry_run, privacy_settings, transitions
+from gdpr.cases import workflow as cases
+from gdpr.cases.workflow import NewCase
+from gdpr.export import make as export
+from gdpr.models import (
+    ActionKind,
+    AliasKind,
+    Case,
+    CaseKind,
+    CasePlan,
+    GdprAction,
+    Subject,
+)
+from gdpr.subjects import registry as subjects
+from gdpr.subjects.registry import NewAlias
+from memory.models import Workspace
+from memory.rules import errors
+from memory.rules.permissions import Actor
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """An erasure that was set running; ``rows`` is place → rows that will go.
+
+    One that waits for a person's decision has no rows and a warning that says so.
+    """
+
+    case: Case
+    action_id: str
+    rows: dict[str, int]
+    warnings: list[str]
+
+
+def home(text: str, slug: str = "") -> str:
+    """Return the id of the workspace meant: the one named, or the one that knows whom.
+
+    For commands, which no credential binds to a workspace.
+    """
+    rows = Workspace.objects.filter(slug=slug) if slug else Workspace.objects.all()
+    homes = list(rows.order_by("number").values_list("pk", flat=True))
+    if not slug and len(homes) > 1:
+        homes = [one for one in homes if _knows(one, text)]
+    if len(homes) != 1:
+        detail = "Name one workspace: none, or several, know this person."
+        raise errors.Invalid(detail, code="which_workspace")
+    return homes[0]
+
+
+def _knows(workspace_id: str, text: str) -> bool:
+    named = Subject.objects.filter(workspace_id=workspace_id, pk=text).exists()
+    if named or subjects.aliased(workspace_id, text):
+        return True
+    return subjects.is_named(workspace_id, text)
+
+
+def _kind(text: str) -> AliasKind:
+    """Guess what kind of name a program means."""
+    if text.startswith("@"):
+        return AliasKind.HANDLE
+    if "@" in text:
+        return AliasKind.EMAIL
+    return AliasKind.NAME if " " in text.strip() else AliasKind.USER_ID
+
+
+def person(text: str, *, by: Actor, named: bool) -> Subject:
+    """Return the person of an id or alias; one that nobody entered yet is entered.
+
+    With ``named`` only if some writer named them: reading makes up nobody.
+    """
+    try:
+        return subjects.find(text, by=by)
+    except errors.NotFound:
+        if text.startswith("sub_") or (
+            named and not subjects.is_named(by.workspace_id, text)
+        ):
+            raise
+    return subjects.create("", [NewAlias(_kind(text).value, text)], by=by)
+
+
+def everything(alias: str, *, by: Actor) -> dict[str, Any]:
+    """Return everything about a person, named by id or alias, or raise."""
+    by.require("gdpr.manage")
+    return export.whole(person(alias, by=by, named=True), by=by)
+
+
+def erase(alias: str, reason: str, *, by: Actor) -> Begun:
+    """Open a case for a person, plan it and set it running.
+
+    A plan with rows that may be about somebody else is not run: the case waits with it
+    for a person. Conflict ``case_required`` where the workspace wants more than one
+    call.
+    """
+    by.require("gdpr.manage")
+    rules = privacy_settings.of(by.workspace_id)
+    if rules.two_person or rules.require_identity:
+        detail = "This workspace asks for more than one call: open a case."
+        raise errors.Conflict(detail, code="case_required")
+    subject = person(alias, by=by, named=False)
+    new = NewCase(subject_id=subject.id, kind=CaseKind.ERASURE, reason=reason)
+    case = cases.open_case(new, by=by)
+    plan = dry_run.make(case, by=by)
+    if cases.undecided(plan):
+        case = transitions.case(by, case.id)
+        # The row is taken over by the run that comes when a person decided.
+        action = _action(case, {audit_log.WAITS: case.run + 1}, by)
+        return Begun(case, action.id, {}, _warn(plan))
+    phrase = cases.phrase(case, plan.plan_hash)
+    running = erasure.start(
+        transitions.case(by, case.id), plan.plan_hash, phrase, by=by
+    )
+    # The runner may have been quicker: it is one row per run.
+    told = {"run": running.run, "plan_hash": plan.plan_hash}
+    action = _action(case, told, by)
+    return Begun(running, action.id, _rows(plan.rows), _warn(plan))
+
+
+def _action(case: Case, scope: dict[str, Any], by: Actor) -> GdprAction:
+    """Return the row of a run in the ledger; its end tells of the plan it followed."""
+    return audit_log.begin(
+        case.subject_ref,
+        ActionKind.DELETE,
+        by=by,
+        case_ref=case.id,
+        reason=f"Case {case.id}",
+        scope=scope,
+    )
+
+
+def _rows(rows: dict[str, list[list[str]]]) -> dict[str, int]:
+    counted = {
+        place: sum(fate == "delete" for _, fate in found)
+        for place, found in rows.items()
+    }
+    return {place: count for place, count in counted.items() if count}
+
+
+def _warn(plan: CasePlan) -> list[str]:
+    told, rows = [], plan.rows
+    doubtful = cases.undecided(plan)
+    if doubtful:
+        told.append(
+            f"{doubtful} rows may be about somebody else. Nothing was erased: the case"
+            " waits with its plan until a person decides on them."
+        )
+    waiting = len(plan.body.get("beside", ()))
+    if waiting:
+        told.append(
+            f"{waiting} addresses stand beside the person and are registered as"
+            " nobody's: they stay where the person is not named."
+        )
+    for fate, sentence in (
+        ("redact", "{} rows name other people too: the person is masked in them."),
+        ("keep", "{} rows stay, for the reasons that the case's plan gives."),
+    ):
+        count = sum(one == fate for found in rows.values() for _, one in found)
+        if count:
+            told.append(sentence.format(count))
+    return told

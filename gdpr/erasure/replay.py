@@ -1,0 +1,286 @@
+"""After a restore: the erasures that the database forgot are carried out again.
+
+A backup brings back rows, names and links of people who were erased after it was made.
+The file outside the database says who: by row ids, by the subject where its row came
+back too, and by keyed digests of names, which are looked for in what the restored
+database says. What is found under these names goes the way it went the first time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from django.apps import apps
+from django.db import connection, transaction
+from django.utils import timezone
+
+from gdpr import audit_log, cache_version, suppression
+from gdpr.cases import decided_rows
+from gdpr.data_map import registry
+from gdpr.data_map.base import Fate, Holder, Person
+from gdpr.erasure import process_caches, tombstones
+from gdpr.erasure.tombstones import Record
+from gdpr.matching.matcher import Name
+from gdpr.models import (
+    ActionKind,
+    ActionStatus,
+    Alias,
+    Subject,
+    SubjectLink,
+)
+from gdpr.verification import expected_words, postgres, search, sqlite
+from gdpr.verification.report import Report
+from gdpr.verification.search import Tokens
+from memory.journal import append as journal
+from memory.rules import permissions
+from memory.rules.entries import NewEntry, Severity
+
+BATCH: Final = 50
+LOST: Final = "The erasures file knows less than the database: its end was lost."
+Watch = Callable[[str], None]
+
+
+def _silent(_told: str) -> None:
+    return None
+
+
+@dataclass(slots=True)
+class Replayed:
+    """What a replay of one run did."""
+
+    case_id: str
+    subject_id: str
+    erased: int = 0
+    redacted: int = 0
+    found: list[str] = field(default_factory=list)
+    todo: list[str] = field(default_factory=list)
+
+
+# ── Whom ─────────────────────────────────────────────────────────────────────
+def _remembered(workspace_id: str, subject_id: str) -> list[Name]:
+    """Return the names that the backup brought back with the subject's row."""
+    rows = Alias.objects.filter(workspace_id=workspace_id, subject_id=subject_id)
+    return [Name(subject_id, one.kind, one.value) for one in rows]
+
+
+def _unnamed(record: Record, names: list[Name]) -> Record:
+    """Return a record of the digests that none of some names has."""
+    made = suppression.digests_of(record.workspace_id, names)
+    known = {digest for digest, _, _ in made}
+    left = (one for one in record.aliases if one.digest not in known)
+    return replace(record, aliases=tuple(left))
+
+
+def _recognised(record: Record) -> list[Name]:
+    """Return the names whose digests are in the record and that the database says.
+
+    Nobody can read a name out of its digest, but whoever reads the name can make it.
+    """
+    if not record.aliases:
+        return []
+    digests = [(one.digest, one.kind, one.words) for one in record.aliases]
+    found: dict[str, None] = {}
+    for piece in expected_words.rows():
+        for text in piece.decode("utf-8", "replace").split("\x00"):
+            if text:
+                said = suppression.said(record.workspace_id, text, digests)
+                found.update(dict.fromkeys(said))
+    kinds = {one.kind for one in record.aliases}
+    return [
+        Name(record.subject_id, kind, value)
+        for value in found
+        for kind in kinds
+        if _is_one_of(record, kind, value)
+    ]
+
+
+def _is_one_of(record: Record, kind: str, value: str) -> bool:
+    made = suppression.digests_of(
+        record.workspace_id, [Name(record.subject_id, kind, value)]
+    )
+    return {one[0] for one in made} <= {one.digest for one in record.aliases}
+
+
+def _person(records: list[Record]) -> Person:
+    """Return whom a run erased, as far as the restored database lets us know."""
+    first = records[0]
+    rows = Subject.objects.filter(workspace_id=first.workspace_id)
+    subject = rows.filter(pk=first.subject_id).first()
+    names = _remembered(first.workspace_id, first.subject_id)
+    # A name that was added after the backup is in its texts all the same.
+    names += _recognised(_unnamed(first, names))
+    if subject is None:
+        subject = Subject(id=first.subject_id, workspace_id=first.workspace_id)
+    who = registry.person(subject)
+    matcher = registry.matcher_of(names, who.others.names_known)
+    kept = decided_rows.by_place(
+        (place, row_id)
+        for place, rows in _told(records).items()
+        for row_id, fate in rows
+        if fate == Fate.KEEP
+    )
+    return replace(who, matcher=matcher, spared=kept)
+
+
+def _told(records: list[Record]) -> dict[str, list[tuple[str, str]]]:
+    """Return place → the rows that a run told of, with what became of each."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for record in records:
+        for place, rows in record.rows.items():
+            found.setdefault(place, []).extend((row[0], row[1]) for row in rows)
+    return found
+
+
+# ── Doing it again ───────────────────────────────────────────────────────────
+def _batches(row_ids: list[str]) -> Iterator[list[str]]:
+    for start in range(0, len(row_ids), BATCH):
+        yield row_ids[start : start + BATCH]
+
+
+def _announced(records: list[Record], place: str) -> dict[str, Fate]:
+    found: dict[str, Fate] = {}
+    for record in records:
+        for row_id, fate in record.rows.get(place, ()):
+            if fate != Fate.KEEP:
+                found[row_id] = Fate(fate)
+    return found
+
+
+def _place(
+    holder: Holder, person: Person, records: list[Record], tokens: Tokens
+) -> tuple[int, int]:
+    """Erase in one place what was announced, and what is found under the names."""
+    fates = _announced(records, holder.name)
+    for row in holder.find(person):
+        # On what is doubtful the run decided: what it did not tell of stays.
+        known = person.goes(holder.name, row.row_id, doubtful=row.doubtful)
+        if row.fate is not Fate.KEEP and known:
+            fates[row.row_id] = row.fate
+    done = {Fate.DELETE: 0, Fate.REDACT: 0}
+    for fate, act in ((Fate.DELETE, holder.erase), (Fate.REDACT, holder.redact)):
+        rows = sorted(row_id for row_id, one in fates.items() if one is fate)
+        for batch in _batches(rows):
+            tokens.add(holder.name, holder.tokens(person, batch))
+            done[fate] += act(person, batch)
+    return done[Fate.DELETE], done[Fate.REDACT]
+
+
+def _forget(first: Record) -> None:
+    """Take the names away again and keep them from coming back."""
+    mine = {"workspace_id": first.workspace_id, "subject_id": first.subject_id}
+    now = timezone.now()
+    with transaction.atomic():
+        Alias.objects.filter(**mine).delete()
+        SubjectLink.objects.filter(**mine).delete()
+        subject = Subject.objects.filter(
+            workspace_id=first.workspace_id, pk=first.subject_id
+        )
+        subject.update(
+            display_name="", consent_note="", opted_out_at=now, erased_at=now
+        )
+        suppression.restore(
+            first.workspace_id,
+            [(one.digest, one.kind, one.words) for one in first.aliases],
+            subject_ref=first.subject_id,
+            case_ref=first.case_id,
+        )
+        cache_version.changed(first.workspace_id)
+
+
+def _others(workspace_id: str, report: Report) -> None:
+    """Make servers that run on the restored database already forget as well."""
+    number = process_caches.order(workspace_id)
+    if process_caches.obeyed_by_all(number, lambda: None):
+        report.todo.append("A running server did not forget in time: restart it.")
+
+
+def _clean(report: Report) -> None:
+    if connection.vendor == "sqlite":
+        report.checkpoint, report.methods = sqlite.clean()
+        if report.checkpoint[0]:
+            report.todo.append("A reader kept the database's log alive.")
+        return
+    labels = {label for holder in registry.ALL for label in holder.tables}
+    tables = {apps.get_model(label)._meta.db_table for label in labels}
+    report.methods, report.remains, report.todo = postgres.clean(tables)
+
+
+def _run(records: list[Record], watch: Watch) -> Replayed:
+    """Carry one run out again; its row in the ledger says that it was done.
+
+    The row is closed last: a replay that died is begun again.
+    """
+    first = records[0]
+    done = Replayed(first.case_id, first.subject_id)
+    person, tokens = _person(records), Tokens()
+    for holder in registry.ALL:
+        if not holder.derived:
+            erased, redacted = _place(holder, person, records, tokens)
+            done.erased += erased
+            done.redacted += redacted
+            if erased or redacted:
+                watch(f"{holder.title}: {erased} erased, {redacted} masked")
+    _forget(first)
+    report = Report()
+    _others(first.workspace_id, report)
+    _clean(report)
+    search.run(person, registry.ALL, tokens, report)
+    done.found = [f"{one.place} {one.where}: {one.what}" for one in report.found]
+    done.todo = report.todo
+    _note(first, done)
+    return done
+
+
+def _note(first: Record, done: Replayed) -> None:
+    by = permissions.system(first.workspace_id, "gdpr_replay")
+    counts = {"erased": done.erased, "redacted": done.redacted}
+    action = audit_log.begin(
+        first.subject_id,
+        ActionKind.DELETE,
+        by=by,
+        case_ref=first.case_id,
+        reason=f"Case {first.case_id}, replayed after a restore",
+        scope={"run": first.run, "replayed": True, **counts},
+    )
+    is_clean = not done.found and not done.todo
+    audit_log.finish(
+        action, ActionStatus.COMPLETED if is_clean else ActionStatus.PARTIAL
+    )
+    new = NewEntry(
+        entry_type="gdpr.replayed",
+        severity=Severity.WARN,
+        summary=f"Case {first.case_id} carried out again after a restore",
+        payload={"case_id": first.case_id, "subject_id": first.subject_id, **counts},
+    )
+    journal.write([new], by=by)
+
+
+# ── From outside ─────────────────────────────────────────────────────────────
+def run(watch: Watch = _silent) -> list[Replayed]:
+    """Carry out again what the database knows nothing of; nothing twice."""
+    done = []
+    for workspace_id in tombstones.workspaces():
+        for records in _by_run(tombstones.missing(workspace_id)):
+            watch(f"Case {records[0].case_id}")
+            done.append(_run(records, watch))
+    return done
+
+
+def _by_run(records: Iterable[Record]) -> list[list[Record]]:
+    grouped: dict[tuple[str, int], list[Record]] = {}
+    for record in records:
+        grouped.setdefault((record.case_id, record.run), []).append(record)
+    return list(grouped.values())
+
+
+def state() -> dict[str, Any]:
+    """Return how far the database is behind the erasures, for probes and doctor."""
+    try:
+        behind, lost = tombstones.behind(), tombstones.lost()
+    except tombstones.Damaged as error:
+        return {"ok": False, "behind": 0, "fault": str(error)}
+    fault = LOST if lost else ""
+    ok = not behind and not fault
+    return {"ok": ok, "behind": sum(behind.values()), "fault": fault}

@@ -1,0 +1,155 @@
+"""What a run knows while it goes on: its case, its person, and that it has both."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import structlog
+from django.db import DatabaseError, connections
+
+from gdpr import cache_version
+from gdpr.cases import decided_rows, leases, sealed_names
+from gdpr.cases import workflow as cases
+from gdpr.cases.leases import LeaseLost
+from gdpr.data_map import registry
+from gdpr.data_map.base import Person
+from gdpr.matching.matcher import Name
+from gdpr.models import Case, CaseKind, CasePlan, CaseStep, SubjectLink
+from gdpr.subjects import rectification
+from gdpr.verification.search import Tokens
+from memory.installation import identity as installation
+from memory.rules import permissions
+from memory.rules.permissions import Actor
+
+BEAT_SECONDS: Final = 10.0
+# The kind under which the display name lies in the envelope; no alias has it.
+SHOWN: Final = "display"
+log = structlog.get_logger(__name__)
+
+
+def name() -> str:
+    """Return a name for this runner that no other has."""
+    return f"{socket.gethostname()[:60]}:{os.getpid()}:{secrets.token_hex(4)}"
+
+
+@dataclass(slots=True)
+class Run:
+    """One runner's hold on a case. ``lost`` is set when somebody else has it."""
+
+    case: Case
+    me: str
+    tokens: Tokens = field(default_factory=Tokens)
+    lost: threading.Event = field(default_factory=threading.Event)
+    _plan: CasePlan | None = field(default=None, repr=False)
+    _known: tuple[object, Person] | None = field(default=None, repr=False)
+
+    @property
+    def by(self) -> Actor:
+        """The house as the one who does it."""
+        return permissions.system(self.case.workspace_id, "gdpr")
+
+    @property
+    def officer(self) -> Actor:
+        """Who set it running, for the ledger."""
+        return Actor(
+            role=permissions.Role.SYSTEM,
+            workspace_id=self.case.workspace_id,
+            id=self.case.executed_by_id or "gdpr",
+            label=self.case.executed_by or "gdpr",
+        )
+
+    @property
+    def plan(self) -> CasePlan:
+        """The plan that was approved; a running case has one, and it stays the same."""
+        if self._plan is None:
+            self._plan = cases.latest_plan(self.case)
+        assert self._plan is not None  # noqa: S101  (nothing runs without a plan)
+        return self._plan
+
+    @property
+    def rectifies(self) -> bool:
+        """Whether words are put right instead of erased."""
+        return self.case.kind == CaseKind.RECTIFICATION
+
+    def person(self) -> Person:
+        """Return whom to look for: by the names in the tables, or in the envelope."""
+        subject = self.case.subject
+        assert subject is not None  # noqa: S101  (subjects are kept, without names)
+        found = decided_rows.known_to(registry.person(subject), self.case)
+        kept = sealed_names.get(self.case)
+        if self.rectifies:
+            return rectification.person(found, *self.correction(kept))
+        if kept is None:
+            return found
+        names = [one for one in kept if one.kind != SHOWN]
+        matcher = registry.matcher_of(names, found.others.names_known)
+        return replace(found, matcher=matcher)
+
+    def person_now(self) -> Person:
+        """Return the person; read again only when names or links came.
+
+        What followed from entries is asked for anew: entries may have come.
+        """
+        links = SubjectLink.objects.filter(workspace_id=self.case.workspace_id)
+        last = links.order_by("-pk").values_list("pk", flat=True).first()
+        now = (cache_version.current(self.case.workspace_id), last)
+        if self._known is None or self._known[0] != now:
+            self._known = (now, self.person())
+        return replace(self._known[1], memo={})
+
+    def correction(self, kept: list[Name] | None) -> tuple[str, str]:
+        """Return what was wrong and what is right, wherever it rests now."""
+        if kept is None:
+            return rectification.told(self.case)
+        return kept[0].value, kept[1].value
+
+    def steps(self) -> dict[str, CaseStep]:
+        """Return the steps of this run by name."""
+        return {step.name: step for step in leases.steps(self.case)}
+
+    def hold_on(self) -> None:
+        """Renew the lease; raise LeaseLost when the case is somebody else's.
+
+        Raises NotReady when the data folder went away: what is not there is not erased,
+        and a search of it proves nothing.
+        """
+        installation.require()
+        if self.lost.is_set() or not leases.renew(self.case, self.me):
+            self.lost.set()
+            raise LeaseLost
+
+    def beat(self) -> None:
+        """Stop in the middle of a long step when the case is somebody else's."""
+        if self.lost.is_set():
+            raise LeaseLost
+
+
+@contextmanager
+def heart(run: Run) -> Iterator[None]:
+    """Renew the lease from a thread, for steps that take longer than it lasts."""
+    over = threading.Event()
+
+    def beat() -> None:
+        while not over.wait(BEAT_SECONDS):
+            try:
+                if not leases.renew(run.case, run.me):
+                    run.lost.set()
+                    break
+            except DatabaseError:
+                log.warning("gdpr_heartbeat_missed", case=run.case.id)
+        connections.close_all()
+
+    thread = threading.Thread(target=beat, name=f"heart of {run.case.id}", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()

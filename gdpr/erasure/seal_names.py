@@ -1,0 +1,131 @@
+"""A person's names: sealed away for the last search, put back when it finds something.
+
+While the search looks for a name, no table may hold it: not the subject, not its
+aliases, not the case. A run that ends in part puts the names back, because somebody has
+to go on with it; a run that is complete burns the envelope.
+"""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.utils import timezone
+
+from gdpr import cache_version
+from gdpr.cases import leases, sealed_names
+from gdpr.erasure import failpoints, flush_processes
+from gdpr.erasure.run_context import SHOWN, Run
+from gdpr.matching import patterns
+from gdpr.matching.matcher import Name
+from gdpr.models import Alias, Case, Subject, SubjectLink
+
+
+def seal(run: Run) -> None:
+    """Put the names into the envelope and take them out of every table."""
+    subject = run.case.subject
+    assert subject is not None  # noqa: S101
+    if run.rectifies:
+        sealed_names.put(run.case, _correction(run))
+    else:
+        sealed_names.put(run.case, _names(subject), _links(subject))
+    failpoints.step("names_sealed")
+    if run.rectifies:
+        leases.wipe(run.case)
+    else:
+        _wipe(subject)
+        leases.wipe_all(subject.workspace_id, subject.id)
+        flush_processes.again(run)
+    failpoints.step("names_wiped")
+
+
+def _names(subject: Subject) -> list[Name]:
+    aliases = Alias.objects.filter(
+        workspace_id=subject.workspace_id, subject_id=subject.pk
+    )
+    names = [Name(subject.id, one.kind, one.value) for one in aliases]
+    if subject.display_name:
+        names.append(Name(subject.id, SHOWN, subject.display_name))
+    return names
+
+
+def _links(subject: Subject) -> list[sealed_names.Link]:
+    """Return the links to what stayed: another run finds some rows by nothing else."""
+    rows = SubjectLink.objects.filter(
+        workspace_id=subject.workspace_id, subject_id=subject.pk
+    )
+    return list(rows.values_list("place", "row_id", "via"))
+
+
+def _correction(run: Run) -> list[Name]:
+    # After a crash between sealing and wiping the case still says it.
+    wrong, right = run.correction(sealed_names.get(run.case))
+    whose = run.case.subject_ref
+    return [Name(whose, "wrong", wrong), Name(whose, "right", right)]
+
+
+def _wipe(subject: Subject) -> None:
+    """Leave a subject without a name: its id, for its cases' sake."""
+    mine = {"workspace_id": subject.workspace_id, "subject_id": subject.pk}
+    with transaction.atomic():
+        Alias.objects.filter(**mine).delete()
+        SubjectLink.objects.filter(**mine).delete()
+        Subject.objects.filter(pk=subject.pk).update(display_name="", consent_note="")
+
+
+def put_back(run: Run) -> None:
+    """Give back what was sealed, because it is not over."""
+    names = sealed_names.get(run.case)
+    subject = run.case.subject
+    if names is None or subject is None:
+        return
+    if run.rectifies:
+        told = {"wrong": names[0].value, "right": names[1].value}
+        Case.objects.filter(pk=run.case.pk).update(correction=told)
+    else:
+        _name_again(subject, names, sealed_names.links(run.case))
+    sealed_names.give_back(run.case)
+
+
+def _name_again(
+    subject: Subject, names: list[Name], links: list[sealed_names.Link]
+) -> None:
+    aliases = [
+        Alias(
+            workspace_id=subject.workspace_id,
+            subject=subject,
+            kind=one.kind,
+            value=one.value,
+            folded=patterns.folded(one.kind, one.value),
+            added_by="gdpr",
+            swept_at=timezone.now(),
+        )
+        for one in names
+        if one.kind != SHOWN
+    ]
+    with transaction.atomic():
+        shown = next((one.value for one in names if one.kind == SHOWN), "")
+        Subject.objects.filter(pk=subject.pk).update(display_name=shown)
+        Alias.objects.bulk_create(aliases, ignore_conflicts=True)
+        SubjectLink.objects.bulk_create(
+            [
+                SubjectLink(
+                    workspace_id=subject.workspace_id,
+                    subject_id=subject.pk,
+                    place=place,
+                    row_id=row_id,
+                    via=via,
+                )
+                for place, row_id, via in links
+            ],
+            ignore_conflicts=True,
+            batch_size=500,
+        )
+        cache_version.changed(subject.workspace_id)
+
+
+def forget(run: Run) -> None:
+    """Burn the envelope; an erased person is noted as that."""
+    if not run.rectifies:
+        Subject.objects.filter(pk=run.case.subject_ref, erased_at=None).update(
+            erased_at=timezone.now(), display_name="", consent_note=""
+        )
+    sealed_names.drop(run.case)

@@ -1,0 +1,39 @@
+"""Setting a case running: the last look before anything is destroyed."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from celery import current_app
+from django.db import transaction
+
+from gdpr.cases import dry_run
+from gdpr.cases import workflow as cases
+from gdpr.models import Case
+from memory.jobs import dispatch
+from memory.rules.permissions import Actor
+
+TASK = "gdpr.sweep"
+
+
+def start(
+    case: Case, plan_hash: str, phrase: str, *, by: Actor, break_glass: str = ""
+) -> Case:
+    """Set a case running; the worker carries it out.
+
+    A new dry run has to come to the same hash: Conflict ``stale_plan`` says what
+    changed meanwhile, and nothing was touched.
+    """
+    by.require(cases.MAY, case.workspace_id)
+    plan = cases.latest_plan(case)
+    if plan is not None and plan.plan_hash == plan_hash:
+        dry_run.must_fit(case, plan_hash)
+    running = cases.execute(case, plan_hash, phrase, by=by, break_glass=break_glass)
+    wake()
+    return running
+
+
+def wake() -> None:
+    """Tell the worker now, where there is one; the clock comes by anyway."""
+    if current_app.conf.get("crewship_delivers"):
+        transaction.on_commit(partial(dispatch.send, TASK))

@@ -1,0 +1,1 @@
+"""Access exports: collect what is about a person, bundle it, store it."""

@@ -1,0 +1,340 @@
+"""The access export: everything about a person in one bundle, or an error.
+
+A bundle is asked for, made in the background, sealed at rest, read through a door that
+writes down who read it, and gone after its day. One holder that fails fails the whole:
+half an answer to a person is a wrong answer.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any, Final
+
+import structlog
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from gdpr import audit_log, pagination
+from gdpr.cases import decided_rows, privacy_settings
+from gdpr.data_map import registry
+from gdpr.data_map.base import Fate, Holder, Person
+from gdpr.export import storage
+from gdpr.export.bundle import Collection, Place
+from gdpr.models import (
+    ActionKind,
+    ActionStatus,
+    Case,
+    CaseKind,
+    CaseState,
+    Export,
+    ExportState,
+    GdprAction,
+    Subject,
+)
+from gdpr.pagination import Ask, Page
+from memory.journal import append as journal
+from memory.rules import errors
+from memory.rules.entries import NewEntry
+from memory.rules.permissions import Actor, system
+
+LEASE: Final = timedelta(minutes=15)
+log = structlog.get_logger(__name__)
+
+
+class NotReady(errors.HouseError):
+    """The bundle is still being made, failed, or is gone."""
+
+    code, status, title = "export_not_ready", 409, "Export is not ready"
+    sentence = "This export is {state}; it cannot be read."
+
+
+# ── Collecting ───────────────────────────────────────────────────────────────
+def _place(holder: Holder, who: Person) -> Place:
+    every = list(holder.find(who))
+    found = [
+        row for row in every if who.goes(holder.name, row.row_id, doubtful=row.doubtful)
+    ]
+    place = Place(holder.name, holder.title)
+    place.left_out = len(every) - len(found)
+    place.shared = sum(row.fate is Fate.REDACT for row in found)
+    place.rows = list(holder.export(who, found))
+    return place
+
+
+def _actions(subject: Subject) -> tuple[dict[str, Any], ...]:
+    rows = GdprAction.objects.filter(
+        workspace_id=subject.workspace_id, subject_ref=subject.id
+    )
+    return tuple(
+        {
+            "id": row.id,
+            "action": row.get_action_display(),
+            "status": row.get_status_display(),
+            "reason": row.reason,
+            "case_id": row.case_ref,
+            "initiated_at": journal.stamp(row.initiated_at),
+            "completed_at": journal.stamp(row.completed_at) if row.completed_at else "",
+        }
+        for row in rows.order_by("initiated_at", "id")
+    )
+
+
+def _portrait(subject: Subject) -> dict[str, Any]:
+    aliases = subject.aliases.order_by("id")
+    return {
+        "id": subject.id,
+        "display_name": subject.display_name,
+        "consent": subject.get_consent_display(),
+        "aliases": [
+            {"kind": one.get_kind_display(), "value": one.value} for one in aliases
+        ],
+    }
+
+
+def collect(
+    subject: Subject, action: GdprAction, case: Case | None = None
+) -> Collection:
+    """Search every place for a person; whatever goes wrong is raised, not left out.
+
+    A row that may be about somebody else is theirs only when a person said so.
+    """
+    who = registry.person(subject)
+    if case is not None:
+        who = decided_rows.known_to(who, case)
+    return Collection(
+        subject=_portrait(subject),
+        workspace={"id": subject.workspace_id, "name": subject.workspace.name},
+        exported_at=journal.stamp(timezone.now()),
+        action_id=action.id,
+        places=tuple(_place(one, who) for one in registry.ALL if not one.derived),
+        actions=_actions(subject),
+    )
+
+
+def _must_not_go(subject: Subject) -> None:
+    """Refuse while the person is being erased: half an answer is a wrong answer."""
+    rows = Case.objects.filter(
+        workspace_id=subject.workspace_id,
+        subject=subject,
+        kind=CaseKind.ERASURE,
+        state__in=(CaseState.RUNNING, CaseState.VERIFYING),
+    )
+    if rows.exists():
+        detail = "This person is being erased; there is nothing whole to export."
+        raise errors.Conflict(detail, code="case_running")
+
+
+def whole(subject: Subject, *, reason: str = "", by: Actor) -> dict[str, Any]:
+    """Return everything about a person as one JSON document, or raise.
+
+    The ledger has a row before the search begins, and how it ended afterwards.
+    """
+    by.require("gdpr.manage", subject.workspace_id)
+    _must_not_go(subject)
+    action = audit_log.begin(subject.id, ActionKind.EXPORT, by=by, reason=reason)
+    try:
+        document = collect(subject, action).document()
+    except Exception as error:
+        audit_log.finish(action, ActionStatus.FAILED, error=type(error).__name__)
+        raise
+    counts = {name: told["rows"] for name, told in document["scope"].items()}
+    audit_log.finish(action, ActionStatus.COMPLETED, scope=counts)
+    return document
+
+
+# ── Asking for a bundle ──────────────────────────────────────────────────────
+def request(
+    subject: Subject, *, case: Case | None = None, reason: str = "", by: Actor
+) -> Export:
+    """Write down that a bundle is wanted; the next sweep makes it.
+
+    A bundle of the same case that is being made or ready is returned instead.
+    """
+    by.require("gdpr.manage", subject.workspace_id)
+    _must_not_go(subject)
+    if case is not None:
+        live = case.exports.filter(state__in=[ExportState.MAKING, ExportState.READY])
+        if (found := live.order_by("-made_at").first()) is not None:
+            return found
+    days = privacy_settings.of(subject.workspace_id).export_days
+    export = Export.objects.create(
+        workspace_id=subject.workspace_id,
+        case=case,
+        subject_ref=subject.id,
+        made_by=by.label,
+        expires_at=timezone.now() + timedelta(days=days),
+    )
+    action = audit_log.begin(
+        subject.id,
+        ActionKind.EXPORT,
+        by=by,
+        case_ref=case.id if case else "",
+        reason=reason,
+        scope={"export": export.id},
+    )
+    Export.objects.filter(pk=export.pk).update(counts={"action": action.id})
+    export.counts = {"action": action.id}
+    return export
+
+
+def _claim(export_id: str) -> Export | None:
+    """Take a bundle to make; the conditional UPDATE lets one process win."""
+    now = timezone.now()
+    me = f"{socket.gethostname()[:60]}:{os.getpid()}:{secrets.token_hex(4)}"
+    free = Q(lease_until=None) | Q(lease_until__lt=now)
+    rows = Export.objects.filter(free, pk=export_id, state=ExportState.MAKING)
+    if not rows.update(claimed_by=me, lease_until=now + LEASE):
+        return None
+    return Export.objects.select_related("workspace", "case").get(pk=export_id)
+
+
+def make(export: Export) -> Export:
+    """Make a bundle now, unless somebody else does; a failure is kept on its row."""
+    mine = _claim(export.id)
+    if mine is None:
+        return Export.objects.get(pk=export.pk)
+    action = GdprAction.objects.get(pk=mine.counts["action"])
+    subject = Subject.objects.filter(pk=mine.subject_ref).first()
+    try:
+        if subject is None or subject.erased_at is not None:
+            raise errors.NotFound
+        _must_not_go(subject)
+        collection = collect(subject, action, mine.case)
+        storage.store(mine, collection)
+    except Exception as error:  # noqa: BLE001  (all or nothing: any fault fails it whole)
+        return _failed(mine, action, error)
+    return _ready(mine, action, collection)
+
+
+def _end(export: Export, **fields: Any) -> bool:
+    """End the making, when it is still ours: an erasure may have taken it away."""
+    rows = Export.objects.filter(
+        pk=export.pk, state=ExportState.MAKING, claimed_by=export.claimed_by
+    )
+    if rows.update(lease_until=None, **fields):
+        export.refresh_from_db()
+        return True
+    return False
+
+
+def _failed(export: Export, action: GdprAction, error: Exception) -> Export:
+    told = error.title if isinstance(error, errors.HouseError) else type(error).__name__
+    log.warning("export_failed", export=export.id, why=type(error).__name__)
+    if _end(export, state=ExportState.FAILED, error=told):
+        storage.path(export).unlink(missing_ok=True)
+    audit_log.finish(action, ActionStatus.FAILED, error=told)
+    return Export.objects.get(pk=export.pk)
+
+
+def _ready(export: Export, action: GdprAction, collection: Collection) -> Export:
+    counts = {place.name: place.count for place in collection.places}
+    kept = {"action": action.id, "places": counts, "total": collection.total}
+    told = {"counts": kept, "sha256": export.sha256, "bytes": export.bytes}
+    if not _end(export, state=ExportState.READY, **told):
+        live = Export.objects.get(pk=export.pk)
+        if live.state == ExportState.GONE:
+            storage.path(export).unlink(missing_ok=True)
+        audit_log.finish(action, ActionStatus.FAILED, error="taken away meanwhile")
+        return live
+    audit_log.finish(action, ActionStatus.COMPLETED, scope=counts)
+    told = {
+        "export_id": export.id,
+        "subject": export.subject_ref,
+        "rows": sum(counts.values()),
+    }
+    _tell(export, "gdpr.exported", "A bundle was made for an access request", told)
+    return export
+
+
+def _tell(
+    export: Export, entry_type: str, summary: str, payload: dict[str, Any],
+    by: Actor | None = None,
+) -> None:  # fmt: skip
+    actor = by or system(export.workspace_id, "gdpr")
+    journal.write(
+        [NewEntry(entry_type=entry_type, summary=summary, payload=payload)], by=actor
+    )
+
+
+def sweep() -> dict[str, int]:
+    """Make what waits and take away what is past its day; return how many of each."""
+    now, made = timezone.now(), 0
+    free = Q(lease_until=None) | Q(lease_until__lt=now)
+    for export in list(Export.objects.filter(free, state=ExportState.MAKING)):
+        made += make(export).state == ExportState.READY
+    old = Export.objects.filter(expires_at__lte=now).exclude(state=ExportState.GONE)
+    return {"made": made, "gone": sum(_gone(export) for export in list(old))}
+
+
+# ── Reading and ending ───────────────────────────────────────────────────────
+def listed(by: Actor, *, subject_ref: str = "") -> QuerySet[Export]:
+    """Return a workspace's exports, newest first."""
+    by.require("gdpr.read")
+    rows = Export.objects.filter(workspace_id=by.workspace_id)
+    return rows.filter(subject_ref=subject_ref) if subject_ref else rows
+
+
+def page(by: Actor, asked: Ask, *, subject_ref: str = "") -> Page[Export]:
+    """Return a page of exports, newest first."""
+    rows, question = listed(by, subject_ref=subject_ref), ["exports", subject_ref]
+    return pagination.newest(rows, "made_at", asked, question, by.workspace_id)
+
+
+def get(export_id: str, *, by: Actor) -> Export:
+    """Return one export of the caller's workspace, or raise NotFound."""
+    found = listed(by).filter(pk=export_id).first()
+    if found is None:
+        raise errors.NotFound
+    return found
+
+
+def read(export: Export, *, by: Actor) -> Iterator[bytes]:
+    """Return a bundle's plain bytes piece by piece; that it was read is written down.
+
+    Raises NotReady, or sealed.Broken in the midst when the file was changed.
+    """
+    by.require("gdpr.manage", export.workspace_id)
+    if export.state != ExportState.READY or export.expires_at <= timezone.now():
+        state = (
+            "gone" if export.state == ExportState.READY else export.get_state_display()
+        )
+        raise NotReady(state=state.lower())
+    if not storage.path(export).is_file():
+        raise NotReady(state="gone")
+    scope = {"export": export.id}
+    action = audit_log.begin(export.subject_ref, ActionKind.VIEW, by=by, scope=scope)
+    audit_log.finish(action, ActionStatus.COMPLETED, scope=scope)
+    seen = {"last_read_at": timezone.now(), "last_read_by": by.label}
+    Export.objects.filter(pk=export.pk).update(**seen)
+    told = {"export_id": export.id, "subject": export.subject_ref}
+    _tell(export, "gdpr.export_read", "A bundle was read", told, by)
+    return storage.pieces(export)
+
+
+def _gone(export: Export) -> bool:
+    path = storage.path(export)
+    path.unlink(missing_ok=True)
+    for part in path.parent.glob(f"{export.id}.*.part"):
+        part.unlink(missing_ok=True)
+    rows = Export.objects.filter(pk=export.pk).exclude(state=ExportState.GONE)
+    return bool(rows.update(state=ExportState.GONE, sha256="", error=""))
+
+
+def remove(export: Export, *, by: Actor) -> bool:
+    """Take a bundle away before its day; False when it was gone already."""
+    by.require("gdpr.manage", export.workspace_id)
+    gone = _gone(export)
+    if gone:
+        told = {"export_id": export.id, "subject": export.subject_ref}
+        _tell(export, "gdpr.export_removed", "A bundle was taken away", told, by)
+    return gone
+
+
+def remove_all(workspace_id: str, subject_ref: str) -> int:
+    """Take away every bundle about a person, for an erasure; return how many."""
+    rows = Export.objects.filter(workspace_id=workspace_id, subject_ref=subject_ref)
+    return sum(_gone(one) for one in rows.exclude(state=ExportState.GONE))

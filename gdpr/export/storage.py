@@ -1,0 +1,98 @@
+"""Bundles at rest: each in a file of its own that only this installation can read."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, Final, cast
+
+from django.conf import settings
+
+from gdpr import encrypted_file
+from gdpr.export import bundle
+from gdpr.export.bundle import Collection
+from gdpr.models import Export, ExportState
+from memory.installation import identity as installation
+
+SAMPLE: Final = 5
+
+
+def folder() -> Path:
+    """Return where bundles rest."""
+    return Path(settings.DATA_DIR) / "exports"
+
+
+def path(export: Export) -> Path:
+    """Return where one bundle rests, there or not."""
+    return folder() / export.workspace_id / f"{export.id}.sealed"
+
+
+def _key(export: Export) -> bytes:
+    return encrypted_file.key_for(installation.key("exports"), export.id)
+
+
+def key_opens(key: str) -> bool | None:
+    """Try a key on the bundles that rest here; None when there are none."""
+    rows = Export.objects.filter(state=ExportState.READY).order_by("-made_at")
+    here = [row for row in rows[:SAMPLE] if path(row).is_file()]
+    if not here:
+        return None
+    return any(_opens(row, key) for row in here)
+
+
+def _opens(export: Export, key: str) -> bool:
+    with path(export).open("rb") as file:
+        try:
+            next(
+                encrypted_file.opened(
+                    file, encrypted_file.key_for(key.encode(), export.id)
+                ),
+                b"",
+            )
+        except encrypted_file.Broken:
+            return False
+    return True
+
+
+class _Summing:
+    """A file that counts and sums what is written through it."""
+
+    def __init__(self, target: BinaryIO) -> None:
+        self._target, self.sha256, self.size = target, hashlib.sha256(), 0
+
+    def write(self, data: bytes) -> int:
+        self.sha256.update(data)
+        self.size += len(data)
+        return self._target.write(data)
+
+    def flush(self) -> None:
+        self._target.flush()
+
+
+def store(export: Export, collection: Collection) -> None:
+    """Seal a bundle into its file: whole or not at all, durable when this returns."""
+    there = path(export)
+    there.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    fresh = there.with_suffix(f".{secrets.token_hex(4)}.part")
+    try:
+        with fresh.open("xb") as file:
+            fresh.chmod(0o600)
+            sealer = encrypted_file.Sealer(file, _key(export))
+            plain = _Summing(cast("BinaryIO", sealer))
+            bundle.write(collection, cast("BinaryIO", plain))
+            sealer.close()
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(there)
+    finally:
+        fresh.unlink(missing_ok=True)
+    export.sha256, export.bytes = plain.sha256.hexdigest(), plain.size
+
+
+def pieces(export: Export) -> Iterator[bytes]:
+    """Open the file only when somebody reads: a stream may be dropped unread."""
+    with path(export).open("rb") as file:
+        yield from encrypted_file.opened(file, _key(export))

@@ -1,0 +1,147 @@
+"""Taking names out of texts and of JSON: what finds them says where they are."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from gdpr.matching import name_fields, normalize
+from gdpr.matching.name_fields import Key
+
+_ROUNDS: Final = 8
+# Stands in where the mark itself would name somebody: no letter is in it.
+BLANK: Final = "[…]"
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """One alias as the matcher sees it: whose, of which kind, and its text."""
+
+    subject_id: str
+    kind: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where a text names somebody: character offsets of the original, end exclusive.
+
+    ``sure`` is False for what may mean somebody else as well.
+    """
+
+    start: int
+    end: int
+    subject_id: str
+    kind: str
+    sure: bool = True
+
+
+class Masker(ABC):
+    """What knows where a text names somebody, and puts a mark there."""
+
+    @abstractmethod
+    def spans(self, text: str) -> list[Span]:
+        """Return where a text names somebody."""
+
+    @abstractmethod
+    def may(self, text: str) -> bool:
+        """Whether it is worth asking whom a text names; False is certain."""
+
+    @abstractmethod
+    def meant(self, key: Key, value: str) -> Iterable[tuple[Name, bool]]:
+        """Return whom the whole value of a field means, and how surely."""
+
+    def mask(self, text: str, mark: str = "[erased]") -> str:
+        """Return a text with every name replaced; nothing is found in it afterwards."""
+        spans = self.spans(text)
+        if not spans:
+            return text
+        if self.spans(mark):
+            mark = BLANK
+        for _ in range(_ROUNDS):
+            text = _replaced(text, spans, mark)
+            # What stood between two letters may stand free beside a mark.
+            spans = self.spans(text)
+            if not spans:
+                return text
+        return mark
+
+    def mask_json(
+        self, value: Any, mark: str = "[erased]", key: str = "", above: str = ""
+    ) -> Any:
+        """Return a JSON value with every name in any string or key replaced.
+
+        A number is replaced only where ``key``, with the key ``above`` it, says that it
+        means somebody.
+        """
+        if isinstance(value, dict):
+            return self._mask_object(value, mark, key)
+        if isinstance(value, (list, tuple)):
+            return [self.mask_json(item, mark, key, above) for item in value]
+        is_value = bool(key) and name_fields.is_value(value)
+        said = name_fields.key_of(key, above) if is_value else None
+        if said is not None and any(self.meant(said, normalize.fold(str(value)))):
+            return mark
+        if isinstance(value, str):
+            return self._mask_inside(value, mark)
+        return value
+
+    def _mask_inside(self, text: str, mark: str) -> str:
+        """Return a text masked; JSON that it holds is masked field by field."""
+        inner = name_fields.inside(text)
+        if inner is not None:
+            left = self.mask_json(inner, mark)
+            text = text if left == inner else json.dumps(left, ensure_ascii=False)
+        return self.mask(text, mark)
+
+    def _mask_object(
+        self, value: dict[Any, Any], mark: str, above: str
+    ) -> dict[str, Any]:
+        masked: dict[str, Any] = {}
+        halves = self._halves(value)
+        for key, item in value.items():
+            base = name = self.mask(str(key), mark)
+            again = 2
+            while name in masked or (name != key and name in value):
+                name, again = f"{base} {again}", again + 1
+            left = mark if key in halves else item
+            masked[name] = self.mask_json(left, mark, str(key), above)
+        return masked
+
+    def _halves(self, value: dict[Any, Any]) -> set[Any]:
+        """Return the keys of fields that name somebody only together."""
+        return {
+            key
+            for one, two in name_fields.pairs(value)
+            if self.is_split(value[one], value[two])
+            or self.is_split(value[two], value[one])
+            for key in (one, two)
+        }
+
+    def is_split(self, first: str, second: str) -> bool:
+        """Whether a name begins in one text and ends in the next."""
+        text = f"{first} {second}"
+        edge = len(first)
+        return self.may(text) and any(
+            span.start < edge < span.end for span in self.spans(text)
+        )
+
+
+def _replaced(text: str, spans: Sequence[Span], mark: str) -> str:
+    """Return a text with spans replaced, those that overlap as one."""
+    pieces: list[str] = []
+    at = 0
+    start, end = spans[0].start, spans[0].end
+    for span in [*spans[1:], None]:
+        if span is not None and span.start < end:
+            end = max(end, span.end)
+            continue
+        pieces += [text[at:start], mark]
+        at = end
+        if span is not None:
+            start, end = span.start, span.end
+    pieces.append(text[at:])
+    return "".join(pieces)

@@ -1,0 +1,313 @@
+"""Finding people in text: word-bounded, without case and accents, in any script.
+
+Most texts name nobody. A text is folded (for ASCII that is ``lower``), and only when a
+word of some alias is in it, the alias's own expression runs over it; only when that
+finds something are places in the original worked out.
+
+Not every alias is looked for in texts (``common_words``): an ordinary word, a
+short one and a number mean somebody only as the whole value of a field that says who.
+A single word in a text is a sign that a person judges; everything else is sure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from enum import IntEnum
+from typing import Final
+
+from gdpr.matching import (
+    name_fields,
+    normalize,
+    patterns,
+    phones,
+    prefilter,
+    word_context,
+)
+from gdpr.matching.common_words import Reach, reach
+from gdpr.matching.masking import BLANK, Masker, Name, Span
+from gdpr.matching.name_fields import Key
+from gdpr.matching.normalize import View
+
+# Up to so many anchors each is searched; beyond, the words of the text are looked up.
+_FEW: Final = 24
+
+
+class Sign(IntEnum):
+    """How surely a text is about somebody."""
+
+    NONE = 0
+    DOUBTFUL = 1
+    SURE = 2
+
+
+__all__ = ["BLANK", "Matcher", "Name", "Sign", "Span"]
+
+# A name with its number among the names, so that each is tried once.
+_Entry = tuple[int, Name]
+# Where a folded text names somebody, whom, and whether that is sure.
+_Hit = tuple[int, int, Name, bool]
+
+
+class Matcher(Masker):
+    """Finds a set of names in texts. Building one costs, asking is cheap.
+
+    ``doubted`` are names, in their comparable form, that somebody else has as well.
+    """
+
+    def __init__(
+        self, names: Sequence[Name], doubted: frozenset[str] = frozenset()
+    ) -> None:
+        self.names_known = tuple(names)
+        self._doubted = doubted
+        self._words: dict[str, list[_Entry]] = {}
+        self._pieces: dict[str, list[_Entry]] = {}
+        self._numbers: dict[str, list[tuple[phones.Number, Name]]] = {}
+        self._shapes: dict[int, patterns.Shape] = {}
+        self._trails: list[re.Pattern[str]] = []
+        # What a field that says who has to say: kind → comparable form → names.
+        self._whole: dict[str, dict[str, list[Name]]] = {}
+        self._unsure: set[int] = set()
+        self._sure_part: Matcher | None = None
+        self._closer: Matcher | None = None
+        self._only: list[str] = []
+        self._close: list[tuple[re.Pattern[str], Name]] = []
+        for number, name in enumerate(self.names_known):
+            if name.kind == "phone":
+                line = phones.alias(name.value)
+                if len(line.digits) >= phones.LEAST:
+                    self._number(line, name)
+            else:
+                self._index(number, name)
+
+    def _index(self, number: int, name: Name) -> None:
+        form = patterns.folded(name.kind, name.value)
+        self._whole.setdefault(name.kind, {}).setdefault(form, []).append(name)
+        how = reach(name.kind, name.value)
+        if how is Reach.FIELDS:
+            self._only.append(form)
+        if how is not Reach.TEXT or self._is_doubted(name.kind, form):
+            self._unsure.add(number)
+        shape = patterns.shape(name.kind, name.value, addressed=how is Reach.FIELDS)
+        if shape is not None:
+            self._shapes[number] = shape
+            index = self._words if shape.whole else self._pieces
+            index.setdefault(shape.anchor, []).append((number, name))
+
+    def _is_doubted(self, kind: str, form: str) -> bool:
+        return kind == "name" and form in self._doubted
+
+    def for_redaction(self) -> Matcher:
+        """Return what masks rows that are known to be about these people.
+
+        There an ordinary word written like a name is the name, and a number behind
+        "user" is the user's.
+        """
+        if not self._only:
+            return self
+        if self._closer is None:
+            self._closer = Matcher(self.names_known, self._doubted)
+            self._closer._close = [
+                (look, name)
+                for name in self.names_known
+                if reach(name.kind, name.value) is Reach.FIELDS
+                for look in word_context.looks(name.kind, name.value)
+            ]
+        return self._closer
+
+    def _number(self, line: phones.Number, name: Name) -> None:
+        if line.tail not in self._numbers:
+            self._trails.append(phones.trail(line.tail))
+        self._numbers.setdefault(line.tail, []).append((line, name))
+
+    def _possible(self, folded: str) -> Iterator[_Entry]:
+        """Return the names one of whose words is in a folded text."""
+        if len(self._words) <= _FEW:
+            found: Iterable[str] = [word for word in self._words if word in folded]
+        else:
+            found = self._words.keys() & normalize.words_of(folded)
+        for word in found:
+            yield from self._words[word]
+        for piece, entries in self._pieces.items():
+            if piece in folded:
+                yield from entries
+
+    def _hits(self, folded: str) -> Iterator[_Hit]:
+        """Return where a folded text names somebody, in its own offsets."""
+        for number, name in self._possible(folded):
+            shape = self._shapes[number]
+            if not all(word in folded for word in shape.others):
+                continue
+            for hit in shape.pattern.finditer(folded):
+                sure = number not in self._unsure or self._is_addressed(name, hit[0])
+                yield hit.start(), hit.end(), name, sure
+        if self._numbers:
+            yield from self._in_numbers(folded)
+        if name_fields.BEGIN in folded:
+            yield from self._in_lines(folded)
+
+    def _in_numbers(self, folded: str) -> Iterator[_Hit]:
+        for start, end, line in phones.candidates(folded):
+            for known, name in self._numbers.get(line.tail, ()):
+                if known.same(line):
+                    yield start, end, name, True
+
+    def _is_addressed(self, name: Name, hit: str) -> bool:
+        """Whether a handle stands behind its @; one that is a word means many."""
+        is_word = reach(name.kind, name.value) is Reach.FIELDS
+        return name.kind == "handle" and hit.startswith("@") and not is_word
+
+    def _in_lines(self, folded: str) -> Iterator[_Hit]:
+        """Return the lines of fields that say who, as far as they say these."""
+        for said in name_fields.SAID.finditer(folded):
+            for name, sure in self.meant(Key(said[1]), said[2]):
+                yield said.start(2), said.end(2), name, sure
+
+    def meant(self, key: Key, value: str) -> Iterator[tuple[Name, bool]]:
+        """Return whom the whole value of a field means, and how surely."""
+        if key is not Key.UNSURE and self._numbers:
+            line = phones.alias(value)
+            for known, name in self._numbers.get(line.tail, ()):
+                if known.same(line):
+                    yield name, True
+        if key is Key.PHONE or (key is Key.UNSURE and value.isdigit()):
+            return
+        for kind, forms in self._whole.items():
+            form = patterns.folded(kind, value)
+            bare = form.lstrip("@")
+            for name in forms.get(form) or forms.get(bare) or ():
+                is_sure = key is Key.ANYBODY and not self._is_doubted(kind, form)
+                yield name, is_sure
+
+    def who(self, value: object) -> Sign:
+        """Return how surely a value that says who means them, whole or in part."""
+        return self.sign(f"{value}\n{name_fields.line(Key.ANYBODY, value)}")
+
+    def _in_view(self, view: View) -> Iterator[Span]:
+        for start, end, name, sure in self._hits(view.text):
+            place = view.original(start, end) if end > start else None
+            if place is not None:
+                yield Span(place[0], place[1], name.subject_id, name.kind, sure)
+
+    def _all(self, text: str) -> Iterator[Span]:
+        if self._hit(normalize.fold(text)):
+            yield from self._in_view(normalize.plain_view(text))
+        for view in normalize.escaped_views(text):
+            yield from self._in_view(view)
+        for look, name in self._close:
+            for hit in look.finditer(text):
+                yield Span(hit.start(1), hit.end(1), name.subject_id, name.kind)
+
+    def may(self, text: str) -> bool:
+        """Whether it is worth asking whom a text names; False is certain.
+
+        Most texts are plain, hold no escape and no word of any name: that is told in a
+        fraction of the time. What is not plain is worth asking.
+        """
+        if not text.isascii() or "\\" in text or "%" in text or "&" in text:
+            return True
+        if (self._whole or self._numbers) and name_fields.says_who(text):
+            return True
+        folded = text.lower()
+        if self._numbers and phones.may(folded):
+            return True
+        if len(self._words) > _FEW:
+            if not self._words.keys().isdisjoint(normalize.words_of(folded)):
+                return True
+        elif any(word in folded for word in self._words):
+            return True
+        return any(piece in folded for piece in self._pieces)
+
+    def _hints(self, folded: str) -> Iterator[int]:
+        """Return where a folded text is worth a look: at words of names and digits."""
+        words: Iterable[str] = self._words
+        if len(self._words) > _FEW:
+            words = self._words.keys() & normalize.words_of(folded)
+        for anchor in (*words, *self._pieces):
+            at = folded.find(anchor)
+            while at >= 0:
+                yield at
+                at = folded.find(anchor, at + 1)
+        for trail in self._trails:
+            yield from (found.start() for found in trail.finditer(folded))
+        for form in self._only:
+            for anchor in name_fields.written(form):
+                at = folded.find(anchor)
+                while at >= 0:
+                    yield at
+                    at = folded.find(anchor, at + 1)
+
+    def _hit(self, folded: str) -> bool:
+        return any(True for _ in self._hits(folded))
+
+    def among(self, texts: Sequence[str], told: prefilter.Told) -> Sequence[int]:
+        """Return the places of the texts of which it is worth asking whom they name.
+
+        Of all others it is certain that they name nobody, whichever way they are
+        ``told``. It takes a fraction of asking for each.
+        """
+        return prefilter.among(texts, told, self._hints, self._hit)
+
+    def spans(self, text: str) -> list[Span]:
+        """Return where a text names somebody, left to right, longest first.
+
+        Spans of two people may overlap; of one person the longest is told.
+        """
+        if not text or not self.names_known:
+            return []
+        found = sorted(
+            set(self._all(text)),
+            key=lambda s: (s.start, -s.end, s.subject_id, not s.sure, s.kind),
+        )
+        kept: list[Span] = []
+        reach: dict[str, int] = {}
+        for span in found:
+            if span.end > reach.get(span.subject_id, -1):
+                reach[span.subject_id] = span.end
+                kept.append(span)
+        return kept
+
+    def names(self, text: str) -> frozenset[str]:
+        """Return the ids of the subjects that a text names."""
+        return frozenset(span.subject_id for span in self.spans(text))
+
+    def sure(self, text: str) -> frozenset[str]:
+        """Return the ids of the subjects that a text surely names."""
+        if not text or not self.names_known:
+            return frozenset()
+        return frozenset(span.subject_id for span in self._all(text) if span.sure)
+
+    def sign(self, text: str) -> Sign:
+        """Return how surely a text is about one of them."""
+        best = Sign.NONE
+        for span in self._all(text) if text and self.names_known else ():
+            if span.sure:
+                return Sign.SURE
+            best = Sign.DOUBTFUL
+        return best
+
+    def judge(self, text: str, *, linked: bool) -> Sign:
+        """Return how surely a row is about them; its writer may have said so."""
+        return Sign.SURE if linked else self.sign(text)
+
+    @property
+    def searched(self) -> tuple[Name, ...]:
+        """The names that are looked for in texts; the others mean somebody in fields.
+
+        A handle that is a word is looked for behind its @ only, and not by itself.
+        """
+        known = self.names_known
+        return tuple(n for n in known if reach(n.kind, n.value) is not Reach.FIELDS)
+
+    @property
+    def forgotten(self) -> Sign:
+        """How surely a row is about them that a name they had once matched."""
+        return Sign.DOUBTFUL
+
+    def only_sure(self) -> Matcher:
+        """Return what finds the names that are sure in any text, and no others."""
+        if self._sure_part is None:
+            known = enumerate(self.names_known)
+            names = [name for number, name in known if number not in self._unsure]
+            self._sure_part = Matcher(names)
+        return self._sure_part

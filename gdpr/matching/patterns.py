@@ -1,0 +1,179 @@
+"""How each kind of alias looks in folded text: one regular expression of ours each.
+
+Nothing a person types becomes an expression: it is cut into words or escaped.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from gdpr.matching import normalize, phones
+from gdpr.matching.normalize import LETTER, LETTER_AFTER, LETTER_BEFORE
+
+_GAP: Final = rf"(?:(?!{LETTER})[^{normalize.UNSPACED}]){{1,16}}?"
+_STARS: Final = 3
+_RUN: Final = 40
+_ID_BEFORE: Final = rf"{LETTER_BEFORE}(?<!_)"
+_ID_AFTER: Final = rf"(?!{LETTER}|_)"
+# ``john.anna@…`` and ``anna@example.com.br`` are somebody else's addresses.
+_MAIL_BEFORE: Final = rf"{_ID_BEFORE}(?<![^\W_][._+\-'!#$%&*^])(?<!_[._+\-])"
+_ENDINGS: Final = (
+    "[a-z]{2}|com|org|net|info|biz|edu|gov|mil|int|app|dev|xyz|shop|site|online|cloud"
+    "|local|internal|example|test|invalid"
+)
+_MAIL_AFTER: Final = (
+    rf"{_ID_AFTER}(?!-{LETTER})(?!\.(?:{_ENDINGS}){LETTER_AFTER})"
+    r"(?!\.[a-z0-9\-]{1,40}\.[a-z]{2})"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """An alias ready to be found: what must be in a text at all, and how it looks.
+
+    ``anchor`` is a literal of every match; ``whole`` says that it stands there as a
+    word of its own, so that a text's words can be looked up instead of searched.
+    ``others`` are further literals of every match: to look for them is much quicker
+    than the expression.
+    """
+
+    anchor: str
+    whole: bool
+    pattern: re.Pattern[str]
+    others: tuple[str, ...] = ()
+
+
+def words(value: str) -> list[str]:
+    """Return the words of an alias, folded."""
+    return normalize.WORD.findall(normalize.fold(value))
+
+
+def folded(kind: str, value: str) -> str:
+    """Return the comparable form of an alias: equal for two that match the same."""
+    if kind == "name":
+        return " ".join(words(value))
+    text = "".join(normalize.fold(value).split())
+    if kind == "handle":
+        return text.lstrip("@")
+    if kind == "phone":
+        return phones.alias(value).digits
+    if kind == "email":
+        return text.removeprefix("mailto:").strip("<>")
+    if kind == "pattern":
+        return re.sub(r"\*+", "*", " ".join(normalize.fold(value).split()))
+    return text
+
+
+def _edges(text: str, before: str, after: str) -> tuple[str, str]:
+    """Return the edges a literal needs; a script without spaces has none."""
+    alone = len(text) == 1
+    left = "" if normalize.unspaced(text[0]) and not alone else before
+    right = "" if normalize.unspaced(text[-1]) and not alone else after
+    if alone and normalize.unspaced(text):
+        neighbour = f"[{normalize.UNSPACED}]"
+        return f"{left}(?<!{neighbour})", f"{right}(?!{neighbour})"
+    return left, right
+
+
+def _anchored(tokens: list[str], pattern: str) -> Shape | None:
+    """Return a shape that looks for the longest of its words."""
+    if not tokens:
+        return None
+    anchor = max(tokens, key=len)
+    whole = not normalize.unspaced(anchor[0])
+    others = tuple(dict.fromkeys(word for word in tokens if word != anchor))
+    return Shape(anchor, whole, re.compile(pattern), others)
+
+
+def _name(value: str) -> Shape | None:
+    """Words in their order, or the last one first with a comma behind it."""
+    found = value.split()
+    if not found:
+        return None
+    left, right = _edges("".join(found), LETTER_BEFORE, LETTER_AFTER)
+    parts = [re.escape(word) for word in found]
+    pattern = left + _joined(found, parts) + right
+    if len(parts) > 1:
+        turned = rf"{LETTER_BEFORE}{parts[-1]}\s{{0,4}},\s{{0,4}}"
+        turned += _joined(found[:-1], parts[:-1]) + LETTER_AFTER
+        pattern = f"{pattern}|{turned}"
+    return _anchored(found, pattern)
+
+
+def _joined(found: list[str], parts: list[str]) -> str:
+    joined = parts[0]
+    for before, word, part in zip(found, found[1:], parts[1:], strict=False):
+        loose = normalize.unspaced(before[-1]) or normalize.unspaced(word[0])
+        joined += (f"(?:{_GAP})?" if loose else _GAP) + part
+    return joined
+
+
+def _email(value: str) -> Shape | None:
+    local, at, domain = value.rpartition("@")
+    if not at:
+        return _literal(value)
+    # What stands behind a plus is a label of the same mailbox.
+    label = "" if "+" in local else r"(?:\+[\w.\-]{1,64})?"
+    pattern = f"{re.escape(local)}{label}@{re.escape(domain)}"
+    tokens = normalize.WORD.findall(local) or normalize.WORD.findall(domain)
+    return _anchored(tokens, _MAIL_BEFORE + pattern + _MAIL_AFTER)
+
+
+def _addressed(value: str) -> Shape | None:
+    """A handle that is a word: only behind its @."""
+    pattern = rf"{_ID_BEFORE}@{re.escape(value)}{_ID_AFTER}(?!-{LETTER})"
+    return Shape(f"@{value}", whole=False, pattern=re.compile(pattern))
+
+
+def _handle(value: str) -> Shape | None:
+    left, right = _edges(value, _ID_BEFORE, f"{_ID_AFTER}(?!-{LETTER})")
+    escaped = re.escape(value)
+    # Followed by an @ it is the local part of an address, unless one stands before.
+    pattern = f"{left}@{escaped}{right}|{left}{escaped}{right}(?!@)"
+    return _anchored(normalize.WORD.findall(value), pattern)
+
+
+def _literal(value: str) -> Shape | None:
+    left, right = _edges(value, _ID_BEFORE, _ID_AFTER) if value else ("", "")
+    return _anchored(normalize.WORD.findall(value), left + re.escape(value) + right)
+
+
+def _pattern(value: str) -> Shape | None:
+    """Literal text where a star stands for any run within a word."""
+    pieces = value.split("*")
+    if len(pieces) > _STARS + 1:
+        return None
+    tokens = [word for piece in pieces for word in normalize.WORD.findall(piece)]
+    if not tokens:
+        return None
+    run = rf"(?:{LETTER}|[_{normalize.UNSPACED}]){{0,{_RUN}}}"
+    inner = run.join(
+        r"\s{1,4}".join(map(re.escape, re.split(r"\s", piece))) for piece in pieces
+    )
+    left, right = _edges("aa", _ID_BEFORE, _ID_AFTER)
+    pattern = re.compile(left + inner + right)
+    return Shape(max(tokens, key=len), whole=False, pattern=pattern)
+
+
+_MAKERS: Final = {
+    "name": _name,
+    "email": _email,
+    "handle": _handle,
+    "user_id": _literal,
+    "pattern": _pattern,
+}
+
+
+def shape(kind: str, value: str, *, addressed: bool = False) -> Shape | None:
+    """Return how an alias looks; None when nothing of it can be found in a text.
+
+    ``addressed`` for one that means somebody only behind an @.
+    """
+    text = folded(kind, value)
+    if addressed:
+        lettered = any(character.isalpha() for character in text)
+        return _addressed(text) if kind == "handle" and lettered else None
+    maker = _MAKERS.get(kind, _literal)
+    return maker(text) if text else None

@@ -1,0 +1,135 @@
+"""Telephone numbers in text: by their digits, however they are set."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from gdpr.matching.normalize import LETTER_AFTER, LETTER_BEFORE
+
+LEAST: Final = 6
+MOST: Final = 17
+_TAIL: Final = 6
+# A number without its country prefix must still be this long to be the same one.
+_NATIONAL: Final = 8
+_PREFIX: Final = 3
+_GAP: Final = r"[ \t\u00a0\-\u2010-\u2015./()]{0,3}"
+_RUN: Final = re.compile(
+    rf"{LETTER_BEFORE}\+?\(?\d(?:{_GAP}\d){{{LEAST - 1},}}{LETTER_AFTER}"
+)
+# Cheap to look for, and part of every number.
+_DENSE: Final = re.compile(rf"\d(?:{_GAP}\d){{{LEAST - 1}}}")
+# What may stand between two digits of a number; ``(0)`` is read as nothing.
+_LOOSE: Final = r"(?:\(0\)|[ \t\u00a0\-\u2010-\u2015./()]){0,12}?"
+_GROUP: Final = re.compile(r"\d+")
+# Behind letters and a dash it is the number of an order, unless they say telephone.
+_ORDER: Final = re.compile(r"[^\W\d_][\-_#]$")
+_CALLED: Final = re.compile(r"(?:phone|tel|fax|mobile|mob|cell|call|number)[\-_#]$")
+_TIGHT: Final = frozenset("-./_")
+_EXTENSION: Final = 2
+# An amount goes on behind a comma or a dot.
+_AMOUNT_BEFORE: Final = re.compile(r"\d,$")
+_AMOUNT_AFTER: Final = re.compile(r",\d|\.\d{1,2}(?!\d)(?!\.\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """The digits that tell a number, and whether its country is among them."""
+
+    digits: str
+    international: bool
+
+    @classmethod
+    def read(cls, text: str, *, plus: bool) -> Number:
+        """Read digits; ``plus`` when a plus sign stood before them."""
+        digits = re.sub(r"\D", "", text.replace("(0)", ""))
+        if plus:
+            return cls(digits, international=True)
+        if digits.startswith("00"):
+            return cls(digits.lstrip("0"), international=True)
+        return cls(digits.lstrip("0"), international=False)
+
+    @property
+    def tail(self) -> str:
+        """The end by which candidates are looked up."""
+        return self.digits[-_TAIL:]
+
+    def same(self, other: Number) -> bool:
+        """Whether two numbers reach the same line."""
+        if self.digits == other.digits:
+            return len(self.digits) >= LEAST
+        short, long = sorted((self, other), key=lambda one: len(one.digits))
+        # Without its plus a longer number is another number that ends in these digits.
+        if short.international or not long.international:
+            return False
+        return (
+            len(short.digits) >= _NATIONAL
+            and len(long.digits) - len(short.digits) <= _PREFIX
+            and long.digits.endswith(short.digits)
+        )
+
+
+def alias(value: str) -> Number:
+    """Return the number of an alias as somebody typed it."""
+    text = value.strip()
+    return Number.read(text, plus=text.startswith(("+", "(+")))
+
+
+def may(folded: str) -> bool:
+    """Whether a folded text can hold a number at all."""
+    return _DENSE.search(folded) is not None
+
+
+def trail(tail: str) -> re.Pattern[str]:
+    """Return what stands in every text with a number that ends in these digits.
+
+    In much more as well: it is there to be looked for quickly. Half of the digits are
+    enough, the others may stand in another field.
+    """
+    middle = len(tail) // 2
+    return re.compile(f"{_LOOSE.join(tail[:middle])}|{_LOOSE.join(tail[middle:])}")
+
+
+def _stands_alone(
+    folded: str, groups: list[re.Match[str]], first: int, last: re.Match[str]
+) -> bool:
+    """Whether groups of digits are no part of a longer number or of an order's."""
+    start = groups[first].start()
+    before = folded[max(start - 8, 0) : start]
+    if _ORDER.search(before) and not _CALLED.search(before):
+        return False
+    gap = folded[groups[first - 1].end() : start] if first else " "
+    if (gap and set(gap) <= _TIGHT) or _AMOUNT_BEFORE.search(before):
+        return False
+    if _AMOUNT_AFTER.match(folded, last.end()):
+        return False
+    after = next((one for one in groups[first:] if one.start() >= last.end()), None)
+    if after is None:
+        return True
+    gap = folded[last.end() : after.start()]
+    return not set(gap) <= _TIGHT or len(after[0]) <= _EXTENSION
+
+
+def candidates(folded: str) -> Iterator[tuple[int, int, Number]]:
+    """Return every stretch of a folded text that may be a number, with its digits.
+
+    Neighbouring groups of digits may belong together or not (a date before a number),
+    so every run of whole groups is one candidate.
+    """
+    if not may(folded):
+        return
+    for run in _RUN.finditer(folded):
+        groups = list(_GROUP.finditer(folded, run.start(), run.end()))
+        for first, head in enumerate(groups):
+            before = folded[max(head.start() - 2, 0) : head.start()]
+            plus = before.endswith(("+", "+("))
+            for last in groups[first:]:
+                stretch = folded[head.start() : last.end()]
+                size = sum(c.isdigit() for c in stretch)
+                if size > MOST:
+                    break
+                if size >= LEAST and _stands_alone(folded, groups, first, last):
+                    start = head.start() - (len(before) - before.rfind("+")) * plus
+                    yield start, last.end(), Number.read(stretch, plus=plus)

@@ -1,0 +1,34 @@
+"""How an ordinary word or a number is written where it means a person.
+
+For rows only that are known to be about the person: elsewhere the word is the word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from gdpr.matching import patterns
+from gdpr.matching.common_words import WORDS
+
+_BEFORE_NUMBER: Final = (
+    r"(?:\b(?:user|customer|account|member|client|patient|person|subject|contact|id|uid"
+    r"|no|nr|number)s?|#)[\s:=#._\-]{0,3}"
+)
+
+
+def looks(kind: str, value: str) -> Iterator[re.Pattern[str]]:
+    """Return expressions for an alias as a writer spells it; group 1 is the alias."""
+    text = patterns.folded(kind, value)
+    plain = re.escape(text)
+    if not any(character.isalpha() for character in text):
+        number = rf"{_BEFORE_NUMBER}({plain})(?![\w]|[.,]\d)"
+        yield re.compile(number, re.IGNORECASE)
+        return
+    yield re.compile(rf"(?<![\w.])(@{plain})(?![\w@])", re.IGNORECASE)
+    if text in WORDS:
+        upper = re.escape(text[:1].upper() + text[1:])
+        yield re.compile(rf"(?<![\w@])({upper}|{plain.upper()})(?![\w@])")
+    else:
+        yield re.compile(rf"(?<![\w@])({plain})(?![\w@])", re.IGNORECASE)

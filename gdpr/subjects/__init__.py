@@ -1,0 +1,1 @@
+"""Data subjects: who they are, their aliases, restrictions and consents."""

@@ -1,0 +1,68 @@
+"""Looking at a person's words: allowed to some, and written down for everybody."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Final
+
+from django.utils import timezone
+
+from gdpr import audit_log
+from gdpr.models import ActionKind, ActionStatus, Case, GdprAction, Subject
+from gdpr.subjects import registry as subjects
+from memory.rules.permissions import Actor
+
+NAMES: Final = "names and samples"
+SAMPLES: Final = "samples of the plan"
+# A program that polls looks once; so often is told that it still does.
+AGAIN: Final = timedelta(minutes=15)
+
+
+def _note(subject_ref: str, what: str, by: Actor, case_ref: str = "") -> GdprAction:
+    scope = {"what": what}
+    row = audit_log.begin(
+        subject_ref, ActionKind.VIEW, by=by, case_ref=case_ref, scope=scope
+    )
+    return audit_log.finish(row, ActionStatus.COMPLETED)
+
+
+def names(subject_id: str, *, by: Actor) -> GdprAction:
+    """Write down that somebody looks at a person's names and samples.
+
+    The ledger says who, whose and when; never what was seen.
+    """
+    by.require("gdpr.manage")
+    return _note(subjects.get(by, subject_id).pk, NAMES, by)
+
+
+def samples(case: Case, *, by: Actor) -> GdprAction:
+    """Write down that somebody looks at the samples in a case's plan."""
+    by.require("gdpr.manage", case.workspace_id)
+    return _note(case.subject_ref, SAMPLES, by, case.id)
+
+
+# ── Programs ─────────────────────────────────────────────────────────────────
+def _again(subject_ref: str, what: str, by: Actor, case_ref: str = "") -> None:
+    """Note a look, unless the same one was noted a short while ago."""
+    rows = GdprAction.objects.filter(
+        workspace_id=by.workspace_id,
+        subject_ref=subject_ref,
+        case_ref=case_ref,
+        actor_id=by.id,
+        action=ActionKind.VIEW,
+        initiated_at__gt=timezone.now() - AGAIN,
+    )
+    if what not in {row.scope.get("what") for row in rows}:
+        _note(subject_ref, what, by, case_ref)
+
+
+def read_names(subject: Subject, *, by: Actor) -> None:
+    """Write down that a program was told a person's names and samples."""
+    by.require("gdpr.read", subject.workspace_id)
+    _again(subject.pk, NAMES, by)
+
+
+def read_samples(case: Case, *, by: Actor) -> None:
+    """Write down that a program was told the samples of a case's plan."""
+    by.require("gdpr.read", case.workspace_id)
+    _again(case.subject_ref, SAMPLES, by, case.id)

@@ -1,0 +1,82 @@
+"""Names that were added later are looked for in everything that is stored."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from django.db import transaction
+from django.utils import timezone
+
+from gdpr.data_map import registry
+from gdpr.data_map.base import Fate, Person
+from gdpr.matching.matcher import Matcher, Name
+from gdpr.models import Alias, SubjectLink, Via
+from memory.journal import compaction, visibility
+
+# Holders whose rows are linked; elsewhere a person is looked for when it matters.
+PLACES: Final = (
+    "journal", "archive", "files", "held", "records", "proposals", "recall_checks",
+)  # fmt: skip
+BATCH: Final = 500
+
+
+def _seeker(alias: Alias) -> Person:
+    mine = Matcher([Name(alias.subject_id, alias.kind, alias.value)])
+    return Person(
+        workspace_id=alias.workspace_id,
+        subject_id=alias.subject_id,
+        matcher=mine,
+        others=Matcher([]),
+        links={},
+    )
+
+
+def _link(alias: Alias, place: str, row_ids: list[str]) -> None:
+    with transaction.atomic():
+        SubjectLink.objects.bulk_create(
+            [
+                SubjectLink(
+                    workspace_id=alias.workspace_id,
+                    subject_id=alias.subject_id,
+                    place=place,
+                    row_id=row_id,
+                    via=Via.MATCHED,
+                )
+                for row_id in row_ids
+            ],
+            ignore_conflicts=True,
+        )
+        if place == "journal" and alias.subject.restricted_at is not None:
+            visibility.restrict(alias.workspace_id, row_ids)
+        if place == "archive" and alias.subject.restricted_at is not None:
+            compaction.restrict(alias.workspace_id, row_ids)
+
+
+def sweep_alias(alias: Alias) -> int:
+    """Link everything that is stored and holds one alias; return how many rows."""
+    person, found = _seeker(alias), 0
+    for place in PLACES:
+        batch: list[str] = []
+        for row in registry.named(place).find(person):
+            if row.fate == Fate.KEEP or row.doubtful:
+                continue
+            batch.append(row.row_id)
+            found += 1
+            if len(batch) >= BATCH:
+                _link(alias, place, batch)
+                batch = []
+        _link(alias, place, batch)
+    # Gone or changed meanwhile: whoever changed it starts anew.
+    rows = Alias.objects.filter(pk=alias.pk, value=alias.value)
+    rows.update(swept_at=timezone.now())
+    return found
+
+
+def sweep(limit: int = 50) -> dict[str, int]:
+    """Search for the aliases that nobody searched for yet, the oldest first."""
+    counts = {"aliases": 0, "rows": 0}
+    waiting = Alias.objects.filter(swept_at=None).select_related("subject")
+    for alias in waiting.order_by("pk")[:limit]:
+        counts["aliases"] += 1
+        counts["rows"] += sweep_alias(alias)
+    return counts

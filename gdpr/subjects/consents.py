@@ -1,0 +1,56 @@
+"""What people said about being remembered."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.utils import timezone
+
+from gdpr import cache_version, suppression
+from gdpr.models import Consent, Subject, Suppression
+from gdpr.subjects.registry import NOTE_CHARS, alive, fault, record, text_of
+from memory.rules.permissions import Actor
+
+
+def note(
+    subject_id: str,
+    said: str,
+    why: str = "",
+    *,
+    opted_out: bool | None = None,
+    by: Actor,
+) -> Subject:
+    """Keep what a person said; opting out keeps their names from being written again.
+
+    ``opted_out`` None changes nothing; False ends an opting out of their own, never
+    what an erasure left.
+    """
+    by.require("gdpr.manage")
+    if said not in Consent.values:
+        known = ", ".join(Consent.values)
+        raise fault(f"consent is one of {known}.", "bad_consent", "consent")
+    with transaction.atomic():
+        subject = alive(by.workspace_id, subject_id)
+        subject.consent, subject.consent_at = said, timezone.now()
+        subject.consent_note = text_of(why, NOTE_CHARS, "note")
+        if opted_out is True:
+            subject.opted_out_at = subject.opted_out_at or timezone.now()
+            suppression.suppress(subject)
+        elif opted_out is False and subject.opted_out_at is not None:
+            subject.opted_out_at = None
+            _opt_in(subject, by)
+        subject.save()
+        told = {"consent": said, "opted_out": subject.opted_out_at is not None}
+        record("consent", subject, by, **told)
+    return subject
+
+
+def _opt_in(subject: Subject, by: Actor) -> None:
+    rows = Suppression.objects.filter(
+        workspace_id=subject.workspace_id,
+        subject_ref=subject.pk,
+        case_ref="",
+        lifted_at=None,
+    )
+    reason = "The person opted in again."
+    cache_version.changed(subject.workspace_id)
+    rows.update(lifted_at=timezone.now(), lifted_by=by.label, lift_reason=reason)

@@ -1,0 +1,244 @@
+"""What is known of a person, for a page: where they are named, since when, why.
+
+Counting what is stored reads the journal once; that is a second or two in a large
+workspace, and the answer is never kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from gdpr.data_map import registry
+from gdpr.data_map.base import Fate, Found, Holder, Person
+from gdpr.models import Case, Hold, Lifting, Subject, SubjectLink
+from gdpr.subjects import registry as subjects
+from gdpr.subjects import suggested_aliases
+from gdpr.subjects.suggested_aliases import Neighbour
+from memory.journal import append as journal
+from memory.rules.permissions import Actor
+
+SAMPLES: Final = 3
+MOMENTS: Final = 50
+
+
+@dataclass(slots=True)
+class Place:
+    """One resting place: how many rows, how many of them name others too."""
+
+    name: str
+    title: str
+    derived: bool
+    rows: int = 0
+    shared: int = 0
+    kept: int = 0
+    doubtful: int = 0
+    newest: datetime | None = None
+    oldest: datetime | None = None
+    samples: list[str] = field(default_factory=list)
+    ids: list[str] = field(default_factory=list, repr=False)
+
+    def add(self, found: Found) -> None:
+        """Count a row in."""
+        self.rows += 1
+        self.doubtful += found.doubtful
+        if not found.doubtful:
+            self.ids.append(found.row_id)
+        self.shared += found.fate == Fate.REDACT
+        self.kept += found.fate == Fate.KEEP
+        if found.sample and len(self.samples) < SAMPLES:
+            self.samples.append(found.sample)
+        if found.at is not None:
+            self.newest = max(self.newest or found.at, found.at)
+            self.oldest = min(self.oldest or found.at, found.at)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """One line of the timeline; ``ref`` is a case or a hold."""
+
+    at: datetime
+    kind: str
+    text: str
+    ref: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Portrait:
+    """Everything about one person; ``beside`` waits for somebody's decision."""
+
+    subject: Subject
+    places: list[Place]
+    beside: list[Neighbour]
+    liftings: list[Lifting]
+    timeline: list[Moment]
+    cases: list[Case]
+    holds: list[Hold]
+    links: int
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are; what follows another is not counted twice."""
+        return sum(place.rows for place in self.places if not place.derived)
+
+
+def _place(holder: Holder, person: Person) -> Place:
+    place = Place(holder.name, holder.title, holder.derived)
+    for found in holder.find(person):
+        place.add(found)
+    return place
+
+
+def places(person: Person) -> list[Place]:
+    """Return the places that name a person, in the order of the registry."""
+    found = (_place(holder, person) for holder in registry.ALL)
+    return [place for place in found if place.rows]
+
+
+def _moments(subject: Subject) -> Iterator[Moment]:
+    yield Moment(subject.created_at, "subject", "Added to the register")
+    told = (
+        (subject.consent_at, "consent", f"Consent: {subject.get_consent_display()}"),
+        (subject.opted_out_at, "opt_out", "Opted out"),
+        (subject.restricted_at, "restriction", "Use restricted"),
+        (subject.erased_at, "erasure", "Erased"),
+    )
+    for at, kind, text in told:
+        if at is not None:
+            yield Moment(at, kind, text)
+    for alias in subject.aliases.all():
+        yield Moment(alias.added_at, "alias", f"{alias.get_kind_display()} added")
+
+
+def _dossier(
+    cases: list[Case], holds: list[Hold], liftings: list[Lifting]
+) -> Iterator[Moment]:
+    for lifting in liftings:
+        if lifting.lifted_at is not None:
+            yield Moment(lifting.lifted_at, "restriction", "Restriction lifted")
+    for case in cases:
+        kind = case.get_kind_display()
+        yield Moment(case.opened_at, "case", f"{kind} requested", case.pk)
+        if case.closed_at is not None:
+            end = case.get_state_display().lower()
+            yield Moment(case.closed_at, "case", f"{kind} {end}", case.pk)
+    for hold in holds:
+        yield Moment(hold.placed_at, "hold", "Hold placed", hold.pk)
+        if hold.released_at is not None:
+            yield Moment(hold.released_at, "hold", "Hold released", hold.pk)
+
+
+def of(subject_id: str, *, by: Actor) -> Portrait:
+    """Return the portrait of a person."""
+    subject = subjects.get(by, subject_id)
+    mine = {"workspace_id": subject.workspace_id, "subject_id": subject.pk}
+    cases = list(Case.objects.filter(**mine).order_by("-opened_at"))
+    holds = list(Hold.objects.filter(**mine))
+    liftings = list(Lifting.objects.filter(**mine))
+    moments = [*_moments(subject), *_dossier(cases, holds, liftings)]
+    moments.sort(key=lambda one: one.at, reverse=True)
+    person = registry.person(subject)
+    where = places(person)
+    return Portrait(
+        subject=subject,
+        places=where,
+        beside=suggested_aliases.found(
+            person, {place.name: place.ids for place in where}
+        ),
+        liftings=liftings,
+        timeline=moments[:MOMENTS],
+        cases=cases,
+        holds=holds,
+        links=SubjectLink.objects.filter(**mine).count(),
+    )
+
+
+def _at(moment: datetime | None) -> str | None:
+    return journal.stamp(moment) if moment else None
+
+
+def summary(subject: Subject) -> dict[str, Any]:
+    """Return a subject as JSON, without what is stored about it."""
+    return {
+        "id": subject.pk,
+        "display_name": subject.display_name,
+        "aliases": [
+            {
+                "id": alias.pk,
+                "kind": alias.kind,
+                "value": alias.value,
+                "added_at": journal.stamp(alias.added_at),
+                "added_by": alias.added_by,
+                "searched": alias.swept_at is not None,
+                "common": alias.is_common,
+            }
+            for alias in subject.aliases.all()
+        ],
+        "consent": subject.consent,
+        "consent_note": subject.consent_note,
+        "consent_at": _at(subject.consent_at),
+        "opted_out_at": _at(subject.opted_out_at),
+        "restricted_at": _at(subject.restricted_at),
+        "erased_at": _at(subject.erased_at),
+        "merged_into": subject.merged_into_id,
+        "created_at": journal.stamp(subject.created_at),
+        "created_by": subject.created_by,
+    }
+
+
+def _neighbour(one: Neighbour) -> dict[str, Any]:
+    return {
+        "kind": one.kind,
+        "value": one.value,
+        "count": one.rows,
+        "why": one.why,
+        "samples": one.samples,
+    }
+
+
+def _lifting(one: Lifting) -> dict[str, Any]:
+    return {
+        "restricted_at": _at(one.restricted_at),
+        "lifted_at": _at(one.lifted_at),
+        "lifted_by": one.lifted_by or None,
+        "reason": one.reason,
+    }
+
+
+def whole(seen: Portrait) -> dict[str, Any]:
+    """Return a portrait as JSON."""
+    return {
+        **summary(seen.subject),
+        "rows": seen.rows,
+        "links": seen.links,
+        "holders": [
+            {
+                "name": place.name,
+                "title": place.title,
+                "derived": place.derived,
+                "count": place.rows,
+                "shared": place.shared,
+                "kept": place.kept,
+                "doubtful": place.doubtful,
+                "newest": _at(place.newest),
+                "oldest": _at(place.oldest),
+                "samples": place.samples,
+            }
+            for place in seen.places
+        ],
+        "beside": [_neighbour(one) for one in seen.beside],
+        "restrictions_lifted": [_lifting(one) for one in seen.liftings],
+        "timeline": [
+            {
+                "at": journal.stamp(one.at),
+                "kind": one.kind,
+                "text": one.text,
+                "ref": one.ref or None,
+            }
+            for one in seen.timeline
+        ],
+        "cases": [case.pk for case in seen.cases],
+        "holds": [hold.pk for hold in seen.holds if hold.released_at is None],
+    }

@@ -1,0 +1,186 @@
+"""Putting right what was wrong: an erasure that leaves the correct words behind.
+
+Wherever a text about the person says the wrong thing, it says the right thing
+afterwards, in every version and every index, and the search at the end looks for the
+wrong words. A text that says the same about somebody else is left alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from gdpr.data_map.base import Person
+from gdpr.matching import name_fields
+from gdpr.matching.matcher import Matcher, Name, Sign, Span
+from gdpr.matching.prefilter import Told
+from gdpr.models import Case
+from memory.rules import errors
+
+KIND: Final = "correction"
+MOST: Final = 2_000
+
+
+class Everybody(Matcher):
+    """Finds somebody else in every text: what it judges is never about one alone."""
+
+    def __init__(self) -> None:
+        super().__init__([])
+
+    def names(self, text: str) -> frozenset[str]:  # noqa: ARG002
+        """Return somebody."""
+        return frozenset({"everybody"})
+
+
+class Corrector(Matcher):
+    """Finds the wrong words where the person is meant, and puts the right ones there.
+
+    It stands where a matcher stands, so that every holder can rectify without knowing.
+    """
+
+    def __init__(self, base: Person, wrong: str, right: str) -> None:
+        super().__init__([])
+        self.names_known = (Name(base.subject_id, KIND, wrong),)
+        self._base, self._right = base, right
+        words = map(re.escape, wrong.split())
+        self._wrong = re.compile(r"(?<!\w)" + r"\s+".join(words) + r"(?!\w)", re.I)
+
+    def _is_theirs(self, text: str) -> bool:
+        return bool(self._base.matcher.names(text))
+
+    @property
+    def forgotten(self) -> Sign:
+        """A row in which the wrong words are not needs no correction."""
+        return Sign.NONE
+
+    def judge(self, text: str, *, linked: bool) -> Sign:
+        """Return how surely a row that says the wrong thing is about the person."""
+        if self._wrong.search(text) is None:
+            return Sign.NONE
+        return self._base.matcher.judge(text, linked=linked)
+
+    def sign(self, text: str) -> Sign:
+        """Return how surely a text that says the wrong thing is about the person."""
+        return self.judge(text, linked=False)
+
+    def sure(self, text: str) -> frozenset[str]:
+        """Return the person's id when a text about them says the wrong thing."""
+        is_sure = self.sign(text) is Sign.SURE
+        return frozenset({self._base.subject_id}) if is_sure else frozenset()
+
+    def who(self, value: object) -> Sign:
+        """Return how surely a name that is wrong means the person."""
+        return self.sign(str(value))
+
+    def for_redaction(self) -> Matcher:
+        """Return itself: it puts the right words there."""
+        return self
+
+    def only_sure(self) -> Matcher:
+        """Return itself."""
+        return self
+
+    def may(self, text: str) -> bool:  # noqa: ARG002
+        """Every text is worth asking: none of the base's short cuts hold here."""
+        return True
+
+    def among(self, texts: Sequence[str], told: Told) -> Sequence[int]:  # noqa: ARG002
+        """Return all of them."""
+        return range(len(texts))
+
+    def names(self, text: str) -> frozenset[str]:
+        """Return the person's id when a text that names them says the wrong thing."""
+        found = self._wrong.search(text) is not None and self._is_theirs(text)
+        return frozenset({self._base.subject_id}) if found else frozenset()
+
+    def spans(self, text: str) -> list[Span]:
+        """Return where a text that names the person says the wrong thing."""
+        if not self._is_theirs(text):
+            return []
+        whose = self._base.subject_id
+        return [
+            Span(hit.start(), hit.end(), whose, KIND)
+            for hit in self._wrong.finditer(text)
+        ]
+
+    def mask(self, text: str, mark: str = "") -> str:  # noqa: ARG002
+        """Return a text that says the right thing.
+
+        The row was chosen already, its name may stand in another column. Where lines
+        with the wrong words name the person, other people's lines stay as they are.
+        """
+        lines = text.splitlines(keepends=True)
+        wrong = [line for line in lines if self._wrong.search(line)]
+        own = [line for line in wrong if self._is_theirs(line)]
+        chosen = set(own or [line for line in wrong if not self._of_others(line)])
+        return "".join(self._put(line) if line in chosen else line for line in lines)
+
+    def _of_others(self, line: str) -> bool:
+        return bool(self._base.others.names(line))
+
+    def _put(self, line: str) -> str:
+        return self._wrong.sub(lambda _: self._right, line)
+
+    def mask_json(
+        self,
+        value: Any,
+        mark: str = "",
+        key: str = "",  # noqa: ARG002
+        above: str = "",  # noqa: ARG002
+    ) -> Any:
+        """Return a JSON value that says the right thing; keys are no statements."""
+        if isinstance(value, str):
+            return self.mask(value)
+        if isinstance(value, dict):
+            joined = self._joined(value)
+            return {key: self.mask_json(item, mark) for key, item in joined.items()}
+        if isinstance(value, Sequence):
+            return [self.mask_json(item, mark) for item in value]
+        return value
+
+    def _joined(self, value: dict[Any, Any]) -> dict[Any, Any]:
+        """Return an object whose pairs of fields say the right thing together."""
+        right = dict(value)
+        for pair in name_fields.pairs(value):
+            for one, two in (pair, pair[::-1]):
+                text = f"{right[one]} {right[two]}"
+                edge = len(right[one])
+                hits = self._wrong.finditer(text)
+                if any(hit.start() < edge < hit.end() for hit in hits):
+                    right[one], right[two] = self._parted(text, right[two])
+        return right
+
+    def _parted(self, text: str, second: str) -> tuple[str, str]:
+        """Return the right words in two parts; the second keeps its number of words."""
+        told = self._put(text).split()
+        at = max(1, len(told) - len(second.split()))
+        return " ".join(told[:at]), " ".join(told[at:])
+
+
+def told(case: Case) -> tuple[str, str]:
+    """Return what is wrong and what is right; Invalid when a case does not say."""
+    wrong = str(case.correction.get("wrong", "")).strip()
+    right = str(case.correction.get("right", "")).strip()
+    if not wrong or not right or max(len(wrong), len(right)) > MOST:
+        detail = "A correction says in wrong and right what to replace by what."
+        raise errors.Invalid(detail, code="bad_correction")
+    corrected = re.compile(r"(?<!\w)" + re.escape(wrong) + r"(?!\w)", re.I)
+    if corrected.search(right):
+        detail = "The right words hold the wrong ones: it could never be proved."
+        raise errors.Invalid(detail, code="bad_correction")
+    return wrong, right
+
+
+def person(base: Person, wrong: str, right: str) -> Person:
+    """Return the person as a correction looks for them: by content, never alone."""
+    return Person(
+        workspace_id=base.workspace_id,
+        subject_id=base.subject_id,
+        matcher=Corrector(base, wrong, right),
+        others=Everybody(),
+        links=base.links,
+        shared=base.shared,
+        spared=base.spared,
+        confirmed=base.confirmed,
+    )

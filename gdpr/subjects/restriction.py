@@ -1,0 +1,169 @@
+"""A person's data is kept and not used: out of recall, search, lists and prompts.
+
+Entries are marked, so that every query leaves them out; files are masked when they are
+read. What is written about the person afterwards is marked as it comes in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from django.db import transaction
+from django.utils import timezone
+
+from gdpr.models import Lifting, Subject, SubjectLink, Via
+from gdpr.subjects import backfill
+from memory.journal import append as journal
+from memory.journal import compaction, erasure, visibility
+from memory.rules import entries, errors
+from memory.rules.entries import NewEntry, Severity
+from memory.rules.permissions import Actor
+
+REASON_CHARS: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Place → entries that a person said are about the subject, or stay in use."""
+
+    confirmed: Mapping[str, frozenset[str]]
+    spared: Mapping[str, frozenset[str]]
+
+
+def _record(verb: str, subject: Subject, moved: int, by: Actor) -> None:
+    new = NewEntry(
+        entry_type=f"gdpr.{verb}",
+        severity=Severity.NOTICE,
+        summary=f"Subject {subject.pk}: {verb}, {moved:,} entries",
+        payload={"subject_id": subject.pk, "entries": moved},
+    )
+    journal.write([new], by=by)
+
+
+# Compaction moves an entry, not the links to it.
+_PLACES: Final = ("journal", "archive")
+
+
+def _linked(subject: Subject) -> list[str]:
+    rows = SubjectLink.objects.filter(
+        workspace_id=subject.workspace_id, subject_id=subject.pk, place__in=_PLACES
+    )
+    return list(dict.fromkeys(rows.order_by("pk").values_list("row_id", flat=True)))
+
+
+def _batches(ids: list[str]) -> Iterator[list[str]]:
+    yield from (list(batch) for batch in erasure.batches(ids))
+
+
+def restrict(subject: Subject, *, by: Actor, judged: Judged | None = None) -> int:
+    """Keep everything about a person out of use; return how many entries it is now.
+
+    The flag comes first: what is written meanwhile is marked by its writer. ``judged``
+    is what a person decided on single entries. Safe to repeat, also after a crash
+    half-way.
+    """
+    by.require("gdpr.manage", subject.workspace_id)
+    with transaction.atomic():
+        live = Subject.objects.select_for_update().get(pk=subject.pk)
+        live.restricted_at = live.restricted_at or timezone.now()
+        live.save(update_fields=["restricted_at"])
+    for alias in live.aliases.select_related("subject").order_by("pk"):
+        backfill.sweep_alias(alias)
+    if judged is not None:
+        _link_confirmed(live, judged)
+    moved = keep_out(live)
+    if judged is not None:
+        moved -= _free_spared(live, judged)
+    subject.restricted_at = live.restricted_at
+    _record("restricted", live, moved, by)
+    return moved
+
+
+def _link_confirmed(subject: Subject, judged: Judged) -> None:
+    """Link the entries of which a person said that they are about this one."""
+    for place in _PLACES:
+        SubjectLink.objects.bulk_create(
+            [
+                SubjectLink(
+                    workspace_id=subject.workspace_id,
+                    subject=subject,
+                    place=place,
+                    row_id=row_id,
+                    via=Via.NAMED,
+                )
+                for row_id in sorted(judged.confirmed.get(place, ()))
+            ],
+            ignore_conflicts=True,
+            batch_size=500,
+        )
+
+
+def _free_spared(subject: Subject, judged: Judged) -> int:
+    """Give back the entries of which a person said that they stay; return how many."""
+    linked = set(_linked(subject))
+    ids = {one for place in _PLACES for one in judged.spared.get(place, ())} & linked
+    freed = 0
+    for batch in _batches(sorted(ids)):
+        rows = SubjectLink.objects.filter(
+            workspace_id=subject.workspace_id, subject_id=subject.pk
+        )
+        rows.filter(place__in=_PLACES, row_id__in=batch).delete()
+        free = sorted(set(batch) - _also_barred(subject, batch))
+        freed += visibility.lift(subject.workspace_id, free)
+        freed += compaction.lift(subject.workspace_id, free)
+    return freed
+
+
+def keep_out(subject: Subject) -> int:
+    """Take the entries a person is linked with out of use; return how many they are."""
+    about = _linked(subject)
+    for batch in _batches(about):
+        visibility.restrict(subject.workspace_id, batch)
+        compaction.restrict(subject.workspace_id, batch)
+    return len(about)
+
+
+def _also_barred(subject: Subject, ids: list[str]) -> set[str]:
+    """Return which entries another restricted person keeps out of use."""
+    rows = SubjectLink.objects.filter(
+        workspace_id=subject.workspace_id,
+        place__in=_PLACES,
+        row_id__in=ids,
+        subject__restricted_at__isnull=False,
+    )
+    others = rows.exclude(subject_id=subject.pk)
+    return set(others.values_list("row_id", flat=True))
+
+
+def lift(subject: Subject, reason: str, *, by: Actor) -> int:
+    """End a restriction; return how many entries came back into use.
+
+    The reason is asked for and kept beside the subject, not in the journal: it may name
+    somebody.
+    """
+    by.require("gdpr.manage", subject.workspace_id)
+    if not reason.strip() or not entries.is_storable(reason):
+        raise errors.Invalid("Say why the restriction ends.", code="reason_required")
+    if len(reason) > REASON_CHARS:
+        raise errors.TooLarge(what="reason", limit=REASON_CHARS, size=len(reason))
+    with transaction.atomic():
+        live = Subject.objects.select_for_update().get(pk=subject.pk)
+        Lifting.objects.create(
+            workspace_id=live.workspace_id,
+            subject=live,
+            restricted_at=live.restricted_at,
+            lifted_by=by.label,
+            reason=reason.strip(),
+        )
+        live.restricted_at = None
+        live.save(update_fields=["restricted_at"])
+    moved = 0
+    for batch in _batches(_linked(live)):
+        free = sorted(set(batch) - _also_barred(live, batch))
+        moved += visibility.lift(live.workspace_id, free)
+        moved += compaction.lift(live.workspace_id, free)
+    subject.restricted_at = None
+    _record("restriction_lifted", live, moved, by)
+    return moved

@@ -1,0 +1,175 @@
+"""What rows and known files say: the words that stay, and whose they are no matter.
+
+A word taken from an erased row proves nothing when somebody else's row holds it too.
+So everything that can be read is read once, in every workspace, and what is found there
+is sought no longer in the raw bytes: any hit that is left is a trace.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+
+from django.conf import settings
+from django.db import connection
+
+from gdpr.verification import file_scan, sqlite
+from gdpr.verification.byte_search import Finder
+from memory.models import MemoryFile, MemoryVersion
+
+BUFFER: Final = 1024 * 1024
+ROWS: Final = 2_000
+# A virtual table's own tables hold an index of words, not words that somebody reads.
+_SHADOWS: Final = re.compile(r"_fts(_(data|idx|docsize|config|content))?$")
+
+
+def _joined(texts: Iterable[bytes]) -> Iterator[bytes]:
+    """Return texts in large pieces; a zero keeps one text's end from the next."""
+    waiting: list[bytes] = []
+    size = 0
+    for text in texts:
+        waiting.append(text)
+        size += len(text) + 1
+        if size >= BUFFER:
+            yield b"\x00".join(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield b"\x00".join(waiting)
+
+
+# ── Rows ─────────────────────────────────────────────────────────────────────
+def _sqlite_tables(link: sqlite3.Connection) -> list[str]:
+    rows = link.execute(
+        "SELECT name FROM sqlite_master WHERE type = 'table'"
+        " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+    )
+    names = [row[0].decode() for row in rows]
+    return [name for name in names if not _SHADOWS.search(name)]
+
+
+def _columns(link: sqlite3.Connection, table: str) -> tuple[list[str], list[str]]:
+    """Return a table's columns that hold words, and those that hold bytes.
+
+    Numbers and moments name nobody.
+    """
+    texts: list[str] = []
+    blobs: list[str] = []
+    for row in link.execute(f'PRAGMA table_info("{table}")'):
+        kind = row[2].decode().upper()
+        if not kind.startswith(("INT", "BIGINT", "BOOL", "REAL")):
+            (blobs if kind == "BLOB" else texts).append(row[1].decode())
+    return texts, blobs
+
+
+def _sqlite_sql(table: str, columns: Sequence[str]) -> str:
+    """Return the query of some columns of a table, each row one value."""
+    parts = [f"coalesce(CAST(\"{name}\" AS BLOB), x'')" for name in columns]
+    return f'SELECT {" || char(0) || ".join(parts)} FROM "{table}"'  # noqa: S608
+
+
+def _sqlite_texts() -> Iterator[bytes]:
+    """Read every row past the application's connection, which knows only its models.
+
+    Words come before bytes: vectors are most of a database, and mostly all is found.
+    """
+    path = Path(str(connection.settings_dict["NAME"])).resolve()
+    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as link:
+        link.text_factory = bytes
+        kinds = {table: _columns(link, table) for table in _sqlite_tables(link)}
+        for kind in range(2):
+            for table, columns in kinds.items():
+                if not columns[kind]:
+                    continue
+                # One short look after the other: a long one keeps the log from ending.
+                for (value,) in link.execute(_sqlite_sql(table, columns[kind])):
+                    yield value if isinstance(value, bytes) else bytes(value or b"")
+
+
+def _postgres_texts() -> Iterator[bytes]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT quote_ident(tablename) FROM pg_tables"
+            " WHERE schemaname = current_schema()"
+        )
+        tables = [row[0] for row in cursor.fetchall()]
+    for table in tables:
+        with connection.chunked_cursor() as cursor:
+            cursor.execute(f"SELECT t::text FROM {table} t")  # noqa: S608
+            while rows := cursor.fetchmany(ROWS):
+                for (value,) in rows:
+                    yield str(value or "").encode("utf-8", "surrogatepass")
+
+
+def rows() -> Iterator[bytes]:
+    """Return what every row of every table says, in large pieces."""
+    lite = connection.vendor == "sqlite"
+    return _joined(_sqlite_texts() if lite else _postgres_texts())
+
+
+def terms() -> Iterator[bytes]:
+    """Return the words of the indexes: a stem need not be part of any text.
+
+    That a term stands for a row that is gone is another question, and asked as well.
+    """
+    if connection.vendor == "sqlite":
+        yield from _joined(term.encode() for _, term, _ in sqlite.vocabulary())
+
+
+# ── Files ────────────────────────────────────────────────────────────────────
+class KnownFiles:
+    """The files that a row stands for, and those that come with the software."""
+
+    def __init__(self) -> None:
+        self._root = Path(settings.DATA_DIR)
+        self._blobs = set(
+            MemoryVersion.objects.exclude(sha256="")
+            .values_list("workspace_id", "sha256")
+            .distinct()
+        )
+        live = MemoryFile.objects.exclude(sha256="")
+        self._paths = set(live.values_list("path", flat=True))
+
+    def __call__(self, path: Path) -> bool:
+        """Whether somebody owns a file; it is read with the rows."""
+        if not path.is_relative_to(self._root):
+            return False
+        parts = path.relative_to(self._root).parts
+        if parts[0] == "blobs" and len(parts) == 4:
+            return (parts[1], parts[3]) in self._blobs
+        if parts[0] == "files":
+            return "/".join(parts[1:]) in self._paths
+        return parts[0] == "static"
+
+
+def files(known: KnownFiles, overlap: int) -> Iterator[bytes]:
+    """Return what known files say."""
+    for path in file_scan.files():
+        if known(path):
+            yield from file_scan.pieces(path, overlap)
+
+
+def shared(finder: Finder, known: KnownFiles) -> set[bytes]:
+    """Return the needles that lie in what stays; each is looked for until found."""
+    seen: set[bytes] = set()
+    # The cheap sources first: mostly nothing is left to ask the rows for.
+    for source in (terms, lambda: files(known, finder.longest), rows):
+        if len(finder):
+            seen |= _seen_in(source(), finder)
+    return seen
+
+
+def _seen_in(source: Iterable[bytes], finder: Finder) -> set[bytes]:
+    """Return the needles that lie in a source, read until there is none to look for."""
+    seen: set[bytes] = set()
+    for piece in source:
+        hits = finder.found(piece)
+        if hits:
+            seen |= hits
+            finder.drop(hits)
+            if not len(finder):
+                break
+    return seen

@@ -1,0 +1,138 @@
+"""The bytes of every file: what a reader with the disk in hand would find."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from django.conf import settings
+from django.db import connection
+
+from gdpr.data_map.base import Trace
+from gdpr.verification.byte_search import Finder
+from gdpr.verification.report import Report
+
+# What the search works out about a piece has to fit into the processor's own memory.
+PIECE: Final = 1024 * 1024
+# What a short name needs around it, to be told from chance.
+SPARE: Final = 8
+BESIDE: Final = ("", "-wal", "-shm", "-journal")
+
+
+def _silent() -> None:
+    return None
+
+
+def files(*roots: Path) -> Iterator[Path]:
+    """Return every plain file of the installation, wherever its database lies."""
+    seen = set()
+    for root in (Path(settings.DATA_DIR), *roots):
+        for folder, _, names in os.walk(root, followlinks=False):
+            for name in sorted(names):
+                path = Path(folder) / name
+                if path.is_file() and not path.is_symlink():
+                    seen.add(path)
+                    yield path
+    if connection.vendor == "sqlite":
+        database = Path(str(connection.settings_dict["NAME"]))
+        for ending in BESIDE:
+            path = database.with_name(database.name + ending)
+            if path.is_file() and path not in seen:
+                yield path
+
+
+def named(path: Path, finder: Finder) -> str:
+    """Return where a file lies; a name with a person in it is told by its digest."""
+    root = Path(settings.DATA_DIR)
+    shown = str(path.relative_to(root)) if path.is_relative_to(root) else path.name
+    if not finder.found(shown.encode("utf-8", "surrogateescape")):
+        return shown
+    top = Path(shown).parts[0]
+    return f"{top}/…{hashlib.sha256(shown.encode(errors='replace')).hexdigest()[:12]}"
+
+
+def _is_database(path: Path) -> bool:
+    """Whether SQLite of this process may hold locks on a file."""
+    if connection.vendor != "sqlite":
+        return False
+    name = Path(str(connection.settings_dict["NAME"])).name
+    return path.name in {name + ending for ending in BESIDE}
+
+
+# Descriptors of the database's own files, by device and inode, open until the process
+# ends: closing *any* descriptor of a file drops every POSIX lock that the process holds
+# on it (sqlite.org/howtocorrupt.html, 2.2). Another process would then take itself for
+# the last one and delete the log that this one still writes to.
+_kept_open: dict[tuple[int, int], int] = {}
+_opening = threading.Lock()
+
+
+def _descriptor(path: Path) -> int:
+    """Return a descriptor of a file of the database; nobody may close it."""
+    with _opening:
+        told = path.stat()
+        key = (told.st_dev, told.st_ino)
+        if key not in _kept_open:
+            _kept_open[key] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        return _kept_open[key]
+
+
+def _of_database(path: Path) -> Iterator[bytes]:
+    descriptor, offset = _descriptor(path), 0
+    while data := os.pread(descriptor, PIECE, offset):
+        yield data
+        offset += len(data)
+
+
+def _of_file(path: Path) -> Iterator[bytes]:
+    with path.open("rb", buffering=0) as file:
+        while data := file.read(PIECE):
+            yield data
+
+
+def pieces(path: Path, overlap: int) -> Iterator[bytes]:
+    """Return a file in pieces that overlap; one that goes away meanwhile just ends."""
+    kept = b""
+    try:
+        for data in _of_database(path) if _is_database(path) else _of_file(path):
+            yield kept + data
+            kept = data[-overlap:] if overlap else b""
+    except OSError:
+        return
+
+
+def search(
+    finder: Finder,
+    names: Finder,
+    report: Report,
+    skip: Callable[[Path], bool],
+    roots: Sequence[Path] = (),
+    beat: Callable[[], None] = _silent,
+) -> dict[bytes, str]:
+    """Search every file for byte strings; return each that was found with its place.
+
+    ``skip`` leaves out files that somebody owns. What was found once is sought no
+    longer. A file that is called by one of the ``names`` is a trace at once. ``beat``
+    is called again and again, and may raise to end it.
+    """
+    overlap = max(0, finder.longest - 1) + SPARE
+    first: dict[bytes, str] = {}
+    for path in files(*roots):
+        where = named(path, names)
+        if "…" in where:
+            report.found.append(Trace("files", where, "name of a file"))
+        if skip(path):
+            continue
+        report.files += 1
+        for piece in pieces(path, overlap):
+            beat()
+            report.bytes += len(piece)
+            hits = finder.found(piece)
+            if hits:
+                first.update(dict.fromkeys(hits - first.keys(), where))
+                finder.drop(hits)
+    return first

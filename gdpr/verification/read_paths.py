@@ -1,0 +1,122 @@
+"""The ways by which somebody would read: each is asked for the person once more.
+
+An answer counts when its text names the person; that a question brings up something
+else is what a search is for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from episodic.index import engine
+from episodic.recall import search as recall
+from episodic.recall.search import Mode
+from episodic.vectors.base import VectorScope
+from episodic.vectors.scan import ScanIndex
+from gdpr.data_map.base import Person, Trace
+from gdpr.matching import name_fields
+from memory.files import listing
+from memory.journal import queries
+from memory.journal.queries import JournalFilter
+from memory.models import Agent, JournalEntry
+from memory.rules import errors, permissions
+from memory.rules.permissions import Actor, AgentRole, Role
+
+AGENTS: Final = 5
+K: Final = 50
+PAGE: Final = 200
+QUESTION: Final = 400
+SEARCHED: Final = "found by the files' search"
+
+
+def readers(workspace_id: str) -> list[Actor]:
+    """Return who asks: the house, and some agents of different crews."""
+    found, crews = [permissions.system(workspace_id, "gdpr")], set[str]()
+    rows = Agent.objects.filter(workspace_id=workspace_id).order_by("-role", "slug")
+    for agent in rows:
+        if agent.crew_id in crews or len(crews) == AGENTS:
+            continue
+        crews.add(agent.crew_id)
+        found.append(
+            Actor(
+                role=Role.AGENT,
+                workspace_id=workspace_id,
+                id=agent.id,
+                label=agent.slug,
+                crew_id=agent.crew_id,
+                agent_role=AgentRole(agent.role),
+                walk_depth=1,
+            )
+        )
+    return found
+
+
+def _says(person: Person, row: JournalEntry) -> bool:
+    objects = (name_fields.spoken(row.payload_text), name_fields.spoken(row.refs_text))
+    text = "\n".join([row.summary, *objects])
+    return person.subject_id in person.matcher.names(text)
+
+
+def _journal(person: Person, name: str, by: Actor) -> Iterator[Trace]:
+    page = queries.journal_page(by, JournalFilter(q=name), limit=PAGE)
+    for row in page.entries:
+        if _says(person, row):
+            yield Trace("journal", row.id, "found by the journal's search")
+
+
+def _recall(person: Person, name: str, by: Actor) -> Iterator[Trace]:
+    for mode in _modes(person.workspace_id):
+        request = recall.Request(query=name, k=K, mode=mode, mark=False)
+        for hit in recall.ask(request, by=by).hits:
+            if _says(person, hit.entry):
+                yield Trace("journal", hit.entry.id, f"recalled, {mode.value} leg")
+
+
+def _modes(workspace_id: str) -> tuple[Mode, ...]:
+    """Return the legs to ask. A matrix that this process does not hold is not loaded.
+
+    It would be read from the stored vectors, and they were looked at.
+    """
+    index = engine.vectors()
+    scope = VectorScope(workspace_id=workspace_id, model=engine.embedder().model)
+    if isinstance(index, ScanIndex) and not index.holds(scope):
+        return (Mode.SPARSE,)
+    return Mode.SPARSE, Mode.DENSE
+
+
+def _files(person: Person, name: str, by: Actor) -> Iterator[Trace]:
+    if by.is_agent:
+        return
+    for answer in listing.search(by, name):
+        for hit in answer.hits:
+            if person.subject_id in person.matcher.names(hit.snippet):
+                yield Trace("files", answer.owner_id, SEARCHED)
+
+
+Way = Callable[[Person, str, Actor], Iterator[Trace]]
+WAYS: Final[tuple[Way, ...]] = (_journal, _recall, _files)
+
+
+def search(person: Person) -> tuple[int, list[Trace]]:
+    """Ask every way for every name; return how many questions and what they found."""
+    asked, found = 0, []
+    names = dict.fromkeys(one.value[:QUESTION] for one in person.matcher.searched)
+    try:
+        for by in readers(person.workspace_id):
+            for name in names:
+                for way in WAYS:
+                    asked += 1
+                    found += _answers(way, person, name, by)
+    finally:
+        # The questions were the person's names, and questions are remembered.
+        engine.embedder().clear()
+    return asked, list(dict.fromkeys(found))
+
+
+def _answers(way: Way, person: Person, name: str, by: Actor) -> list[Trace]:
+    try:
+        return list(way(person, name, by))
+    except errors.Invalid:
+        # A name without a letter or a digit is no question.
+        return []

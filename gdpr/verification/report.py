@@ -1,0 +1,59 @@
+"""What a search for residue found: counts, and places without the words in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from gdpr.data_map.base import Trace
+
+
+@dataclass(slots=True)
+class Report:
+    """How much was searched for and through, and what was found.
+
+    ``shared`` is how many of the strings other people's rows hold too: finding one of
+    these in a file proves nothing, so that they are sought in rows only. ``checkpoint``
+    is SQLite's answer (busy, pages in the log, pages moved), None elsewhere.
+    """
+
+    searches: int = 0
+    as_words: int = 0
+    in_fields: int = 0
+    sought: int = 0
+    shared: int = 0
+    files: int = 0
+    bytes: int = 0
+    found: list[Trace] = field(default_factory=list)
+    checkpoint: list[int] | None = None
+    methods: list[str] = field(default_factory=list)
+    remains: list[str] = field(default_factory=list)
+    todo: list[str] = field(default_factory=list)
+
+    @property
+    def is_clean(self) -> bool:
+        """Nothing was found and nothing is left to do."""
+        return not self.found and not self.todo
+
+    def told(self) -> dict[str, Any]:
+        """Return the report as JSON; no trace holds a word of anybody."""
+        return {
+            "searches": self.searches,
+            "identifiers": {
+                "sought_as_words": self.as_words,
+                "sought_in_links_and_fields": self.in_fields,
+            },
+            "sought": self.sought,
+            "shared": self.shared,
+            "files": self.files,
+            "bytes_searched": self.bytes,
+            "found": len(self.found),
+            "traces": [
+                {"place": trace.place, "where": trace.where, "what": trace.what}
+                for trace in self.found[:100]
+            ],
+            "checkpoint": self.checkpoint,
+            "methods": self.methods,
+            "remains": self.remains,
+            "todo": self.todo,
+        }

@@ -1,0 +1,254 @@
+"""Making deleted text vanish from SQLite's files, without stopping who appends.
+
+Deleted rows are zeroed where they lay (``secure_delete``), but three places keep words:
+the segments of the word indexes, the log, and rows deleted before the setting held.
+Merge, checkpoint and, once in a database's life, VACUUM clear these three.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from django.db import OperationalError, connection
+
+from memory.jobs import housekeeping
+
+# PRAGMA user_version of a database whose rows were never deleted in the open.
+ADOPTED: Final = 5_201
+PAGES: Final = 250
+LEAST_PAGES: Final = 50
+MOST_PAGES: Final = 1_000
+# How long a step of the merge may keep appenders out, in seconds.
+HOLD: Final = 0.08
+PAUSE: Final = 0.01
+LONGEST: Final = 0.3
+MOST_STEPS: Final = 20_000
+LOCK_MS: Final = 200
+TRIES: Final = 40
+WAIT: Final = 0.25
+
+Beat = Callable[[], None]
+
+
+def _silent() -> None:
+    return None
+
+
+def _one(sql: str) -> Any:
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        row = cursor.fetchone()
+    return row[0] if row else None
+
+
+def assert_secure() -> None:
+    """Refuse to go on where deleted rows would stay readable."""
+    if int(_one("PRAGMA secure_delete") or 0) != 1:
+        message = "PRAGMA secure_delete is off on this connection."
+        raise OperationalError(message)
+
+
+# ── The word indexes ─────────────────────────────────────────────────────────
+def merge_words(beat: Beat = _silent) -> int:
+    """Merge what both word indexes hold to one segment each, in short steps.
+
+    Returns the number of steps. A merge that reaches the oldest segment drops the
+    marks of deleted rows with the words they stood for. Between two steps appenders
+    get their turn.
+    """
+    return sum(_merge(name, beat) for name in housekeeping.INDEXES)
+
+
+def _merge(name: str, beat: Beat) -> int:
+    sql = f"INSERT INTO {name}({name}, rank) VALUES ('merge', %s)"  # noqa: S608
+    pages = PAGES
+    for step in range(MOST_STEPS):
+        began = time.monotonic()
+        with connection.cursor() as cursor:
+            before = _changes(cursor)
+            cursor.execute(sql, [pages if step else -pages])
+            done = _changes(cursor) - before < 2
+        held = time.monotonic() - began
+        if done:
+            # What came in between is in young segments of its own, without a word of
+            # what was erased: to rewrite the whole again would only keep others out.
+            if step * HOLD < LONGEST:
+                with connection.cursor() as cursor:
+                    cursor.execute(f"INSERT INTO {name}({name}) VALUES ('optimize')")  # noqa: S608
+            return step
+        beat()
+        # Whoever waits asks at intervals: the lock is free as long as it was held.
+        time.sleep(min(max(held, PAUSE), LONGEST))
+        pages = max(LEAST_PAGES, min(int(pages * HOLD / held), MOST_PAGES))
+    message = f"The word index {name} does not come to an end."
+    raise OperationalError(message)
+
+
+def _changes(cursor: Any) -> int:
+    cursor.execute("SELECT total_changes()")
+    return int(cursor.fetchone()[0])
+
+
+# ── The log ──────────────────────────────────────────────────────────────────
+@contextmanager
+def _patience(milliseconds: int) -> Iterator[None]:
+    """Wait for locks no longer than this: whoever appends waits as long as we do."""
+    before = int(_one("PRAGMA busy_timeout") or 0)
+    _one(f"PRAGMA busy_timeout = {int(milliseconds)}")
+    try:
+        yield
+    finally:
+        _one(f"PRAGMA busy_timeout = {before}")
+
+
+def checkpoint(beat: Beat = _silent) -> list[int]:
+    """Empty the log into the database; return (busy, pages in it, pages moved).
+
+    A reader that began before keeps the log alive (busy = 1). It is asked for again,
+    and when it stays the caller has to say that the log was not emptied.
+    """
+    row = [1, -1, -1]
+    with _patience(LOCK_MS):
+        for attempt in range(TRIES):
+            # Most of the work, without keeping anybody out.
+            _row("PRAGMA wal_checkpoint(PASSIVE)")
+            row = _row("PRAGMA wal_checkpoint(TRUNCATE)")
+            if row[0] == 0:
+                break
+            beat()
+            if attempt + 1 < TRIES:
+                time.sleep(WAIT)
+    return row
+
+
+def _row(sql: str) -> list[int]:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(sql)
+            return [int(value) for value in cursor.fetchone()]
+    except OperationalError:
+        return [1, -1, -1]
+
+
+# ── Adoption ─────────────────────────────────────────────────────────────────
+def is_adopted() -> bool:
+    """Whether every deletion in this database's life was one that zeroes."""
+    return int(_one("PRAGMA user_version") or 0) == ADOPTED
+
+
+def adopt() -> bool:
+    """Rewrite a database that somebody else deleted in, once; return whether.
+
+    One deletion without ``secure_delete`` leaves bytes that no later write removes.
+    """
+    if is_adopted():
+        return False
+    with connection.cursor() as cursor:
+        cursor.execute("VACUUM")
+    mark()
+    return True
+
+
+def mark() -> None:
+    """Note that the database is clean from here on."""
+    _one(f"PRAGMA user_version = {ADOPTED}")
+
+
+def has_samples() -> bool:
+    """Whether the planner keeps values of rows, which only ANALYZE takes away."""
+    return bool(_one("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_stat4'"))
+
+
+def clean(beat: Beat = _silent) -> tuple[list[int], list[str]]:
+    """Do all of it; return the checkpoint's answer and what was done, in words."""
+    assert_secure()
+    done = ["secure_delete asserted"]
+    if adopt():
+        done.append("VACUUM, for what was deleted before")
+    merge_words(beat)
+    done.append("word indexes merged and optimized")
+    if has_samples():
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE")
+        done.append("ANALYZE")
+    row = checkpoint(beat)
+    done.append("wal_checkpoint(TRUNCATE), answer checked")
+    return row, done
+
+
+# ── Looking ──────────────────────────────────────────────────────────────────
+_GONE: Final = {
+    "journal_fts": "SELECT c.docid IS NULL OR c.erased_at IS NOT NULL AS gone"
+    " FROM temp.journal_fts_words v LEFT JOIN journal_entries c ON c.docid = v.doc",
+    "chunks_fts": "SELECT c.id IS NULL AS gone"
+    " FROM temp.chunks_fts_words v LEFT JOIN memory_chunks c ON c.id = v.doc",
+}
+# A word of more rows than these says nothing about one person.
+RARE: Final = 200
+MOST_ASKED: Final = 1_000
+
+
+def vocabulary() -> Iterator[tuple[str, str, int]]:
+    """Return (index, term, rows) of every term that a word index lists."""
+    for name in housekeeping.INDEXES:
+        with _listed(name, "row") as cursor:
+            cursor.execute(f"SELECT term, doc FROM temp.{name}_words")  # noqa: S608
+            while rows := cursor.fetchmany(10_000):
+                for term, count in rows:
+                    yield name, str(term), int(count)
+
+
+@contextmanager
+def _listed(name: str, kind: str) -> Iterator[Any]:
+    """Yield a cursor beside which an index's list of terms is a table."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{name}_words"
+            f" USING fts5vocab(main, {name}, {kind})"
+        )
+        try:
+            yield cursor
+        finally:
+            cursor.execute(f"DROP TABLE temp.{name}_words")
+
+
+def listed(terms: set[str]) -> dict[str, list[tuple[int, str]]]:
+    """Return, per word index, which terms it lists and in how many rows each is.
+
+    Each is looked up: reading a whole list takes many times as long.
+    """
+    found: dict[str, list[tuple[int, str]]] = {}
+    asked = json.dumps(sorted(terms))
+    for name in housekeeping.INDEXES:
+        with _listed(name, "row") as cursor:
+            cursor.execute(
+                f"SELECT v.doc, v.term FROM json_each(%s) t"  # noqa: S608
+                f" CROSS JOIN temp.{name}_words v ON v.term = t.value",
+                [asked],
+            )
+            found[name] = [(int(count), str(term)) for count, term in cursor.fetchall()]
+    return found
+
+
+def stale(there: dict[str, list[tuple[int, str]]]) -> dict[str, int]:
+    """Return, per word index, how many of its words stand for a row that is gone."""
+    found: dict[str, int] = {}
+    for name, counted in there.items():
+        asked = sorted(one for one in counted if one[0] <= RARE)[:MOST_ASKED]
+        if not asked:
+            continue
+        with _listed(name, "instance") as cursor:
+            count = sum(_is_stale(cursor, name, term) for _, term in asked)
+        if count:
+            found[name] = count
+    return found
+
+
+def _is_stale(cursor: Any, name: str, term: str) -> bool:
+    sql = f"{_GONE[name]} WHERE v.term = %s LIMIT {RARE}"
+    cursor.execute(f"SELECT max(gone) FROM ({sql})", [term])  # noqa: S608
+    return bool(cursor.fetchone()[0])

@@ -1,0 +1,290 @@
+"""What a case's page shows: where it stands, what is next, what was found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from gdpr.cases import (
+    deadlines,
+    dry_run,
+    legal_holds,
+    privacy_settings,
+    queries,
+    reminder_email,
+)
+from gdpr.cases.queries import Dossier
+from gdpr.certificates import issue as certificates
+from gdpr.export import make as export
+from gdpr.models import (
+    Case,
+    CaseKind,
+    CaseState,
+    CaseStep,
+    Certificate,
+    Export,
+    Ground,
+    Hold,
+    StepState,
+)
+from gdpr.subjects import suggested_aliases
+from gdpr.web import progress_line
+from memory.rules import errors
+from memory.rules.permissions import Actor
+
+STEP_BANDS: Final = {
+    StepState.DONE: "green",
+    StepState.RUNNING: "idle",
+    StepState.DEFERRED: "yellow",
+    StepState.FAILED: "red",
+}
+BUTTONS: Final = {
+    CaseKind.ERASURE: "Erase",
+    CaseKind.ACCESS: "Make the bundle",
+    CaseKind.RECTIFICATION: "Rectify",
+    CaseKind.RESTRICTION: "Restrict",
+}
+# What to do about a refusal, by its code.
+ADVICE: Final = {
+    "stale_version": "What you see below is the case as it is now. Look, then decide.",
+    "stale_plan": "Nothing was touched. Make the dry run again and read the new plan.",
+    "wrong_phrase": "The phrase changes with the plan. Copy it from above the field.",
+    "wrong_state": "What you see below is the case as it is now.",
+    "same_person": "Ask a colleague with the compliance role to open this page.",
+    "approval_required": "Ask a colleague with the compliance role to approve it.",
+    "on_hold": "Release the hold first, or wait for its review.",
+    "already_extended": "A deadline is extended once.",
+    "doubtful_rows": "Decide on the doubtful rows first; they stand above the plan.",
+    "reason_required": "Write it into the field, and choose why it stays.",
+    "no_rows": "Tick the rows that you mean, or use a button for all of them.",
+    "identity_required": "Write down how it was verified, then plan.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One line of the plan; ``after`` is the band and the words of the last search."""
+
+    told: dict[str, Any]
+    after: tuple[str, str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Longer:
+    """How far a deadline can be extended."""
+
+    months: int
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CasePage:
+    """Everything on the page of a case."""
+
+    told: Dossier
+    finding: str
+    steps: list[progress_line.Node]
+    todo: str
+    places: list[Place]
+    residue: dict[str, Any]
+    holds: list[Hold]
+    people: list[str]
+    longer: list[Longer]
+    certificate: Certificate | None = None
+    exports: list[Export] = field(default_factory=list)
+    is_mine: bool = False
+    undecided: int = 0
+    common: int = 0
+    doubts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def can_judge(self) -> bool:
+        """Whether rows of the plan may be decided on now."""
+        return bool(self.told.plan) and "plan" in self.told.verbs
+
+    @property
+    def grounds(self) -> list[tuple[str, str]]:
+        """Why a row stays, to choose from."""
+        return [(str(value), str(label)) for value, label in Ground.choices]
+
+    @property
+    def case(self) -> Case:
+        """The case itself."""
+        return self.told.case
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the page looks again by itself."""
+        return self.case.state in progress_line.UNDER_WAY
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing more can come of it."""
+        return self.case.closed_at is not None
+
+    @property
+    def name(self) -> str:
+        """What the person is called; empty after an erasure."""
+        subject = self.case.subject
+        return subject.display_name if subject else ""
+
+    @property
+    def button(self) -> str:
+        """What the button that starts a run says."""
+        return BUTTONS[CaseKind(self.case.kind)]
+
+    @property
+    def total(self) -> dict[str, Any]:
+        """The sums of the plan."""
+        return self.told.plan.body.get("total", {}) if self.told.plan else {}
+
+    @property
+    def steps_done(self) -> int:
+        """How many steps of the run are behind us."""
+        return sum(step.state == StepState.DONE for step in self.told.steps)
+
+    @property
+    def run_lines(self) -> list[tuple[CaseStep, str]]:
+        """The steps of the run that say something, each with its band.
+
+        A place where nothing was is not told, and of what waits only the next.
+        """
+        waiting = [one for one in self.told.steps if one.state == StepState.WAITING]
+        return [
+            (step, STEP_BANDS.get(StepState(step.state), ""))
+            for step in self.told.steps
+            if _speaks(step) or step in waiting[:1]
+        ]
+
+    @property
+    def has_samples(self) -> bool:
+        """Whether the plan still holds words of the person."""
+        return queries.has_samples(self.told.plan)
+
+    @property
+    def acts(self) -> bool:
+        """Whether a run changes what is stored, so that a plan can delete."""
+        return self.case.kind in progress_line.PROVED
+
+
+def _speaks(step: CaseStep) -> bool:
+    if step.state == StepState.DONE:
+        return bool(step.total or any(step.counts.values()))
+    return step.state != StepState.WAITING
+
+
+# ── The headline ─────────────────────────────────────────────────────────────
+def _left(case: Case) -> int:
+    found: int = case.result.get("residue", {}).get("found", 0)
+    return found
+
+
+def finding(told: Dossier) -> str:
+    """Return the headline: what is true of the case now."""
+    case, kind = told.case, CaseKind(told.case.kind)
+    total = told.plan.body.get("total", {}) if told.plan else {}
+    count = total.get("rows", 0)
+    rows = "1 row" if count == 1 else f"{count:,} rows"
+    ends = {
+        CaseKind.ERASURE: "nothing is left",
+        CaseKind.RECTIFICATION: "the right words stand everywhere",
+        CaseKind.ACCESS: "the bundle is ready",
+        CaseKind.RESTRICTION: "the data is out of use",
+    }
+    left = _left(case)
+    traces = f"{left} {'trace is' if left == 1 else 'traces are'} left after run"
+    said = {
+        "identity": "make sure who asks",
+        "plan": "a dry run comes next",
+        "approve": "a second person has to approve the plan",
+        "execute": f"{rows} found, nothing touched yet",
+        "running": f"run {case.run} is under way",
+        "on_hold": "on hold, nothing is touched",
+        "complete": ends[kind],
+        "refused": "refused",
+    }[progress_line.todo(told)]
+    if case.state == CaseState.VERIFYING:
+        said = "searching for what is left"
+    if case.state == CaseState.PARTIAL:
+        said = (
+            f"{traces} {case.run}" if left else f"run {case.run} came to an end early"
+        )
+    return f"{kind.label}: {said}"
+
+
+# ── What was found ───────────────────────────────────────────────────────────
+def places(told: Dossier) -> list[Place]:
+    """Return the lines of the plan, each with what the search found afterwards."""
+    if told.plan is None:
+        return []
+    residue = told.case.result.get("residue")
+    found = Counter(
+        trace.get("place", "") for trace in (residue or {}).get("traces", ())
+    )
+    searched = bool(residue) and told.case.state in ("complete", "partial")
+    return [
+        Place(one, _after(found[one["name"]]) if searched else None)
+        for one in told.plan.body.get("holders", [])
+    ]
+
+
+def _after(traces: int) -> tuple[str, str]:
+    return ("yellow", f"{traces} found") if traces else ("green", "Clean")
+
+
+def _longer(case: Case, told: Dossier) -> list[Longer]:
+    if case.extended_until or "extend" not in told.verbs:
+        return []
+    zone = privacy_settings.zone(told.rules)
+    return [
+        Longer(months, deadlines.due(case.received_at, zone, months))
+        for months in range(1, deadlines.MOST_EXTRA + 1)
+    ]
+
+
+def _certificate(actor: Actor, case: Case) -> Certificate | None:
+    try:
+        return certificates.of_case(actor, case)
+    except errors.NotFound:
+        return None
+
+
+def _exports(actor: Actor, case: Case) -> list[Export]:
+    rows = export.listed(actor, subject_ref=case.subject_ref)[:50]
+    return [row for row in rows if row.case_id == case.id]
+
+
+def _common(case: Case) -> int:
+    names = case.subject.aliases.all() if case.subject else ()
+    return sum(one.is_common for one in names)
+
+
+def _undecided(told: Dossier) -> int:
+    plan = told.plan
+    return suggested_aliases.undecided(told.case.subject, plan.body) if plan else 0
+
+
+def of(actor: Actor, case: Case) -> CasePage:
+    """Return everything on the page of a case."""
+    told = queries.dossier(actor, case)
+    mine = {case.opened_by_id, told.plan.made_by_id if told.plan else ""}
+    whose = case.subject_id or "-"
+    return CasePage(
+        told=told,
+        finding=finding(told),
+        steps=progress_line.nodes(told),
+        todo=progress_line.todo(told),
+        places=places(told),
+        residue=case.result.get("residue", {}),
+        holds=legal_holds.listed(actor, subject_id=whose, state="standing", limit=20),
+        people=reminder_email.readers(case.workspace_id),
+        longer=_longer(case, told),
+        certificate=_certificate(actor, case),
+        exports=_exports(actor, case),
+        is_mine=actor.id in mine,
+        undecided=0 if case.closed_at else _undecided(told),
+        common=0 if case.closed_at else _common(case),
+        doubts=dry_run.doubts(told.plan),
+    )

@@ -1,0 +1,122 @@
+"""The public check page: paste a certificate or drop its file, without a login."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django import forms
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from gdpr.certificates import document as certificate_document
+from gdpr.certificates import issue as certificates
+from gdpr.certificates import keys as signing_keys
+from gdpr.certificates.document import Verdict
+
+COUNTS = ("deleted", "redacted", "kept")
+MOMENTS = (
+    "received_at", "due_at", "approved_at", "started_at", "finished_at", "issued_at",
+)  # fmt: skip
+
+
+class CheckForm(forms.Form):
+    """A certificate as text or as a file, and the case it should be about."""
+
+    file = forms.FileField(
+        required=False,
+        label="The certificate's file",
+        help_text="Choose it, or drop it onto the field.",
+        widget=forms.FileInput(attrs={"accept": ".json,application/json"}),
+    )
+    text = forms.CharField(
+        required=False,
+        label="Or its text",
+        widget=forms.Textarea(
+            attrs={"rows": 6, "spellcheck": "false", "class": "mono"}
+        ),
+    )
+    case_id = forms.CharField(
+        required=False,
+        max_length=64,
+        label="Case number",
+        help_text="When you were given one: the certificate has to be about it.",
+    )
+
+    def clean(self) -> dict[str, Any]:
+        """Ask for one of the two."""
+        told: dict[str, Any] = super().clean() or {}
+        if not self.errors and not told.get("file") and not told.get("text"):
+            self.add_error("file", "Choose a file, or paste the certificate's text.")
+        return told
+
+    def document(self) -> bytes:
+        """Return what is to be checked, cut where no certificate is that long."""
+        file = self.cleaned_data.get("file")
+        if file:
+            return bytes(file.read(certificate_document.MOST_BYTES + 1))
+        return str(self.cleaned_data["text"]).encode(errors="replace")
+
+
+def _places(content: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the counts of each resting place, as rows of a table."""
+    told = content.get("holders")
+    rows = told.items() if isinstance(told, dict) else ()
+    return [
+        {"name": str(name).replace("_", " ").capitalize(), **_counts(counts)}
+        for name, counts in rows
+    ]
+
+
+def _counts(counts: Any) -> dict[str, Any]:
+    found = counts if isinstance(counts, dict) else {}
+    return {name: found.get(name, 0) for name in COUNTS}
+
+
+def _times(content: dict[str, Any]) -> dict[str, datetime]:
+    """Return the moments of a certificate, by the names they have in it."""
+    found = {}
+    for name in MOMENTS:
+        try:
+            found[name] = datetime.fromisoformat(str(content.get(name)))
+        except ValueError:
+            continue
+    return found
+
+
+def told(verdict: Verdict) -> dict[str, Any]:
+    """Return what the page shows of a verdict.
+
+    The words of a document that nobody here signed are never shown: a stranger's
+    sentence would look like ours.
+    """
+    ours = verdict.intact and verdict.key_id in signing_keys.trusted()
+    content = verdict.content if ours else None
+    return {
+        "verdict": verdict,
+        "content": content,
+        "places": _places(content or {}),
+        "times": _times(content or {}),
+    }
+
+
+@login_not_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def check(request: HttpRequest) -> HttpResponse:
+    """Show the form; a post shows what the certificate is worth."""
+    context: dict[str, Any] = {"keys": signing_keys.published()}
+    if request.method != "POST":
+        form = CheckForm(initial={"case_id": request.GET.get("case", "")[:64]})
+        return render(request, "gdpr/certificate_check.html", context | {"form": form})
+    form, status = CheckForm(request.POST, request.FILES), 422
+    if form.is_valid():
+        case_id = form.cleaned_data["case_id"].strip()
+        verdict = certificates.verify(form.document(), case_id=case_id)
+        context |= told(verdict)
+        status = 200
+    template = "gdpr/certificate_check.html"
+    return render(request, template, context | {"form": form}, status=status)

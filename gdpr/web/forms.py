@@ -1,0 +1,331 @@
+"""The forms of the privacy pages: they read and shape, the services decide."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import date, datetime, time
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+from django import forms
+from django.core.files.uploadedfile import UploadedFile
+from django.utils import timezone
+
+from gdpr.cases.transitions import TEXT_CHARS
+from gdpr.matching import common_words
+from gdpr.models import (
+    ActionKind,
+    ActionStatus,
+    AliasKind,
+    CaseKind,
+    CaseState,
+    Consent,
+)
+from gdpr.subjects.registry import NAME_CHARS, VALUE_CHARS, NewAlias
+from memory.accounts import mail
+
+ANY: Final = ("", "Any")
+# The kinds a person is registered by on the way; patterns are for those who know them.
+NAMED: Final = ("email", "user_id", "phone", "handle")
+STATES: Final = (
+    ("open", "Open"),
+    ("closed", "Closed"),
+    *CaseState.choices,
+)
+DUES: Final = (
+    ANY,
+    ("overdue", "Overdue"),
+    ("today", "Due today"),
+    ("soon", "Within a week, or today"),
+)
+
+
+def _text(label: str, most: int, *, need: bool = False, hint: str = "") -> Any:
+    return forms.CharField(label=label, max_length=most, required=need, help_text=hint)
+
+
+def _long(label: str, *, need: bool = True, hint: str = "", rows: int = 3) -> Any:
+    area = forms.Textarea(attrs={"rows": rows})
+    return forms.CharField(
+        label=label, max_length=TEXT_CHARS, required=need, help_text=hint, widget=area
+    )
+
+
+def _day(label: str, *, need: bool = False, hint: str = "") -> Any:
+    picker = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
+    return forms.DateField(label=label, required=need, help_text=hint, widget=picker)
+
+
+# ── People ───────────────────────────────────────────────────────────────────
+class _Sure(forms.Form):
+    """Asks once more for a name that is an ordinary word."""
+
+    sure = forms.BooleanField(
+        label="Add it all the same",
+        required=False,
+        help_text="It is looked for in links and fields that say who, and in no text.",
+    )
+    asks = False
+
+    def _ask(self, name: str, kind: str) -> None:
+        value = self.cleaned_data.get(name, "")
+        if common_words.is_common(kind, value) and not self.cleaned_data.get("sure"):
+            self.asks = True
+            told = "This is an ordinary word, or too short to mean one person."
+            self.add_error(name, told)
+
+
+class PersonForm(_Sure):
+    """Somebody who is not registered yet: what they are called."""
+
+    display_name = _text("Name", NAME_CHARS, hint="As people write it.")
+    email = _text("E-mail", VALUE_CHARS)
+    user_id = _text("User id", VALUE_CHARS)
+    phone = _text("Phone", VALUE_CHARS)
+    handle = _text("Handle", VALUE_CHARS)
+
+    def clean(self) -> dict[str, Any]:
+        """Ask once more for a name that means many."""
+        told: dict[str, Any] = super().clean() or {}
+        for name, kind in (("display_name", "name"), *((one, one) for one in NAMED)):
+            if told.get(name, "").strip():
+                self._ask(name, kind)
+        return told
+
+    def aliases(self) -> list[NewAlias]:
+        """Return what was filled in; the name itself is an alias too."""
+        told = self.cleaned_data
+        found = [NewAlias(kind, told[kind]) for kind in NAMED if told[kind].strip()]
+        name = told["display_name"].strip()
+        return [NewAlias("name", name), *found] if name else found
+
+    @property
+    def people(self) -> list[forms.BoundField]:
+        """The fields that name somebody."""
+        names = ("display_name", *NAMED, *(("sure",) if self.asks else ()))
+        return [self[name] for name in names]
+
+    @property
+    def names_somebody(self) -> bool:
+        """Whether any of them was filled in."""
+        return any(str(self.data.get(field.html_name, "")) for field in self.people)
+
+
+class AliasForm(_Sure):
+    """One more name of a person."""
+
+    kind = forms.ChoiceField(label="Kind", choices=AliasKind.choices)
+    value = _text("What they are called", VALUE_CHARS, need=True)
+
+    def clean(self) -> dict[str, Any]:
+        """Ask once more for a name that means many."""
+        told: dict[str, Any] = super().clean() or {}
+        if "kind" in told and "value" in told:
+            self._ask("value", told["kind"])
+        return told
+
+
+class ConsentForm(forms.Form):
+    """What a person said about being remembered."""
+
+    consent = forms.ChoiceField(label="Consent", choices=Consent.choices)
+    opted_out = forms.BooleanField(
+        label="Opted out",
+        required=False,
+        help_text="Nothing that names them is written any more.",
+    )
+    note = _text("Note", 400)
+
+
+class MergeForm(forms.Form):
+    """The subject that two are from now on."""
+
+    into = _text(
+        "Into", VALUE_CHARS, need=True, hint="The id or an alias of the one who stays."
+    )
+
+
+# ── Cases ────────────────────────────────────────────────────────────────────
+class NewCaseForm(PersonForm):
+    """A request as it came in, and about whom it is."""
+
+    kind = forms.ChoiceField(
+        label="What they ask for", choices=CaseKind.choices, initial="erasure"
+    )
+    who = _text(
+        "About whom",
+        VALUE_CHARS,
+        hint="An e-mail, a user id, a name, or a subject's id.",
+    )
+    reason = _long(
+        "Reason",
+        hint="The ground, such as: consent withdrawn, Article 17(1)(b).",
+        rows=2,
+    )
+    received_on = _day(
+        "Received on", hint="The deadline counts from here. Empty is today."
+    )
+    requester = _text("Who asked", 200, hint="The person, or somebody for them.")
+    ticket = _text("Ticket", 120)
+    wrong = _text("What is wrong", 2_000, hint="The words as they are remembered.")
+    right = _text("What is right", 2_000)
+
+    FIRST: Final = ("kind", "who")
+    CORRECTION: Final = ("wrong", "right")
+    MORE: Final = ("received_on", "requester", "ticket")
+
+    @property
+    def correction_fields(self) -> list[forms.BoundField]:
+        """The fields that only a rectification needs."""
+        return [self[name] for name in self.CORRECTION]
+
+    @property
+    def more(self) -> list[forms.BoundField]:
+        """What may be told beside."""
+        return [self[name] for name in self.MORE]
+
+    def clean(self) -> dict[str, Any]:
+        """Ask for somebody, and for both halves of a correction."""
+        told: dict[str, Any] = super().clean() or {}
+        if not told.get("who") and not self.names_somebody:
+            self.add_error("who", "Say whom it is about, or register them below.")
+        if told.get("kind") == CaseKind.RECTIFICATION:
+            for name in self.CORRECTION:
+                if not told.get(name):
+                    self.add_error(name, "A rectification needs this.")
+        return told
+
+    def received(self, where: ZoneInfo) -> datetime | None:
+        """Return noon of the day of receipt in the workspace's calendar."""
+        day: date | None = self.cleaned_data["received_on"]
+        if day is None or day == timezone.now().astimezone(where).date():
+            return None
+        return datetime.combine(day, time(12), where)
+
+    def correction(self) -> dict[str, str]:
+        """Return what is wrong and what is right, for a rectification."""
+        if self.cleaned_data["kind"] != CaseKind.RECTIFICATION:
+            return {}
+        return {name: self.cleaned_data[name] for name in self.CORRECTION}
+
+
+class BoardForm(forms.Form):
+    """The filters of the board; a filter at fault is no filter."""
+
+    state = forms.ChoiceField(label="State", choices=STATES, required=False)
+    kind = forms.ChoiceField(
+        label="Kind", choices=(ANY, *CaseKind.choices), required=False
+    )
+    due = forms.ChoiceField(label="Deadline", choices=DUES, required=False)
+    assignee = forms.ChoiceField(label="Assigned to", required=False)
+
+    def __init__(self, data: Any, *, people: list[str]) -> None:
+        super().__init__(data, auto_id="f-%s")
+        field = self.fields["assignee"]
+        assert isinstance(field, forms.ChoiceField)  # noqa: S101  (declared above)
+        field.choices = [ANY, *((one, one) for one in people)]
+
+    def asked(self, name: str, default: str = "") -> str:
+        """Return a filter, the default when it is none that is known."""
+        self.is_valid()
+        return str(self.cleaned_data.get(name) or default)
+
+
+class ReasonForm(forms.Form):
+    """A reason, and nothing else."""
+
+    reason = _long("Reason", rows=2)
+
+
+class ExtendForm(ReasonForm):
+    """By how many months, and why."""
+
+    months = forms.TypedChoiceField(choices=(("1", "1"), ("2", "2")), coerce=int)
+
+
+class AttachForm(forms.Form):
+    """A document: its hash and name are kept, its bytes are not."""
+
+    file = forms.FileField(
+        label="Document", help_text="Its SHA-256 is kept. The file itself is not."
+    )
+
+    def digest(self) -> tuple[str, str, int]:
+        """Return the name, the SHA-256 and the size of the file."""
+        file: UploadedFile[Any] = self.cleaned_data["file"]
+        sum_ = hashlib.sha256()
+        for chunk in file.chunks():
+            sum_.update(chunk)
+        return str(file.name), sum_.hexdigest(), int(file.size or 0)
+
+
+# ── Holds, the ledger, settings ──────────────────────────────────────────────
+class HoldForm(forms.Form):
+    """A legal reason to keep what a person's data is needed for."""
+
+    reason = _long("Reason", rows=2)
+    review_on = _day("Review on", need=True, hint="A hold without an end is no hold.")
+    scope = forms.ChoiceField(label="Covers")
+    ground = _text("Legal ground", 200)
+
+    def __init__(self, data: Any = None, *, places: list[tuple[str, str]]) -> None:
+        super().__init__(data, auto_id="hold-%s")
+        field = self.fields["scope"]
+        assert isinstance(field, forms.ChoiceField)  # noqa: S101  (declared above)
+        field.choices = [("all", "Everything"), *places]
+
+    def review_at(self, where: ZoneInfo) -> datetime:
+        """Return the morning of the day of review."""
+        return datetime.combine(self.cleaned_data["review_on"], time(9), where)
+
+
+class LedgerForm(forms.Form):
+    """The filters of the ledger."""
+
+    subject_id = _text("Subject", 32)
+    case_id = _text("Case", 32)
+    action = forms.ChoiceField(
+        label="Act", choices=(ANY, *ActionKind.choices), required=False
+    )
+    status = forms.ChoiceField(
+        label="Ended", choices=(ANY, *ActionStatus.choices), required=False
+    )
+
+
+class SettingsForm(forms.Form):
+    """How the workspace handles requests."""
+
+    two_person = forms.BooleanField(
+        label="A second person approves every plan",
+        required=False,
+        help_text="Whoever opened or planned a case cannot approve it.",
+    )
+    allow_break_glass = forms.BooleanField(
+        label="Allow to go on without the second person, with a reason",
+        required=False,
+        help_text="Raises an alarm in the journal, and the certificate says so.",
+    )
+    require_identity = forms.BooleanField(
+        label="Verify the person's identity before a plan is made", required=False
+    )
+    digest = forms.BooleanField(
+        label="Mail a digest of pressing cases once a day",
+        required=False,
+        help_text="To compliance officers and admins. It names no person.",
+    )
+    time_zone = _text("Time zone", 64, need=True, hint="Deadlines follow its calendar.")
+    export_days = forms.IntegerField(
+        label="Days an export is kept", min_value=1, max_value=90
+    )
+    backup_days = forms.IntegerField(
+        label="Days until the last backup expires",
+        min_value=1,
+        max_value=3_650,
+        help_text="Certificates name the day on which it does.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not mail.server_set():
+            note = " No mail server is set (CREWSHIP_EMAIL_URL), so none is sent now."
+            self.fields["digest"].help_text += note

@@ -1,0 +1,289 @@
+"""The pages of people: the register, one person with the map of their data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+
+from gdpr.cases import legal_holds, privacy_settings
+from gdpr.cases.legal_holds import NewHold
+from gdpr.data_map import registry
+from gdpr.export import make as export
+from gdpr.models import Subject
+from gdpr.subjects import access_log, consents, profile, restriction, suggested_aliases
+from gdpr.subjects import merge as subject_merge
+from gdpr.subjects import registry as subjects
+from gdpr.subjects.registry import NewAlias
+from gdpr.web.forms import (
+    AliasForm,
+    ConsentForm,
+    HoldForm,
+    MergeForm,
+    PersonForm,
+    ReasonForm,
+)
+from memory.rules import errors
+from memory.rules.permissions import Actor
+from memory.web import pages
+
+PAGE: Final = 40
+TOLD: Final = (400, 409, 413, 422)
+NAMES: Final = frozenset(holder.name for holder in registry.ALL)
+PLACES: Final = [(one.name, one.title) for one in registry.ALL if not one.derived]
+Act = Callable[[Subject, Actor], object]
+Filled = Mapping[str, forms.Form]
+
+
+@never_cache
+@require_GET
+def listing(request: HttpRequest) -> HttpResponse:
+    """Show the register, newest first; a search is by id, alias or name."""
+    return _listed(request, PersonForm(auto_id="new-%s"))
+
+
+def _listed(
+    request: HttpRequest,
+    form: PersonForm,
+    *,
+    refusal: errors.HouseError | None = None,
+) -> HttpResponse:
+    actor = pages.actor(request)
+    asked = request.GET.get("q", "")[:320]
+    cursor = request.GET.get("cursor") or None
+    found, following = subjects.listed(actor, q=asked, limit=PAGE, cursor=cursor)
+    context = {
+        "found": found,
+        "next_cursor": following,
+        "q": asked,
+        "form": form,
+        "refusal": refusal,
+        "adding": form.is_bound,
+    }
+    status = refusal.status if refusal else (422 if form.errors else 200)
+    return render(request, "gdpr/subjects.html", context, status=status)
+
+
+@require_POST
+def new(request: HttpRequest) -> HttpResponse:
+    """Register a person."""
+    actor = pages.actor(request)
+    actor.require("gdpr.manage")
+    form = PersonForm(request.POST, auto_id="new-%s")
+    if not form.is_valid():
+        return _listed(request, form)
+    shown = form.cleaned_data["display_name"]
+    try:
+        made = subjects.create(shown, form.aliases(), by=actor)
+    except errors.HouseError as error:
+        if error.status not in TOLD:
+            raise
+        return _listed(request, form, refusal=error)
+    messages.success(request, "Registered. What is stored is searched for them.")
+    return redirect("privacy:subject", made.pk)
+
+
+# ── One person ───────────────────────────────────────────────────────────────
+def _hold_form(data: Any = None) -> HoldForm:
+    return HoldForm(data, places=PLACES)
+
+
+def _shown(
+    request: HttpRequest,
+    subject_id: str,
+    *,
+    refusal: errors.HouseError | None = None,
+    revealed: bool = False,
+    filled: Filled | None = None,
+) -> HttpResponse:
+    """Render a person; a refusal keeps what was typed."""
+    actor = pages.actor(request)
+    seen = profile.of(subject_id, by=actor)
+    said = seen.subject
+    first = {
+        "consent": said.consent,
+        "opted_out": said.opted_out_at is not None,
+        "note": said.consent_note,
+    }
+    context = {
+        "seen": seen,
+        "revealed": revealed,
+        "refusal": refusal,
+        "exports": export.listed(actor, subject_ref=said.pk)[:5],
+        "alias": AliasForm(auto_id="alias-%s"),
+        "consent": ConsentForm(initial=first, auto_id="consent-%s"),
+        "merge": MergeForm(auto_id="merge-%s"),
+        "hold": _hold_form(),
+        "filled": next(iter(filled or {}), ""),
+        **(filled or {}),
+    }
+    status = refusal.status if refusal else (422 if filled else 200)
+    return render(request, "gdpr/subject.html", context, status=status)
+
+
+@never_cache
+@require_GET
+def detail(request: HttpRequest, subject_id: str) -> HttpResponse:
+    """Show where a person is named, without the names and the words."""
+    return _shown(request, subject_id)
+
+
+@never_cache
+@require_POST
+def reveal(request: HttpRequest, subject_id: str) -> HttpResponse:
+    """Show the names and the samples; that they were viewed is written down."""
+    access_log.names(subject_id, by=pages.actor(request))
+    return _shown(request, subject_id, revealed=True)
+
+
+def _act(
+    request: HttpRequest,
+    subject_id: str,
+    act: Act,
+    done: str,
+    filled: Filled | None = None,
+) -> HttpResponse:
+    """Do one thing to a person's row; a refusal is shown on the page."""
+    actor = pages.actor(request)
+    subject = subjects.get(actor, subject_id)
+    actor.require("gdpr.manage")
+    if any(not form.is_valid() for form in (filled or {}).values()):
+        return _shown(request, subject_id, filled=filled)
+    try:
+        act(subject, actor)
+    except errors.HouseError as error:
+        if error.status not in TOLD:
+            raise
+        return _shown(request, subject_id, refusal=error, filled=filled)
+    messages.success(request, done)
+    if request.POST.get("revealed"):
+        # One of several decisions: who decides goes on reading the names.
+        access_log.names(subject_id, by=actor)
+        return _shown(request, subject_id, revealed=True)
+    return redirect("privacy:subject", subject_id)
+
+
+@require_POST
+def not_theirs(request: HttpRequest, subject_id: str) -> HttpResponse:
+    """Say that an address beside a person is not theirs."""
+    form = AliasForm(request.POST, auto_id="alias-%s")
+
+    def act(subject: Subject, by: Actor) -> None:
+        told = form.cleaned_data
+        suggested_aliases.dismiss(
+            subject.pk, NewAlias(told["kind"], told["value"]), by=by
+        )
+
+    told = "It is not theirs, and is not asked about again"
+    return _act(request, subject_id, act, told, {"alias": form})
+
+
+@require_POST
+def add_alias(request: HttpRequest, subject_id: str) -> HttpResponse:
+    """Add a name."""
+    form = AliasForm(request.POST, auto_id="alias-%s")
+
+    def act(subject: Subject, by: Actor) -> None:
+        told = form.cleaned_data
+        subjects.add_alias(subject.pk, NewAlias(told["kind"], told["value"]), by=by)
+
+    told = "Alias added. What is stored is searched for it within a minute."
+    return _act(request, subject_id, act, told, {"alias": form})
+
+
+@require_POST
+def remove_alias(request: HttpRequest, subject_id: str, alias_id: int) -> HttpResponse:
+    """Take a name away."""
+    return _act(
+        request,
+        subject_id,
+        lambda subject, by: subjects.remove_alias(subject.pk, alias_id, by=by),
+        "Alias removed; rows that were found by it stay linked",
+    )
+
+
+@require_POST
+def merge(request: HttpRequest, subject_id: str) -> HttpResponse:
+    """Make two people one; lead to the one who stays."""
+    actor = pages.actor(request)
+    subjects.get(actor, subject_id)
+    actor.require("gdpr.manage")
+    form = MergeForm(request.POST, auto_id="merge-%s")
+    if not form.is_valid():
+        return _shown(request, subject_id, filled={"merge": form})
+    try:
+        stays = subjects.find(form.cleaned_data["into"].strip(), by=actor)
+        left = subject_merge.merge(subject_id, stays.pk, by=actor)
+    except errors.NotFound:
+        refusal = errors.Invalid("Nobody is registered by that id or alias.")
+        return _shown(request, subject_id, refusal=refusal, filled={"merge": form})
+    except errors.HouseError as error:
+        if error.status not in TOLD:
+            raise
+        return _shown(request, subject_id, refusal=error, filled={"merge": form})
+    messages.success(request, f"{subject_id} is part of this person now")
+    return redirect("privacy:subject", left.pk)
+
+
+@require_POST
+def consent(request: HttpRequest, subject_id: str) -> HttpResponse:
+    """Keep what a person said."""
+    form = ConsentForm(request.POST, auto_id="consent-%s")
+
+    def act(subject: Subject, by: Actor) -> None:
+        told = form.cleaned_data
+        out = told["opted_out"]
+        consents.note(subject.pk, told["consent"], told["note"], opted_out=out, by=by)
+
+    return _act(request, subject_id, act, "Kept as they said it", {"consent": form})
+
+
+@require_POST
+def lift(request: HttpRequest, subject_id: str) -> HttpResponse:
+    """End a restriction."""
+    form = ReasonForm(request.POST)
+    return _act(
+        request,
+        subject_id,
+        lambda subject, by: restriction.lift(
+            subject, form.cleaned_data["reason"], by=by
+        ),
+        "The restriction is lifted; the data is in use again",
+        {"lifting": form},
+    )
+
+
+@require_POST
+def hold(request: HttpRequest, subject_id: str) -> HttpResponse:
+    """Place a hold."""
+    form = _hold_form(request.POST)
+
+    def act(subject: Subject, by: Actor) -> None:
+        told = form.cleaned_data
+        zone = privacy_settings.zone(privacy_settings.of(by.workspace_id))
+        new_hold = NewHold(
+            reason=told["reason"],
+            review_at=form.review_at(zone),
+            scope=told["scope"],
+            ground=told["ground"],
+        )
+        legal_holds.place(subject, new_hold, by=by, places=NAMES)
+
+    return _act(request, subject_id, act, "The hold stands from now on", {"hold": form})
+
+
+@require_POST
+def bundle(request: HttpRequest, subject_id: str) -> HttpResponse:
+    """Ask for a bundle of everything about a person."""
+    return _act(
+        request,
+        subject_id,
+        lambda subject, by: export.request(subject, by=by),
+        "The bundle is being made; it shows here within a minute",
+    )

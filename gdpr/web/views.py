@@ -1,0 +1,260 @@
+"""The other privacy pages: holds, certificates, the ledger, exports, settings."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Final
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from gdpr import audit_log, suppression
+from gdpr.api.exports import bundle_response
+from gdpr.audit_log import LedgerQuery
+from gdpr.cases import legal_holds, privacy_settings, transitions
+from gdpr.cases.privacy_settings import Change
+from gdpr.certificates import issue as certificates
+from gdpr.export import make as export
+from gdpr.models import Certificate, Hold
+from gdpr.pagination import Ask
+from gdpr.web import certificate_views
+from gdpr.web.forms import LedgerForm, SettingsForm
+from memory.rules import errors
+from memory.web import pages
+
+PAGE: Final = 50
+TOLD: Final = (400, 409, 413, 422)
+
+
+def _refused(request: HttpRequest, error: errors.HouseError) -> None:
+    """Say on the next page why something was not done."""
+    if error.status not in TOLD:
+        raise error
+    messages.error(request, error.detail)
+
+
+def _asked(request: HttpRequest) -> Ask:
+    return Ask(limit=PAGE, cursor=request.GET.get("cursor") or None)
+
+
+# ── Holds ────────────────────────────────────────────────────────────────────
+def _is_late(hold: Hold, now: datetime) -> bool:
+    return hold.released_at is None and hold.review_at <= now
+
+
+@never_cache
+@require_GET
+def holds_page(request: HttpRequest) -> HttpResponse:
+    """Show the holds that stand, the one to review next first."""
+    actor = pages.actor(request)
+    state = "released" if request.GET.get("state") == "released" else "standing"
+    found, now = legal_holds.page(actor, _asked(request), state=state), timezone.now()
+    standing, late = legal_holds.counts(actor)
+    context = {
+        "lines": [(hold, _is_late(hold, now)) for hold in found.items],
+        "next_cursor": found.next_cursor,
+        "standing": standing,
+        "late": late,
+        "state": state,
+    }
+    return render(request, "gdpr/holds.html", context)
+
+
+@require_POST
+def release(request: HttpRequest, hold_id: str) -> HttpResponse:
+    """Release a hold, with a reason; what it kept goes on."""
+    actor = pages.actor(request)
+    row = legal_holds.hold(actor, hold_id)
+    actor.require("gdpr.manage")
+    try:
+        legal_holds.release(row, request.POST.get("reason", ""), by=actor)
+    except errors.HouseError as error:
+        _refused(request, error)
+    else:
+        messages.success(request, "Released. Cases it kept go on where they stood.")
+    return redirect("privacy:holds")
+
+
+# ── Certificates ─────────────────────────────────────────────────────────────
+@never_cache
+@require_GET
+def certificates_page(request: HttpRequest) -> HttpResponse:
+    """Show the certificates, the newest first."""
+    actor = pages.actor(request)
+    found = certificates.page(actor, _asked(request))
+    replaced = certificates.replaced(found.items)
+    context = {
+        "lines": [(row, row.pk in replaced) for row in found.items],
+        "next_cursor": found.next_cursor,
+        "total": certificates.count(actor),
+    }
+    return render(request, "gdpr/certificates.html", context)
+
+
+@never_cache
+@require_GET
+def certificate(request: HttpRequest, case_id: str) -> HttpResponse:
+    """Show a case's newest certificate as a document, checked at this moment."""
+    actor = pages.actor(request)
+    row = certificates.of_case(actor, transitions.case(actor, case_id))
+    return _certificate(request, row)
+
+
+@never_cache
+@require_GET
+def any_certificate(request: HttpRequest, certificate_id: str) -> HttpResponse:
+    """Show one certificate, also one that a later one replaced."""
+    return _certificate(request, certificates.get(pages.actor(request), certificate_id))
+
+
+def _certificate(request: HttpRequest, row: Certificate) -> HttpResponse:
+    verdict = certificates.verify(row.document, case_id=row.case_id)
+    context = certificate_views.told(verdict)
+    context |= {"row": row, "case": row.case}
+    context["is_replaced"] = bool(certificates.replaced([row]))
+    return render(request, "gdpr/certificate.html", context)
+
+
+@never_cache
+@require_GET
+def certificate_file(request: HttpRequest, case_id: str) -> HttpResponse:
+    """Return a case's newest certificate byte for byte, as a file."""
+    actor = pages.actor(request)
+    return _file(certificates.of_case(actor, transitions.case(actor, case_id)))
+
+
+@never_cache
+@require_GET
+def any_certificate_file(request: HttpRequest, certificate_id: str) -> HttpResponse:
+    """Return one certificate byte for byte, as a file."""
+    return _file(certificates.get(pages.actor(request), certificate_id))
+
+
+def _file(row: Certificate) -> HttpResponse:
+    answer = HttpResponse(row.document, content_type="application/json")
+    answer["Content-Disposition"] = f'attachment; filename="{row.pk}.json"'
+    return answer
+
+
+# ── The ledger ───────────────────────────────────────────────────────────────
+@never_cache
+@require_GET
+def ledger_page(request: HttpRequest) -> HttpResponse:
+    """Show what was done with people's data, and by whom."""
+    actor = pages.actor(request)
+    actor.require("gdpr.read")
+    form = LedgerForm(request.GET, auto_id="f-%s")
+    context: dict[str, Any] = {"form": form, "rows": [], "next_cursor": None}
+    context["is_narrow"] = any(request.GET.get(name) for name in form.fields)
+    if not form.is_valid():
+        return render(request, "gdpr/ledger.html", context, status=422)
+    query = LedgerQuery(**form.cleaned_data)
+    cursor = request.GET.get("cursor") or None
+    found = audit_log.listed(actor, query, limit=PAGE, cursor=cursor)
+    context |= {"rows": found.items, "next_cursor": found.next_cursor}
+    return render(request, "gdpr/ledger.html", context)
+
+
+# ── Exports ──────────────────────────────────────────────────────────────────
+@never_cache
+@require_GET
+def exports_page(request: HttpRequest) -> HttpResponse:
+    """Show the bundles that were made."""
+    found = export.page(pages.actor(request), _asked(request))
+    context = {"rows": found.items, "next_cursor": found.next_cursor}
+    return render(request, "gdpr/exports.html", context)
+
+
+@never_cache
+@require_GET
+def download(request: HttpRequest, export_id: str) -> HttpResponseBase:
+    """Return a bundle; that it was read is written into the ledger."""
+    actor = pages.actor(request)
+    row = export.get(export_id, by=actor)
+    actor.require("gdpr.manage")
+    try:
+        return bundle_response(row, export.read(row, by=actor))
+    except export.NotReady as error:
+        _refused(request, error)
+        return redirect("privacy:exports")
+
+
+@require_POST
+def remove_export(request: HttpRequest, export_id: str) -> HttpResponse:
+    """Take a bundle away before its day."""
+    actor = pages.actor(request)
+    row = export.get(export_id, by=actor)
+    actor.require("gdpr.manage")
+    gone = export.remove(row, by=actor)
+    messages.success(request, "The bundle is gone" if gone else "It was gone before")
+    return redirect("privacy:exports")
+
+
+# ── Names that are kept out ──────────────────────────────────────────────────
+@never_cache
+@require_GET
+def kept_out(request: HttpRequest) -> HttpResponse:
+    """Show which names must not come back; nobody can read them out."""
+    actor = pages.actor(request)
+    found = suppression.page(actor, _asked(request), lifted=True)
+    context = {
+        "rows": found.items,
+        "next_cursor": found.next_cursor,
+        "standing": suppression.standing(actor),
+    }
+    return render(request, "gdpr/kept_out.html", context)
+
+
+@require_POST
+def let_back(request: HttpRequest, row_id: int) -> HttpResponse:
+    """Let a name be written again, with a reason."""
+    actor = pages.actor(request)
+    actor.require("gdpr.manage")
+    try:
+        suppression.lift(row_id, request.POST.get("reason", ""), by=actor)
+    except errors.HouseError as error:
+        _refused(request, error)
+    else:
+        messages.success(request, "The name may be written again")
+    return redirect("privacy:kept_out")
+
+
+# ── Settings ─────────────────────────────────────────────────────────────────
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def settings_page(request: HttpRequest) -> HttpResponse:
+    """Show how requests are handled here; an admin changes it."""
+    actor = pages.actor(request)
+    actor.require("gdpr.read")
+    rules = privacy_settings.of(actor.workspace_id)
+    names = SettingsForm.base_fields
+    first = {name: getattr(rules, name) for name in names}
+    if request.method != "POST":
+        return _settings(request, SettingsForm(initial=first))
+    actor.require("gdpr.settings")
+    form = SettingsForm(request.POST)
+    if not form.is_valid():
+        return _settings(request, form, 422)
+    try:
+        privacy_settings.change(Change(**form.cleaned_data), by=actor)
+    except errors.Invalid as error:
+        form.add_error("time_zone", error.detail)
+        return _settings(request, form, 422)
+    messages.success(request, "Kept, and written into the journal")
+    return redirect("privacy:settings")
+
+
+def _settings(
+    request: HttpRequest, form: SettingsForm, status: int = 200
+) -> HttpResponse:
+    actor = pages.actor(request)
+    if not actor.can("gdpr.settings"):
+        for field in form.fields.values():
+            field.disabled = True
+    context = {"form": form, "rules": privacy_settings.of(actor.workspace_id)}
+    return render(request, "gdpr/settings.html", context, status=status)

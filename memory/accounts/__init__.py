@@ -1,0 +1,1 @@
+"""Workspaces, people, agents, API keys, invitations and login links."""

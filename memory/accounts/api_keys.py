@@ -1,0 +1,253 @@
+"""Bearer keys: made, shown once, recognised, revoked.
+
+A key is ``cmk_`` and 43 random characters (256 bits). Only its SHA-256 digest is kept:
+at that entropy a slow password hash adds nothing but 0.3 s a request.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from django.db import connection, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from memory.journal import append as journal
+from memory.models import Agent, AgentKey, Membership, OperatorKey, User
+from memory.rules import end_users, errors
+from memory.rules.entries import NewEntry, Severity
+from memory.rules.permissions import Actor, AgentRole, KeyScope, Role
+
+PREFIX: Final = "cmk_"
+SHOWN: Final = 12
+TOUCH_EVERY: Final = timedelta(minutes=1)
+_KEPT: Final = 1_024
+# Everything that an agent's key and its actor are made of.
+_LOOK: Final = (
+    "SELECT k.id, k.workspace_id, k.scopes, k.expires_at, k.revoked_at, k.last_used_at,"
+    " k.end_user,"
+    " a.id, a.slug, a.crew_id, a.role, a.memory_walk_depth"
+    " FROM agent_keys k JOIN agents a ON a.id = k.agent_id WHERE k.digest = %s"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """A fresh key: ``token`` is the only copy there will ever be."""
+
+    token: str
+    key: AgentKey | OperatorKey
+
+
+def digest(token: str) -> str:
+    """Return what is kept of a key."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def _touch(key: AgentKey | OperatorKey) -> None:
+    """Remember the use, at most once a minute, without holding up the request."""
+    now = timezone.now()
+    if key.last_used_at is not None and now - key.last_used_at < TOUCH_EVERY:
+        return
+    stale = Q(last_used_at__isnull=True) | Q(last_used_at__lt=now - TOUCH_EVERY)
+    # A transaction stands in line; a statement on its own waits for a gap in it.
+    with transaction.atomic():
+        type(key).objects.filter(stale, pk=key.pk).update(last_used_at=now)
+
+
+def _agent_actor(key: AgentKey) -> Actor:
+    agent = key.agent
+    return Actor(
+        role=Role.AGENT,
+        workspace_id=key.workspace_id,
+        id=agent.id,
+        label=agent.slug,
+        crew_id=agent.crew_id,
+        agent_role=AgentRole(agent.role),
+        walk_depth=agent.memory_walk_depth,
+        key_id=key.id,
+        scopes=frozenset(KeyScope(scope) for scope in key.scopes),
+        end_user=key.end_user,
+        only_end_user=bool(key.end_user),
+    )
+
+
+def _operator_actor(key: OperatorKey) -> Actor | None:
+    """Return the person behind a key, who must still be a member.
+
+    The key's role can never exceed what the membership gives today: a viewer's old
+    admin key acts as a viewer.
+    """
+    member = Membership.objects.filter(
+        workspace_id=key.workspace_id, user_id=key.user_id, user__is_active=True
+    ).first()
+    if member is None:
+        return None
+    role = Role(key.role)
+    if role is not Role.VIEWER and Role(member.role) is not Role.ADMIN:
+        role = role if role.value == member.role else Role.VIEWER
+    return Actor(
+        role=role,
+        workspace_id=key.workspace_id,
+        id=key.user_id,
+        label=key.user.email,
+        key_id=key.id,
+        scopes=frozenset(KeyScope(scope) for scope in key.scopes),
+    )
+
+
+class _AgentKeys:
+    """Agents' keys as last read, each beside the columns that it was made from.
+
+    The columns are read at every request, so that a revocation counts at once in every
+    process; only when they differ is the key read again.
+    """
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, tuple[Any, AgentKey, Actor]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, wanted: str) -> tuple[AgentKey, Actor] | None:
+        """Return the key with a digest and whom it stands for."""
+        with connection.cursor() as cursor:
+            cursor.execute(_LOOK, [wanted])
+            columns = cursor.fetchone()
+        if columns is None:
+            return None
+        with self._lock:
+            kept = self._kept.get(wanted)
+            if kept is not None and kept[0] == columns:
+                self._kept.move_to_end(wanted)
+                return kept[1], kept[2]
+        return self._read(wanted, columns)
+
+    def _read(self, wanted: str, columns: Any) -> tuple[AgentKey, Actor] | None:
+        key = AgentKey.objects.select_related("agent").filter(digest=wanted).first()
+        if key is None:
+            return None
+        actor = _agent_actor(key)
+        with self._lock:
+            self._kept[wanted] = columns, key, actor
+            while len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+        return key, actor
+
+
+_agent_keys = _AgentKeys()
+
+
+def _operator(wanted: str) -> tuple[OperatorKey, Actor] | None:
+    keys = OperatorKey.objects.select_related("user")
+    key = keys.filter(digest=wanted).first()
+    if key is None or key.state != "active":
+        return None
+    actor = _operator_actor(key)
+    return None if actor is None else (key, actor)
+
+
+def authenticate(token: str) -> Actor | None:
+    """Return who a key stands for, or None for unknown, expired and revoked keys."""
+    if not token.startswith(PREFIX) or len(token) > 128 or not token.isascii():
+        return None
+    wanted = digest(token)
+    found = _agent_keys.of(wanted) or _operator(wanted)
+    if found is None or found[0].state != "active":
+        return None
+    key, actor = found
+    _touch(key)
+    return actor
+
+
+def _fields(
+    name: str, scopes: Iterable[KeyScope], expires_at: datetime | None, by: Actor
+) -> tuple[str, dict[str, object]]:
+    if expires_at is not None and expires_at <= timezone.now():
+        raise errors.Invalid("The expiry lies in the past.", code="bad_expiry")
+    token = PREFIX + secrets.token_urlsafe(32)
+    return token, {
+        "name": name.strip()[:120] or "key",
+        "prefix": token[:SHOWN],
+        "digest": digest(token),
+        "scopes": sorted(scope.value for scope in scopes),
+        "expires_at": expires_at,
+        "created_by": by.label,
+    }
+
+
+def _record(action: str, key: AgentKey | OperatorKey, by: Actor) -> None:
+    new = NewEntry(
+        entry_type=f"key.{action}",
+        severity=Severity.NOTICE,
+        summary=f"Key {key.prefix}… {action}",
+        payload={"key_id": key.id, "name": key.name, "scopes": key.scopes},
+        refs={"key_id": key.id},
+        crew_id=key.agent.crew_id if isinstance(key, AgentKey) else None,
+    )
+    journal.write([new], by=by)
+
+
+def issue_agent_key(
+    agent: Agent,
+    *,
+    by: Actor,
+    name: str = "",
+    scopes: Iterable[KeyScope] = (),
+    expires_at: datetime | None = None,
+    end_user: str = "",
+) -> Issued:
+    """Make a key for an agent; the caller shows the token once and forgets it.
+
+    One for an ``end_user`` opens the tools over that user's memories, nothing else.
+    """
+    by.require("keys.manage", agent.workspace_id)
+    user = end_users.checked(end_user) if end_user else ""
+    token, fields = _fields(name or agent.slug, scopes, expires_at, by)
+    with transaction.atomic():
+        key = AgentKey.objects.create(
+            workspace_id=agent.workspace_id, agent=agent, end_user=user, **fields
+        )
+        _record("issued", key, by)
+    return Issued(token, key)
+
+
+def issue_operator_key(
+    user: User,
+    role: Role,
+    *,
+    by: Actor,
+    name: str = "",
+    scopes: Iterable[KeyScope] = (),
+    expires_at: datetime | None = None,
+) -> Issued:
+    """Make a key for a program that acts as a person with a role."""
+    by.require("keys.manage")
+    if not Membership.objects.filter(workspace_id=by.workspace_id, user=user).exists():
+        raise errors.NotFound
+    token, fields = _fields(name or user.email, scopes, expires_at, by)
+    with transaction.atomic():
+        key = OperatorKey.objects.create(
+            workspace_id=by.workspace_id, user=user, role=role.value, **fields
+        )
+        _record("issued", key, by)
+    return Issued(token, key)
+
+
+def revoke(key: AgentKey | OperatorKey, *, by: Actor) -> None:
+    """Make a key useless at once; revoking twice is the same as once."""
+    by.require("keys.manage", key.workspace_id)
+    with transaction.atomic():
+        changed = (
+            type(key)
+            .objects.filter(pk=key.pk, revoked_at__isnull=True)
+            .update(revoked_at=timezone.now())
+        )
+        if changed:
+            key.refresh_from_db()
+            _record("revoked", key, by)

@@ -1,0 +1,260 @@
+"""Invitations: a membership waits until the owner of the address accepts it.
+
+An invitation opens nothing but membership of its own workspace. Its link lets a new
+person make an account with a password; where the address has an account already, it
+opens nothing by itself: the owner signs in and accepts. Somebody whose address is not
+proven needs the link as well, because their account may have been set up by the admin
+of another workspace, who must not accept in their place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from datetime import timedelta
+from typing import Final
+
+from django.core.exceptions import ValidationError
+from django.core.mail import EmailMessage
+from django.core.validators import validate_email
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from memory.accounts import login_links as accounts
+from memory.accounts import mail, workspaces
+from memory.journal import append as journal
+from memory.models import Invitation, Membership, User
+from memory.rules import errors
+from memory.rules.entries import NewEntry, Severity
+from memory.rules.permissions import Actor, Role
+
+MOST_WAITING: Final = 200
+EMAIL_LENGTH: Final = 254
+MAIL_EVERY: Final = timedelta(minutes=1)
+
+
+def checked_email(value: str) -> str:
+    """Return an address in the form it is kept in, or raise Invalid."""
+    email = value.strip().lower()
+    try:
+        validate_email(email)
+    except ValidationError:
+        raise errors.Invalid("That is not an e-mail address.") from None
+    if len(email) > EMAIL_LENGTH:
+        raise errors.Invalid(f"An address has {EMAIL_LENGTH} characters at most.")
+    return email
+
+
+def _record(action: str, summary: str, invitation: Invitation, by: Actor) -> None:
+    new = NewEntry(
+        entry_type=f"invitation.{action}",
+        severity=Severity.NOTICE,
+        summary=summary,
+        payload={"invitation_id": invitation.id, "role": invitation.role},
+    )
+    journal.write([new], by=by)
+
+
+def _as_actor(user: User, invitation: Invitation) -> Actor:
+    """Return the invited person as who acts; only their own invitation is touched."""
+    return Actor(
+        role=Role(invitation.role),
+        workspace_id=invitation.workspace_id,
+        id=user.id,
+        label=user.email,
+    )
+
+
+# ── What an admin does ───────────────────────────────────────────────────────
+def invite(email: str, role: Role, *, by: Actor) -> Invitation:
+    """Invite an address; whether it has an account already makes no difference."""
+    by.require("members.manage")
+    email = checked_email(email)
+    mine = Invitation.objects.filter(workspace_id=by.workspace_id)
+    members = Membership.objects.filter(workspace_id=by.workspace_id)
+    if members.filter(user__email=email).exists():
+        detail = "Is a member already; change the role in the list."
+        raise errors.Conflict(detail, code="already_member")
+    if mine.count() >= MOST_WAITING:
+        detail = f"{MOST_WAITING} invitations wait already; withdraw some first."
+        raise errors.Conflict(detail, code="too_many_invitations")
+    try:
+        with transaction.atomic():
+            invitation = Invitation.objects.create(
+                workspace_id=by.workspace_id,
+                email=email,
+                role=role.value,
+                invited_by=by.label,
+                invited_by_id=by.id,
+            )
+            _record("made", f"Somebody was invited as {role.value}", invitation, by)
+    except IntegrityError:
+        detail = "Is invited already; make a new link in the list, or withdraw it."
+        raise errors.Conflict(detail, code="already_invited") from None
+    return invitation
+
+
+def get(invitation_id: str, *, by: Actor) -> Invitation:
+    """Return an invitation of the actor's workspace."""
+    by.require("members.manage")
+    mine = Invitation.objects.filter(workspace_id=by.workspace_id)
+    invitation = mine.filter(pk=invitation_id).first()
+    if invitation is None:
+        raise errors.NotFound
+    return invitation
+
+
+def waiting(actor: Actor) -> list[Invitation]:
+    """Return the invitations of a workspace that nobody has accepted."""
+    actor.require("members.manage")
+    return list(Invitation.objects.filter(workspace_id=actor.workspace_id))
+
+
+def withdraw(invitation: Invitation, *, by: Actor) -> None:
+    """Take an invitation back; its link ends."""
+    by.require("members.manage", invitation.workspace_id)
+    with transaction.atomic():
+        if Invitation.objects.filter(pk=invitation.pk).delete()[0]:
+            _record("withdrawn", "An invitation was withdrawn", invitation, by)
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def _new_token(invitation: Invitation, *, mailed: bool, by: Actor) -> str:
+    token = secrets.token_urlsafe(32)
+    with transaction.atomic():
+        changed = Invitation.objects.filter(pk=invitation.pk).update(
+            digest=_digest(token), link_made_at=timezone.now(), mailed=mailed
+        )
+        if not changed:
+            raise errors.NotFound
+        _record("link_made", "A link to accept an invitation was made", invitation, by)
+    invitation.refresh_from_db()
+    return token
+
+
+def link_path(invitation: Invitation, *, by: Actor) -> str:
+    """Return the path of a fresh link to hand over; the one before it ends."""
+    by.require("members.manage", invitation.workspace_id)
+    return f"/login/invitation/{_new_token(invitation, mailed=False, by=by)}/"
+
+
+def send(invitation: Invitation, base: str, *, by: Actor) -> None:
+    """Send a fresh link to the invited address, where nobody else sees it."""
+    by.require("members.manage", invitation.workspace_id)
+    made = invitation.link_made_at
+    if invitation.mailed and made and timezone.now() - made < MAIL_EVERY:
+        raise errors.Conflict("A mail went out a moment ago.", code="just_sent")
+    token = _new_token(invitation, mailed=True, by=by)
+    message = _message(invitation, f"{base}/login/invitation/{token}/")
+    # Outside the transaction: a slow mail server must not hold the database.
+    try:
+        sent = mail.send("invitation", [message])
+    except OSError as error:
+        Invitation.objects.filter(pk=invitation.pk).update(digest="", mailed=False)
+        detail = f"The mail did not go out: {type(error).__name__}."
+        raise errors.Unavailable(detail, code="mail_not_sent") from None
+    if not sent:
+        Invitation.objects.filter(pk=invitation.pk).update(digest="", mailed=False)
+        raise errors.Conflict("No mail server is set.", code="no_mail_server")
+
+
+def _message(invitation: Invitation, link: str) -> EmailMessage:
+    workspace = invitation.workspace.slug
+    body = (
+        f"{invitation.invited_by} invites you to the workspace {workspace} of "
+        f"Crewship Memory as {invitation.role}.\n\n"
+        f"To accept, open this link within three days. It works once:\n\n{link}\n\n"
+        "If you do not know what this is about, nothing happens without you.\n"
+    )
+    subject = f"Invitation to {workspace} in Crewship Memory"
+    return EmailMessage(subject, body, None, [invitation.email])
+
+
+# ── What the invited person does ─────────────────────────────────────────────
+def by_token(token: str) -> Invitation | None:
+    """Return the invitation of a working link, None for any other."""
+    rows = Invitation.objects.select_related("workspace")
+    invitation = rows.filter(digest=_digest(token)).first()
+    return invitation if invitation is not None and invitation.link_works else None
+
+
+def of_person(user: User) -> list[Invitation]:
+    """Return what a signed-in person is invited to."""
+    rows = Invitation.objects.filter(email=user.email)
+    return list(rows.select_related("workspace"))
+
+
+def account_of(invitation: Invitation) -> User | None:
+    """Return the account of the invited address, None when there is none yet."""
+    return User.objects.filter(email=invitation.email).first()
+
+
+def _locked(invitation_id: str) -> Invitation:
+    rows = Invitation.objects.select_for_update()
+    invitation = rows.filter(pk=invitation_id).first()
+    if invitation is None:
+        raise errors.NotFound
+    return invitation
+
+
+def accept(invitation_id: str, user: User, *, token: str = "") -> Membership:
+    """Make a signed-in person a member, by the link or because the address is theirs.
+
+    The caller's session ends with all others of the account, unless it is renewed.
+    """
+    with transaction.atomic():
+        invitation = _locked(invitation_id)
+        if invitation.email != user.email or not user.is_active:
+            raise errors.NotFound
+        by_link = bool(token) and _holds(invitation, token)
+        if not by_link and not accounts.is_proven(user):
+            detail = "Open the link of the invitation while you are signed in."
+            raise errors.Forbidden(detail, code="link_needed")
+        return _join(invitation, user, proves=by_link and invitation.mailed)
+
+
+def accept_as_new(token: str, password: str) -> User:
+    """Make the account of a new person with the link, and let them in as a member."""
+    with transaction.atomic():
+        invitation = by_token(token)
+        if invitation is None:
+            raise errors.NotFound
+        invitation = _locked(invitation.pk)
+        if not _holds(invitation, token) or account_of(invitation) is not None:
+            raise errors.NotFound
+        try:
+            with transaction.atomic():
+                user = User.objects.create_user(invitation.email, password)
+        except IntegrityError:
+            raise errors.NotFound from None
+        _join(invitation, user, proves=invitation.mailed)
+    return user
+
+
+def _holds(invitation: Invitation, token: str) -> bool:
+    return invitation.link_works and secrets.compare_digest(
+        invitation.digest, _digest(token)
+    )
+
+
+def _join(invitation: Invitation, user: User, *, proves: bool) -> Membership:
+    by = _as_actor(user, invitation)
+    _record("accepted", f"Somebody joined as {invitation.role}", invitation, by)
+    member = workspaces.admit(user, Role(invitation.role), by=by)
+    if proves:
+        accounts.prove(user)
+    return member
+
+
+def decline(invitation_id: str, user: User) -> None:
+    """Refuse an invitation; its link ends."""
+    with transaction.atomic():
+        invitation = _locked(invitation_id)
+        if invitation.email != user.email:
+            raise errors.NotFound
+        by = _as_actor(user, invitation)
+        _record("declined", "An invitation was declined", invitation, by)
+        invitation.delete()

@@ -1,0 +1,302 @@
+"""Making workspaces, crews, agents and members; each act lands in the journal."""
+
+from __future__ import annotations
+
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.db.models import Max
+from django.utils import timezone
+
+from memory.accounts import login_links as accounts
+from memory.accounts import mail
+from memory.journal import append as journal
+from memory.models import (
+    Agent,
+    ChainHead,
+    Crew,
+    Invitation,
+    Membership,
+    OperatorKey,
+    User,
+    Workspace,
+)
+from memory.models.tenancy import SLUG
+from memory.rules import errors
+from memory.rules.entries import NewEntry, Severity
+from memory.rules.permissions import Actor, AgentRole, Role, system
+
+
+def _slug(value: str, field: str) -> str:
+    try:
+        SLUG(value)
+    except ValidationError as error:
+        raise errors.Invalid(
+            f"{field}: {error.message}",
+            code="bad_slug",
+            errors=[{"field": field, "message": str(error.message)}],
+        ) from None
+    return value
+
+
+def _record(entry_type: str, summary: str, payload: dict[str, str], by: Actor) -> None:
+    new = NewEntry(
+        entry_type=entry_type,
+        severity=Severity.NOTICE,
+        summary=summary,
+        payload=dict(payload),
+    )
+    journal.write([new], by=by)
+
+
+def ensure_workspace(slug: str, name: str = "") -> tuple[Workspace, bool]:
+    """Return the workspace of a slug, and whether it was made now."""
+    found = Workspace.objects.filter(slug=_slug(slug, "workspace")).first()
+    if found is not None:
+        return found, False
+    try:
+        with transaction.atomic():
+            last = Workspace.objects.aggregate(last=Max("number"))["last"] or 0
+            workspace = Workspace.objects.create(
+                number=last + 1, slug=slug, name=name or slug
+            )
+            ChainHead.objects.create(workspace=workspace)
+            by = system(workspace.id)
+            _record("workspace.created", f"Workspace {slug} made", {"slug": slug}, by)
+    except IntegrityError:
+        # Another process was faster; its workspace is the one.
+        return Workspace.objects.get(slug=slug), False
+    return workspace, True
+
+
+def ensure_crew(slug: str, *, by: Actor, name: str = "") -> tuple[Crew, bool]:
+    """Return a crew of the actor's workspace, made when there was none."""
+    by.require("agents.manage")
+    found = Crew.objects.filter(
+        workspace_id=by.workspace_id, slug=_slug(slug, "crew")
+    ).first()
+    if found is not None:
+        return found, False
+    with transaction.atomic():
+        crew, made = Crew.objects.get_or_create(
+            workspace_id=by.workspace_id, slug=slug, defaults={"name": name or slug}
+        )
+        if made:
+            _record("crew.created", f"Crew {slug} made", {"crew_id": crew.id}, by)
+    return crew, made
+
+
+def ensure_agent(
+    slug: str,
+    crew: Crew,
+    *,
+    by: Actor,
+    name: str = "",
+    role: AgentRole = AgentRole.AGENT,
+    walk_depth: int = 0,
+) -> tuple[Agent, bool]:
+    """Return an agent of a crew, made when there was none; its role is kept."""
+    by.require("agents.manage", crew.workspace_id)
+    defaults = {
+        "name": name or slug,
+        "role": role.value,
+        "memory_walk_depth": walk_depth,
+    }
+    with transaction.atomic():
+        agent, made = Agent.objects.get_or_create(
+            workspace_id=crew.workspace_id,
+            crew=crew,
+            slug=_slug(slug, "agent"),
+            defaults=defaults,
+        )
+        if made:
+            told = {"agent_id": agent.id, "crew_id": crew.id, "role": role.value}
+            _record("agent.created", f"Agent {slug} joined {crew.slug}", told, by)
+    return agent, made
+
+
+def change_agent(agent: Agent, *, by: Actor, role: AgentRole, walk_depth: int) -> Agent:
+    """Change an agent's role and how far its recall walks."""
+    by.require("agents.manage", agent.workspace_id)
+    if walk_depth not in (0, 1):
+        raise errors.Invalid("The walk depth is 0 or 1.", code="bad_walk_depth")
+    with transaction.atomic():
+        agent.role, agent.memory_walk_depth = role.value, walk_depth
+        agent.save(update_fields=["role", "memory_walk_depth"])
+        told = {"agent_id": agent.id, "role": role.value, "walk": str(walk_depth)}
+        _record("agent.changed", f"Agent {agent.slug} changed", told, by)
+    return agent
+
+
+def ensure_user(email: str, password: str | None = None) -> tuple[User, bool]:
+    """Return the person of an e-mail address, made when there was none."""
+    found = User.objects.filter(email=email.strip().lower()).first()
+    if found is not None:
+        return found, False
+    return User.objects.create_user(email.strip(), password), True
+
+
+def set_member(user: User, role: Role, *, by: Actor) -> Membership:
+    """Change a member's role; a command or an import may also add somebody.
+
+    The last admin stays: a workspace that nobody can manage cannot be mended. A person
+    is invited by people (``invitations``) and added only by the house itself,
+    and not when an account may be in the hands of another workspace's admin.
+    """
+    by.require("members.manage")
+    with transaction.atomic():
+        members = Membership.objects.select_for_update()
+        admins = members.filter(workspace_id=by.workspace_id, role=Role.ADMIN.value)
+        others = admins.exclude(user=user).exists()
+        if role is not Role.ADMIN and not others and admins.exists():
+            detail = "The last admin of a workspace stays admin."
+            raise errors.Conflict(detail, code="last_admin")
+        member = members.filter(workspace_id=by.workspace_id, user=user).first()
+        if member is None:
+            _check_addition(user, by)
+            return admit(user, role, by=by)
+        if member.role == role.value:
+            return member
+        member.role = role.value
+        member.save(update_fields=["role"])
+        _withdraw_invitations_of(user.pk, role, by)
+        payload = {"user_id": user.id, "role": role.value}
+        _record("member.changed", f"A member is now {role.value}", payload, by)
+    return member
+
+
+def _check_addition(user: User, by: Actor) -> None:
+    """Refuse to add somebody who has to accept first."""
+    if by.role is not Role.SYSTEM:
+        raise errors.Forbidden("People are invited; nobody is added.", code="invite")
+    if not accounts.is_proven(user) and not accounts.is_unclaimed(user):
+        detail = (
+            "This account was opened with a link that another workspace handed out. "
+            "Its owner has to accept an invitation first."
+        )
+        raise errors.Conflict(detail, code="must_accept")
+
+
+def admit(user: User, role: Role, *, by: Actor) -> Membership:
+    """Make a person a member; the caller has made sure that they may be one.
+
+    Whoever had a session or a link of this account before must not come in with it:
+    all of them end, and so do the links of other invitations to the address.
+    """
+    with transaction.atomic():
+        member = Membership.objects.create(
+            workspace_id=by.workspace_id, user=user, role=role.value
+        )
+        waiting = Invitation.objects.filter(email=user.email)
+        waiting.filter(workspace_id=by.workspace_id).delete()
+        waiting.update(digest="")
+        accounts.end_sessions(user)
+        _revoke_keys(user, by)
+        payload = {"user_id": user.id, "role": role.value}
+        _record("member.changed", f"A member is now {role.value}", payload, by)
+    return member
+
+
+def _revoke_keys(user: User, by: Actor) -> None:
+    """Revoke a person's keys here: a later membership must not revive them."""
+    rows = OperatorKey.objects.filter(workspace_id=by.workspace_id, user=user)
+    rows.filter(revoked_at=None).update(revoked_at=timezone.now())
+
+
+def _withdraw_invitations_of(user_id: str, role: Role | None, by: Actor) -> None:
+    """Withdraw what somebody who is no admin any more has invited."""
+    if role is Role.ADMIN:
+        return
+    rows = Invitation.objects.filter(
+        workspace_id=by.workspace_id, invited_by_id=user_id
+    )
+    for row in rows:
+        payload = {"invitation_id": row.id}
+        _record("invitation.withdrawn", "Its sender is no admin now", payload, by)
+    rows.delete()
+
+
+def remove_member(member: Membership, *, by: Actor) -> None:
+    """Take a person out of the workspace; their keys are revoked with it."""
+    by.require("members.manage", member.workspace_id)
+    with transaction.atomic():
+        admins = Membership.objects.select_for_update().filter(
+            workspace_id=member.workspace_id, role=Role.ADMIN.value
+        )
+        if not admins.exclude(pk=member.pk).exists():
+            detail = "The last admin of a workspace stays."
+            raise errors.Conflict(detail, code="last_admin")
+        _record("member.removed", "A member left", {"user_id": member.user_id}, by)
+        _withdraw_invitations_of(member.user_id, None, by)
+        _revoke_keys(member.user, by)
+        member.delete()
+
+
+# ── Passwords ────────────────────────────────────────────────────────────────
+def may_get_link(user: User, by: Actor) -> bool:
+    """Whether an admin may hand a link to choose a new password to a person.
+
+    Only where no mail server can, and only for an account that reaches nothing but
+    the admin's workspace; nobody makes one for themselves.
+    """
+    return (
+        by.can("members.manage")
+        and not mail.server_set()
+        and user.pk != by.id
+        and accounts.belongs_only_to(user, by.workspace_id)
+    )
+
+
+def password_link(member: Membership, *, by: Actor) -> str:
+    """Return the path of a one-time link with which a member chooses a password."""
+    by.require("members.manage", member.workspace_id)
+    if not may_get_link(member.user, by):
+        detail = "Whoever runs the installation can make a link for this account."
+        raise errors.Conflict(detail, code="no_link_for_account")
+    payload = {"user_id": member.user_id}
+    with transaction.atomic():
+        _record("member.link_made", "A member may choose a new password", payload, by)
+    return accounts.link_path(
+        member.user,
+        accounts.Purpose.MEMBER,
+        workspace_id=by.workspace_id,
+        made_by=by.id,
+    )
+
+
+def operator_password_link(user: User) -> str:
+    """Return such a link for whoever runs the installation; every journal says so."""
+    payload = {"user_id": user.pk}
+    with transaction.atomic():
+        for member in user.memberships.all():
+            by = system(member.workspace_id, "password_link")
+            text = "A member may choose a new password"
+            _record("member.link_made", text, payload, by)
+    return accounts.link_path(user, accounts.Purpose.PASSWORD)
+
+
+def choose_password(
+    purpose: accounts.Purpose, token: str, password: str
+) -> User | None:
+    """Set the password that the owner of a link chose; None when the link has ended.
+
+    The account's row is locked, so that one of two simultaneous uses succeeds.
+    """
+    with transaction.atomic():
+        opening = accounts.open_link(purpose, token)
+        if opening is None:
+            return None
+        User.objects.select_for_update().get(pk=opening.user.pk)
+        opening = accounts.open_link(purpose, token)
+        if opening is None:
+            return None
+        accounts.set_password(opening, password)
+        payload = {"user_id": opening.user.pk, "by_link": purpose.value}
+        for member in opening.user.memberships.select_related("user"):
+            by = Actor(
+                role=Role(member.role),
+                workspace_id=member.workspace_id,
+                id=opening.user.pk,
+                label=opening.user.email,
+            )
+            _record("member.password_set", "A member chose a password", payload, by)
+    return opening.user

@@ -1,0 +1,190 @@
+"""The ground floor's JSON API: parse, call, present."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from django.http import HttpRequest
+from django.utils import timezone
+from ninja import Query, Router, Status
+from ninja.params.functions import Header
+from pydantic import ValidationError
+
+from memory.api import schemas, serializers
+from memory.journal import append as journal
+from memory.journal import queries
+from memory.journal import verify as journal_verify
+from memory.journal.append import Rejected
+from memory.models import Agent, Crew
+from memory.rules import errors
+
+if TYPE_CHECKING:
+    from memory.rules.entries import NewEntry
+    from memory.rules.permissions import Actor
+
+router = Router(tags=["journal"])
+workspace_router = Router(tags=["workspace"])
+
+
+# A repeat with the same key and body is answered like the first time.
+IdempotencyKey = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200)]
+
+
+class ApiRequest(HttpRequest):
+    """A request whose credential became an actor."""
+
+    auth: Actor
+
+
+@router.post("", response={201: schemas.AppendedOut}, operation_id="append_entry")
+def append(
+    request: ApiRequest,
+    data: schemas.EntryIn,
+    idempotency_key: IdempotencyKey = None,
+) -> Status[dict[str, Any]]:
+    """Append one entry. The answer is sent after the commit."""
+
+    def act() -> dict[str, Any]:
+        return serializers.appended(journal.append(data.entry(), by=request.auth))
+
+    if idempotency_key is None:
+        return Status(201, act())
+    body = data.model_dump(mode="json")
+    return Status(201, journal.once(idempotency_key, body, act, by=request.auth))
+
+
+def _read(index: int, item: dict[str, Any]) -> NewEntry | Rejected:
+    try:
+        return schemas.EntryIn.model_validate(item).entry()
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        return Rejected(index, str(first["type"]), f"{where}: {first['msg']}")
+
+
+@router.post("/batch", response=schemas.BatchOut, operation_id="append_batch")
+def append_batch(
+    request: ApiRequest,
+    data: schemas.BatchIn,
+    idempotency_key: IdempotencyKey = None,
+) -> dict[str, Any]:
+    """Append up to 1,000 entries in one transaction; bad ones are reported."""
+    items = [_read(index, item) for index, item in enumerate(data.entries)]
+
+    def act() -> dict[str, Any]:
+        return serializers.batch(journal.append_batch(items, by=request.auth))
+
+    if idempotency_key is None:
+        return act()
+    body = data.model_dump(mode="json")
+    return journal.once(idempotency_key, body, act, by=request.auth)
+
+
+@router.get("", response=schemas.JournalOut, operation_id="list_entries")
+def list_entries(
+    request: ApiRequest, query: Query[schemas.PageQuery]
+) -> dict[str, Any]:
+    """List entries, newest first."""
+    wanted = serializers.journal_filter(query.model_dump())
+    page = queries.journal_page(
+        request.auth, wanted, limit=query.limit, cursor=query.cursor
+    )
+    return {
+        "entries": serializers.page(page),
+        "next_cursor": page.next_cursor,
+        "count": len(page.entries) + len(page.archived),
+    }
+
+
+@router.get("/count", response=schemas.CountOut, operation_id="count_entries")
+def count_entries(
+    request: ApiRequest, query: Query[schemas.JournalQuery]
+) -> dict[str, int]:
+    """Count entries with the same filters as the list."""
+    wanted = serializers.journal_filter(query.model_dump())
+    return {"total": queries.count(request.auth, wanted)}
+
+
+@router.get("/verify", response=schemas.VerifyOut, operation_id="verify_chain")
+def verify(request: ApiRequest) -> dict[str, Any]:
+    """Walk the whole hash chain of the workspace."""
+    return serializers.report(
+        journal_verify.verify(request.auth.workspace_id, by=request.auth)
+    )
+
+
+@router.get("/{entry_id}", response=schemas.EntryDetailOut, operation_id="get_entry")
+def get_entry(request: ApiRequest, entry_id: str) -> dict[str, Any]:
+    """Get one entry with its place in the chain and its embedding's state.
+
+    Of an entry that compaction took out, what the archive keeps, with archived true.
+    """
+    try:
+        return serializers.entry(queries.entry(request.auth, entry_id))
+    except errors.NotFound:
+        row = queries.archived_entry(request.auth, entry_id)
+        return serializers.archived_entry(row)
+
+
+@router.post(
+    "/{entry_id}/priority",
+    response=schemas.PriorityOut,
+    operation_id="set_entry_priority",
+)
+def set_priority(
+    request: ApiRequest, entry_id: str, data: schemas.PriorityIn
+) -> dict[str, Any]:
+    """Mark an entry; operators only, ledgered."""
+    entry = queries.entry(request.auth, entry_id)
+    change = journal.prioritise(entry, data.priority, data.reason, by=request.auth)
+    return {
+        "id": entry.id,
+        "priority": change.priority,
+        "previous": change.previous,
+        "reason": change.reason,
+    }
+
+
+@workspace_router.get("/me", response=schemas.MeOut, operation_id="whoami")
+def whoami(request: ApiRequest) -> dict[str, Any]:
+    """Tell whom the credential stands for."""
+    actor = request.auth
+    return {
+        "role": actor.role.value,
+        "workspace_id": actor.workspace_id,
+        "workspace": queries.workspace(actor).slug,
+        "id": actor.id,
+        "label": actor.label,
+        "crew_id": actor.crew_id,
+        "agent_role": actor.agent_role.value if actor.agent_role else None,
+        "scopes": sorted(scope.value for scope in actor.scopes),
+        "server_time": timezone.now(),
+    }
+
+
+@workspace_router.get(
+    "/crews", response=list[schemas.CrewOut], operation_id="list_crews"
+)
+def list_crews(request: ApiRequest) -> list[Crew]:
+    """List the crews the caller may name."""
+    return queries.crews(request.auth)
+
+
+@workspace_router.get(
+    "/agents", response=list[schemas.AgentOut], operation_id="list_agents"
+)
+def list_agents(request: ApiRequest) -> list[dict[str, Any]]:
+    """List the agents the caller may name."""
+    return [_agent(agent) for agent in queries.agents(request.auth)]
+
+
+def _agent(agent: Agent) -> dict[str, Any]:
+    return {
+        "id": agent.id,
+        "slug": agent.slug,
+        "name": agent.name,
+        "role": agent.role,
+        "crew_id": agent.crew_id,
+        "crew": agent.crew.slug,
+        "memory_walk_depth": agent.memory_walk_depth,
+    }

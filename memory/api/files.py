@@ -1,0 +1,212 @@
+"""Memory files over JSON: tools, tree, text, versions, and search over all of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from ninja import Body, Query, Router
+
+from memory.api import files_schemas as schemas
+from memory.api.api import ApiRequest
+from memory.files import access as file_access
+from memory.files import reading, tools, versions
+from memory.files import search as file_search
+from memory.journal import append as journal
+from memory.models import MemoryFile, MemoryVersion
+from memory.rules import errors, tiers
+
+router = Router(tags=["files"])
+
+
+# ── Tools ────────────────────────────────────────────────────────────────────
+@router.get("/tools", response=schemas.ToolsOut, operation_id="list_memory_tools")
+def list_tools(request: ApiRequest) -> dict[str, Any]:
+    """List the tools with their schemas; none where a gateway keeps the memory."""
+    request.auth.require("files.read")
+    return {
+        "tools": [
+            {
+                "name": tool.name,
+                "description": tool.description,
+                "input_schema": tool.schema,
+                "reads_only": tool.reads_only,
+            }
+            for tool in tools.offered(request.auth)
+        ]
+    }
+
+
+@router.post(
+    "/tools/{name}",
+    response=schemas.ResultOut,
+    operation_id="call_memory_tool",
+    exclude_none=True,
+)
+def call_tool(
+    request: ApiRequest, name: str, data: Body[dict[str, Any]]
+) -> dict[str, Any]:
+    """Call a tool; what a model can mend is a result with ok false, not a problem."""
+    result = tools.call(name, data, by=request.auth)
+    return {
+        "ok": result.ok,
+        "content": result.content,
+        "metadata": result.metadata,
+        "error": result.error,
+    }
+
+
+# ── Files ────────────────────────────────────────────────────────────────────
+def _file(row: MemoryFile, tree: file_access.Tree) -> dict[str, Any]:
+    cap = tiers.RULES[tiers.Tier(row.tier)].cap
+    return {
+        "label": row.label,
+        "tier": row.tier,
+        "key": row.key,
+        "sha256": row.sha256,
+        "bytes": row.bytes,
+        "cap": cap,
+        "usage": tiers.usage(row.bytes, cap),
+        "held": tree.is_held(row),
+        "updated_at": journal.stamp(row.updated_at),
+    }
+
+
+@router.get("/files", response=schemas.TreeOut, operation_id="list_memory_files")
+def list_files(request: ApiRequest, query: Query[schemas.WhoseQuery]) -> dict[str, Any]:
+    """List files by crew and agent."""
+    tree = file_access.tree(
+        request.auth, agent_id=query.agent_id, crew_id=query.crew_id
+    )
+    crews = [
+        {
+            "crew_id": branch.crew.id,
+            "crew": branch.crew.slug,
+            "files": [_file(row, tree) for row in branch.files],
+            "agents": [
+                {
+                    "agent_id": agent.id,
+                    "agent": agent.slug,
+                    "files": [_file(row, tree) for row in rows],
+                }
+                for agent, rows in branch.agents
+            ],
+        }
+        for branch in tree.branches
+    ]
+    return {"crews": crews}
+
+
+@router.get(
+    "/files/{path:label}", response=schemas.TextOut, operation_id="read_memory_file"
+)
+def read_file(
+    request: ApiRequest, label: str, query: Query[schemas.WhoseQuery]
+) -> dict[str, Any]:
+    """Read a file as the scanner last let it through."""
+    by = request.auth
+    owner = file_access.owner(by, agent_id=query.agent_id, crew_id=query.crew_id)
+    text = file_access.text(owner, label, by=by)
+    return {
+        "label": text.label,
+        "content": text.text,
+        "sha256": text.sha256,
+        "bytes": text.size,
+        "cap": text.cap,
+        "usage": tiers.usage(text.size, text.cap),
+        "held": reading.quarantined(owner, file_access.place(label, owner)),
+    }
+
+
+# ── Versions ─────────────────────────────────────────────────────────────────
+def _version(row: MemoryVersion) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "number": row.number,
+        "sha256": row.sha256,
+        "parent_sha256": row.parent.sha256 if row.parent else None,
+        "bytes": row.bytes,
+        "written_at": journal.stamp(row.written_at),
+        "written_by": row.written_by,
+        "source": row.source,
+        "note": row.note,
+    }
+
+
+def _named(
+    request: ApiRequest, data: schemas.PathQuery | schemas.RestoreIn
+) -> MemoryFile:
+    owner = file_access.owner(
+        request.auth, agent_id=data.agent_id, crew_id=data.crew_id
+    )
+    return file_access.file(owner, data.path, by=request.auth)
+
+
+@router.get(
+    "/versions", response=schemas.VersionsOut, operation_id="list_memory_versions"
+)
+def list_versions(
+    request: ApiRequest, query: Query[schemas.VersionsQuery]
+) -> dict[str, Any]:
+    """List a file's versions, newest first."""
+    rows = versions.log(_named(request, query), query.limit)
+    return {"items": [_version(row) for row in rows], "next_cursor": None}
+
+
+@router.get("/versions/{sha}", operation_id="read_memory_version")
+def read_version(
+    request: ApiRequest, sha: str, query: Query[schemas.PathQuery]
+) -> HttpResponse:
+    """Read a version's bytes, checked against their hash."""
+    row = file_access.version(_named(request, query), sha)
+    answer = HttpResponse(versions.read(row), content_type="text/plain; charset=utf-8")
+    answer["X-Content-Type-Options"] = "nosniff"
+    answer["ETag"] = f'"{row.sha256}"'
+    return answer
+
+
+@router.post(
+    "/versions/{sha}/restore",
+    response=schemas.VersionOut,
+    operation_id="restore_memory_version",
+)
+def restore_version(
+    request: ApiRequest, sha: str, data: schemas.RestoreIn
+) -> dict[str, Any]:
+    """Put a version back, as a new version; operators only."""
+    request.auth.require("files.restore")
+    done = file_access.restore(_named(request, data), sha, by=request.auth)
+    return _version(done.version)
+
+
+# ── Search ───────────────────────────────────────────────────────────────────
+@router.post(
+    "/search/hybrid",
+    response=schemas.HybridOut,
+    operation_id="search_hybrid",
+    exclude_none=True,
+)
+def search_hybrid(request: ApiRequest, data: schemas.HybridIn) -> dict[str, Any]:
+    """Search files and journal at once."""
+    if data.scope == "own" and not request.auth.is_agent:
+        detail = "The scope own is an agent's; a person names a crew_id or nothing."
+        raise errors.Invalid(detail, code="scope_needs_agent")
+    hits = file_search.search(
+        data.query,
+        limit=data.limit,
+        scope=data.scope,
+        crew_id=data.crew_id,
+        by=request.auth,
+    )
+    return {
+        "query": data.query,
+        "hits": [
+            {
+                "source": hit.source,
+                "score": hit.score,
+                "snippet": hit.snippet,
+                **hit.where,
+            }
+            for hit in hits
+        ],
+    }

@@ -1,0 +1,105 @@
+"""The clock's JSON API: every job with its last run, and running one now."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from django.http import HttpRequest
+from ninja import Router, Schema, Status
+
+from memory.jobs import registry as jobs
+from memory.jobs import status as job_status
+from memory.jobs.status import Told
+from memory.journal import append as journal
+
+if TYPE_CHECKING:
+    from memory.rules.permissions import Actor
+
+router = Router(tags=["jobs"])
+
+
+class ApiRequest(HttpRequest):
+    """A request whose credential became an actor."""
+
+    auth: Actor
+
+
+class JobRunOut(Schema):
+    """One run; ``state`` is waiting, running, done, partly or failed."""
+
+    id: int
+    state: str
+    stuck: str | None
+    started_at: str
+    heartbeat_at: str
+    ended_at: str | None
+    seconds: float
+    counts: dict[str, int]
+    error: str | None
+    asked_by: str | None
+
+
+class JobOut(Schema):
+    """A job of the clock with its last run, null before the first."""
+
+    name: str
+    title: str
+    schedule: str
+    house_wide: bool
+    next_at: str | None
+    last: JobRunOut | None
+
+
+class JobsOut(Schema):
+    """Every job, in the order of the clock."""
+
+    items: list[JobOut]
+    next_cursor: str | None
+
+
+def _stamp(moment: datetime | None) -> str | None:
+    return journal.stamp(moment) if moment else None
+
+
+def _run(told: Told) -> dict[str, Any]:
+    run = told.run
+    return {
+        "id": run.pk,
+        "state": run.state,
+        "stuck": told.stuck or None,
+        "started_at": journal.stamp(run.started_at),
+        "heartbeat_at": journal.stamp(run.heartbeat_at),
+        "ended_at": _stamp(run.ended_at),
+        "seconds": round(run.seconds, 3),
+        "counts": told.counts,
+        "error": told.fault or None,
+        "asked_by": told.asked_by or None,
+    }
+
+
+@router.get("", response=JobsOut, operation_id="list_jobs")
+def list_jobs(request: ApiRequest) -> dict[str, Any]:
+    """List the clock's jobs with their last runs; operators only."""
+    found = job_status.board(request.auth)
+    return {
+        "items": [
+            {
+                "name": line.job.name,
+                "title": line.job.title,
+                "schedule": line.job.schedule,
+                "house_wide": line.job.house_wide,
+                "next_at": _stamp(line.next_at),
+                "last": _run(line.last) if line.last else None,
+            }
+            for line in found.lines
+        ],
+        "next_cursor": None,
+    }
+
+
+@router.post("/{job}/run", response={202: JobRunOut}, operation_id="run_job")
+def run_job(request: ApiRequest, job: str) -> Status[dict[str, Any]]:
+    """Run a job now; poll the list for how it ended."""
+    run = jobs.ask(job, by=request.auth)
+    return Status(202, _run(job_status.told(request.auth, run)))

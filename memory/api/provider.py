@@ -1,0 +1,147 @@
+"""The provider wire: the contract over HTTP, for agents and for other servers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ninja import Query, Router
+
+from memory.api import provider_schemas as schemas
+from memory.api.api import ApiRequest
+from memory.integrations.atomicmemory.provider import extension_calls
+from memory.journal import append as journal
+from memory.journal import queries
+from memory.providers import base, deadline, ownership, registry
+from memory.providers.base import Bound, Provider
+from memory.rules.permissions import Actor
+
+router = Router(tags=["provider"])
+
+
+def _bind(
+    by: Actor,
+    workspace_id: str,
+    agent_id: str,
+    crew_id: str,
+    action: str = "provider.use",
+) -> Bound:
+    by.require(action)
+    return ownership.bind(
+        by, workspace_id=workspace_id, agent_id=agent_id, crew_id=crew_id
+    )
+
+
+def _provider(by: Actor, bound: Bound) -> Provider:
+    return registry.provider(queries.workspace(by), bound)
+
+
+@router.post("/retain", response=schemas.RetainedOut, operation_id="provider_retain")
+def retain(request: ApiRequest, data: schemas.RetainIn) -> dict[str, Any]:
+    """Keep a text."""
+    by = request.auth
+    bound = _bind(by, data.workspace_id, data.agent_id, data.crew_id)
+    done = _provider(by, bound).retain(base.Retain(**data.model_dump()))
+    return {"id": done.id, "bytes": done.bytes}
+
+
+@router.post(
+    "/recall",
+    response=schemas.RecalledOut,
+    operation_id="provider_recall",
+    exclude_none=True,
+)
+def recall(request: ApiRequest, data: schemas.ProviderRecallIn) -> dict[str, Any]:
+    """Look for text."""
+    by = request.auth
+    bound = _bind(by, data.workspace_id, data.agent_id, data.crew_id)
+    found = _provider(by, bound).recall(base.Recall(**data.model_dump()))
+    hits = [
+        {
+            "source": hit.source,
+            "snippet": hit.snippet,
+            "line": hit.line,
+            "score": hit.score,
+        }
+        for hit in found.hits
+    ]
+    return {"hits": hits, "quarantined": found.quarantined or None}
+
+
+@router.post("/forget", response=schemas.ForgottenOut, operation_id="provider_forget")
+def forget(request: ApiRequest, data: schemas.ForgetIn) -> dict[str, int]:
+    """Remove one item, or all that names a person.
+
+    An agent forgets in its own memory. By data subject, compliance forgets in the
+    memory of the agent or crew it names, and in the whole workspace when it names none.
+    """
+    by = request.auth
+    action = "provider.forget_subject" if data.data_subject_id else "provider.use"
+    bound = _bind(by, data.workspace_id, data.agent_id, data.crew_id, action)
+    asked = base.Forget(
+        workspace_id=data.workspace_id,
+        id=data.id,
+        data_subject_id=data.data_subject_id,
+    )
+    return {"removed": _provider(by, bound).forget(asked).removed}
+
+
+@router.get(
+    "/health",
+    response=schemas.PulseOut,
+    operation_id="provider_health",
+    exclude_none=True,
+)
+def health(request: ApiRequest, query: Query[schemas.HealthQuery]) -> dict[str, Any]:
+    """Tell whether the workspace's provider works, within its deadline."""
+    by = request.auth
+    bound = _bind(by, by.workspace_id, query.agent_id, query.crew_id)
+    workspace = queries.workspace(by)
+    seconds = registry.entry(registry.chosen(workspace)).seconds
+    pulse = deadline.pulse(registry.provider(workspace, bound), seconds)
+    return {
+        "ok": pulse.ok,
+        "message": pulse.message or None,
+        "checked_at": journal.stamp(pulse.checked_at),
+    }
+
+
+# ── The extensions ───────────────────────────────────────────────────────────
+@router.post("/reflect", response=schemas.ReflectedOut, operation_id="provider_reflect")
+def reflect(request: ApiRequest, data: schemas.ReflectIn) -> dict[str, Any]:
+    """Draw conclusions from the records that answer a question, each with its ids."""
+    bound = _bind(request.auth, data.workspace_id, data.agent_id, data.crew_id)
+    return extension_calls.reflect(bound, data.query, data.scope.given())
+
+
+@router.post("/profile", response=schemas.ProfiledOut, operation_id="provider_profile")
+def profile(request: ApiRequest, data: schemas.ProfileIn) -> dict[str, Any]:
+    """Describe whom the records of a scope are about, each fact with its ids."""
+    bound = _bind(request.auth, data.workspace_id, data.agent_id, data.crew_id)
+    return extension_calls.profile(bound, data.scope.given(), data.instructions)
+
+
+@router.post(
+    "/graph",
+    response=schemas.GraphOut,
+    operation_id="provider_graph",
+    by_alias=True,
+    exclude_none=True,
+)
+def graph(request: ApiRequest, data: schemas.GraphIn) -> dict[str, Any]:
+    """Return the records a question finds with whom they name and what they rest on."""
+    bound = _bind(request.auth, data.workspace_id, data.agent_id, data.crew_id)
+    asked = {
+        "query": data.query,
+        "scope": data.scope.given(),
+        "limit": data.limit,
+        "graph_scope": data.graph_scope,
+    }
+    return extension_calls.graph(bound, asked)
+
+
+@router.post("/batch", response=schemas.BatchedOut, operation_id="provider_batch")
+def batch(request: ApiRequest, data: schemas.BatchIngestIn) -> dict[str, Any]:
+    """Keep several inputs, all or none, or delete records; 100 at most."""
+    bound = _bind(request.auth, data.workspace_id, data.agent_id, data.crew_id)
+    refs = [{"id": one.id, "scope": one.scope.given()} for one in data.refs]
+    return extension_calls.batch(bound, data.inputs, refs)

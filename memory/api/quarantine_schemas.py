@@ -1,0 +1,222 @@
+"""Request and response shapes of the quarantine's API."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from ninja import Schema
+from pydantic import ConfigDict, Field
+
+from memory.review.decide import REASON_CHARS, Decision
+from memory.review.queue import BULK
+from memory.rules.shapes import Id, Strict
+
+Reason = Annotated[str, Field(strict=True, max_length=REASON_CHARS)]
+State = Literal["held", "released", "redacted", "discarded"]
+
+
+class HeldQuery(Schema):
+    """Filters of the list; what is left out means any."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    state: State | None = None
+    source: str = Field(default="", max_length=16)
+    agent_id: str = Field(default="", max_length=32)
+    family: str = Field(default="", max_length=24)
+    tier: str = Field(default="", max_length=8)
+    age: Literal["hour", "day", "week", "older"] | None = None
+    limit: int = Field(default=50, ge=1, le=200)
+    cursor: str | None = None
+
+
+class Redaction(Strict):
+    """A part of the original text to take out, in characters."""
+
+    start: int = Field(ge=0)
+    end: int = Field(ge=1)
+
+
+class _Cuts(Strict):
+    """What a redaction takes out."""
+
+    redactions: list[Redaction | tuple[int, int]] = Field(
+        default_factory=list,
+        max_length=200,
+        description="What redact takes out, widened to whole sentences and lines; "
+        "left out, every finding.",
+    )
+
+    @property
+    def spans(self) -> list[tuple[int, int]]:
+        """The parts as pairs."""
+        return [
+            (one.start, one.end) if isinstance(one, Redaction) else one
+            for one in self.redactions
+        ]
+
+
+class DecisionIn(_Cuts):
+    """A decision on the version of the case that the reviewer saw."""
+
+    decision: Decision
+    version: int
+    reason: Reason
+    seen: str = Field(
+        default="",
+        pattern=r"^([0-9a-f]{64})?$",
+        description="The sha256 of the preview that was looked at; with another one "
+        "nothing is released. Only redact looks at it.",
+    )
+
+
+class HeldPreviewIn(_Cuts):
+    """A decision to look at before it is made."""
+
+    decision: Literal["release", "redact", "release_and_allow"] = "redact"
+
+
+class BulkIn(Strict):
+    """One decision for several cases; each is reported on its own."""
+
+    ids: list[Id] = Field(min_length=1, max_length=BULK)
+    decision: Decision
+    reason: Reason
+
+
+class RescanIn(Strict):
+    """How many files to look at, and after which one to go on."""
+
+    limit: int = Field(default=50, ge=1, le=500)
+    after: str = Field(default="", max_length=400)
+
+
+class FindingOut(Schema):
+    """One reason, with its place in the original text."""
+
+    rule: str
+    family: str
+    severity: str
+    weight: float
+    start: int
+    end: int
+    decoded: str | None = None
+    why: str
+    mode: str = "hold"
+
+
+class HeldLineOut(Schema):
+    """A case in a list: everything but the text."""
+
+    id: str
+    version: int
+    state: str
+    source: str
+    tier: str
+    label: str
+    agent_id: str | None
+    agent: str | None
+    crew_id: str | None
+    family: str
+    title: str
+    score: float
+    risk: float
+    bytes: int
+    sha256: str
+    times_seen: int
+    received_at: str
+    last_seen_at: str
+    written_by: str
+    claimed_by: str | None
+    decision: str | None
+    reason: str | None
+    decided_by: str | None
+    decided_at: str | None
+
+
+class HeldPlaceOut(Schema):
+    """A part of the original text, in characters."""
+
+    start: int
+    end: int
+
+
+class HeldPreviewFindingOut(HeldPlaceOut):
+    """One reason, with its place in what would be left."""
+
+    rule: str
+    family: str
+    severity: str
+    weight: float
+    why: str
+
+
+class HeldPreviewOut(Schema):
+    """What a decision would let in (``text``) and what an agent would read then.
+
+    ``removed`` and ``beside`` are places in the original: what goes, and what stays
+    right next to it. A release of the whole is not judged: ``is_clean`` is null.
+    """
+
+    decision: str
+    text: str
+    reads: str
+    sha256: str
+    bytes: int
+    is_clean: bool | None = None
+    level: str | None = None
+    why: str | None = None
+    findings: list[HeldPreviewFindingOut] = []
+    removed: list[HeldPlaceOut] = []
+    beside: list[HeldPlaceOut] = []
+
+
+class HeldOut(HeldLineOut):
+    """A case with its text, as it came and as the rules read it."""
+
+    body: str
+    normalized: str
+    findings: list[FindingOut]
+    mode: str
+    rules_version: str
+    diff: list[dict[str, str]]
+    alike: list[str]
+    redaction: HeldPreviewOut | None = None
+
+
+class HeldListOut(Schema):
+    """A page of cases, highest risk first."""
+
+    items: list[HeldLineOut]
+    next_cursor: str | None
+
+
+class BulkItemOut(Schema):
+    """What became of one case."""
+
+    id: str
+    ok: bool
+    state: str | None = None
+    code: str | None = None
+    detail: str | None = None
+
+
+class BulkOut(Schema):
+    """What became of each."""
+
+    items: list[BulkItemOut]
+    decided: int
+
+
+class RescanOut(Schema):
+    """How far the rescan came and what it holds now."""
+
+    seen: int
+    done: int
+    total: int
+    held: list[str]
+    failed: list[str]
+    next: str | None
+
+
+Answer = dict[str, Any]

@@ -1,0 +1,238 @@
+"""Records over JSON: parse, call, present."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ninja import Query, Router, Status
+
+from memory import records
+from memory.api import records_schemas as schemas
+from memory.api.api import ApiRequest, IdempotencyKey
+from memory.files.paths import Owner
+from memory.journal import append as journal
+from memory.models import Record
+from memory.records import Action, Provenance, Saved, Version
+from memory.records.drafts import Draft
+from memory.rules.permissions import Actor
+from memory.rules.scopes import Scope
+
+router = Router(tags=["records"])
+ANY_STATUS = ("current", "superseded", "forgotten")
+
+
+# ── Presenting ───────────────────────────────────────────────────────────────
+def record(row: Record) -> dict[str, Any]:
+    """Return a record as the API shows it."""
+    plain = (
+        "id", "content", "confidence", "metadata", "provenance", "session_id",
+        "turn_range", "external_id", "status", "version", "crew_id", "agent_id",
+    )  # fmt: skip
+    return {
+        **{name: getattr(row, name) for name in plain},
+        "type": row.kind,
+        "scope": records.scope_of(row).whole(),
+        "superseded_by": row.superseded_by_id,
+        "entry_id": row.current_entry_id,
+        "created_at": journal.stamp(row.created_at),
+        "updated_at": journal.stamp(row.updated_at),
+        "expires_at": journal.stamp(row.expires_at) if row.expires_at else None,
+    }
+
+
+def _saved(done: Saved) -> dict[str, Any]:
+    alike = [
+        {"id": one.record_id, "content": one.content, "similarity": one.similarity}
+        for one in done.alike
+    ]
+    return {**record(done.record), "action": done.action.value, "alike": alike}
+
+
+def _version(one: Version) -> dict[str, Any]:
+    plain = (
+        "id", "number", "event", "content", "confidence", "metadata", "provenance",
+        "parent_id", "author", "author_type", "reason", "entry_id",
+    )  # fmt: skip
+    return {
+        **{name: getattr(one, name) for name in plain},
+        "type": one.kind,
+        "superseded_by": one.other_id,
+        "created_at": journal.stamp(one.created_at),
+        "valid_to": journal.stamp(one.valid_to) if one.valid_to else None,
+    }
+
+
+# ── Reading the request ──────────────────────────────────────────────────────
+def provenance(by: Actor) -> Provenance:
+    """Return what this door says of a writer: an agent captures, a person curates."""
+    if by.is_agent:
+        return Provenance.AGENT_EXTRACTED
+    return Provenance.OPERATOR_CURATED
+
+
+def _owner(data: schemas.RecordIn, by: Actor) -> Owner | None:
+    by.require("records.write")
+    return records.owner_for(
+        by, crew_id=data.crew_id, agent_id=data.agent_id, shared=data.shared
+    )
+
+
+def _draft(data: schemas.RecordIn, by: Actor) -> Draft:
+    return Draft(
+        content=data.content,
+        owner=_owner(data, by),
+        kind=data.type,
+        scope=Scope.of(data.scope),
+        metadata=data.metadata,
+        confidence=data.confidence,
+        session_id=data.session_id,
+        expires_at=data.expires_at,
+        external_id=data.external_id,
+        subjects=tuple(data.subjects),
+    )
+
+
+def _once(data: schemas.RecordIn, key: str, by: Actor) -> Saved:
+    """Save once per key. What is remembered of the answer holds no words.
+
+    The gate comes first and outside: what it holds must outlive its refusal.
+    """
+    said = provenance(by)
+    judged = records.prepare(_draft(data, by), provenance=said, by=by)
+
+    def act() -> dict[str, Any]:
+        row, action = records.keep(judged, provenance=said, by=by)
+        return {"id": row.id, "action": action.value}
+
+    told = journal.once(key, data.model_dump(mode="json"), act, by=by)
+    return records.told_again(told["id"], Action(told["action"]), by=by)
+
+
+# ── Operations ───────────────────────────────────────────────────────────────
+@router.post(
+    "",
+    response={201: schemas.SavedRecordOut, 200: schemas.SavedRecordOut},
+    operation_id="save_record",
+)
+def save(
+    request: ApiRequest,
+    data: schemas.RecordIn,
+    idempotency_key: IdempotencyKey = None,
+) -> Status[dict[str, Any]]:
+    """Save a record; 200 when its external id was known. It is searchable at once."""
+    by = request.auth
+    if idempotency_key is None:
+        done = records.save(_draft(data, by), provenance=provenance(by), by=by)
+    else:
+        done = _once(data, idempotency_key, by)
+    return Status(201 if done.action is Action.CREATED else 200, _saved(done))
+
+
+@router.get("", response=schemas.RecordsOut, operation_id="list_records")
+def list_records(
+    request: ApiRequest, query: Query[schemas.WantedQuery]
+) -> dict[str, Any]:
+    """List records."""
+    page = records.page(
+        query.wanted(),
+        limit=query.limit,
+        cursor=query.cursor,
+        order=query.order,
+        by=request.auth,
+    )
+    items = [record(row) for row in page.rows]
+    return {"items": items, "next_cursor": page.next_cursor}
+
+
+@router.post("/search", response=schemas.RecordSearchOut, operation_id="search_records")
+def search(request: ApiRequest, data: schemas.RecordSearchIn) -> dict[str, Any]:
+    """Rank records by words and meaning; with as_of, those that held then."""
+    found = records.search(
+        data.query,
+        data.wanted(),
+        limit=data.limit,
+        offset=data.offset,
+        min_score=data.min_score,
+        by=request.auth,
+    )
+    hits = [
+        {
+            "record": record(hit.record),
+            "score": hit.score,
+            "similarity": hit.similarity,
+            "relevance": hit.relevance,
+        }
+        for hit in found.hits
+    ]
+    return {"hits": hits, "withheld": found.withheld, "degraded": found.degraded}
+
+
+@router.post(
+    "/supersede",
+    response={201: schemas.SavedRecordOut},
+    operation_id="supersede_records",
+)
+def supersede(request: ApiRequest, data: schemas.SupersedeIn) -> Status[dict[str, Any]]:
+    """Save a record that takes the place of others."""
+    by = request.auth
+    draft = _draft(data, by)
+    sources = [
+        records.get(one, owner=None, by=by) for one in dict.fromkeys(data.sources)
+    ]
+    said = provenance(by)
+    done = records.supersede(sources, draft, provenance=said, reason=data.reason, by=by)
+    return Status(201, _saved(done))
+
+
+@router.get("/{record_id}", response=schemas.RecordOut, operation_id="get_record")
+def get(request: ApiRequest, record_id: schemas.RecordId) -> dict[str, Any]:
+    """Get one record; people also get one that was superseded or forgotten."""
+    by = request.auth
+    return record(records.get(record_id, owner=None, by=by, statuses=ANY_STATUS))
+
+
+@router.patch("/{record_id}", response=schemas.RecordOut, operation_id="amend_record")
+def amend(
+    request: ApiRequest, record_id: schemas.RecordId, data: schemas.RecordPatch
+) -> dict[str, Any]:
+    """Change a record: the next version. The one before stays in its history."""
+    by = request.auth
+    by.require("records.write")
+    row = records.get(record_id, owner=None, by=by)
+    done = records.amend(
+        row,
+        data.amendment(),
+        provenance=provenance(by),
+        expected=data.version,
+        reason=data.reason,
+        by=by,
+    )
+    return record(done)
+
+
+@router.delete(
+    "/{record_id}", response=schemas.ForgottenRecordOut, operation_id="forget_record"
+)
+def forget(
+    request: ApiRequest,
+    record_id: schemas.RecordId,
+    data: schemas.ForgetRecordIn | None = None,
+) -> dict[str, Any]:
+    """Forget a record: its words go from it and from the journal, for good."""
+    by = request.auth
+    by.require("records.write")
+    statuses = ("current", "superseded")
+    row = records.get(record_id, owner=None, by=by, statuses=statuses)
+    records.forget(row, reason=data.reason if data else "", by=by)
+    return {"id": row.id, "status": "forgotten"}
+
+
+@router.get(
+    "/{record_id}/history",
+    response=schemas.RecordHistoryOut,
+    operation_id="record_history",
+)
+def history(request: ApiRequest, record_id: schemas.RecordId) -> dict[str, Any]:
+    """Tell what a record said before, version by version."""
+    found = records.history(record_id, owner=None, by=request.auth)
+    return {"id": record_id, "versions": [_version(one) for one in found]}

@@ -1,0 +1,176 @@
+"""Journal rows as the JSON API shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from memory.journal import append as journal
+from memory.journal import queries, verify
+from memory.journal.queries import JournalFilter, JournalPage
+from memory.models import ArchivedEntry, JournalEntry
+from memory.ports import ranker
+from memory.ports.ranker import EmbeddingState
+from memory.rules import errors
+from memory.rules.entries import Priority, Severity
+
+_PLAIN = (
+    "id",
+    "workspace_id",
+    "seq",
+    "entry_type",
+    "severity",
+    "priority",
+    "actor_type",
+    "actor_id",
+    "crew_id",
+    "agent_id",
+    "mission_id",
+    "trace_id",
+    "span_id",
+    "summary",
+    "payload",
+    "refs",
+)
+
+
+def entries(rows: Sequence[JournalEntry]) -> list[dict[str, Any]]:
+    """Return entries with the state of their embeddings."""
+    states = ranker.ranker().states(rows)
+    return [
+        {name: getattr(row, name) for name in _PLAIN}
+        | {
+            "ts": journal.stamp(row.ts),
+            "erased": row.erased_at is not None,
+            "archived": False,
+            "embedding": asdict(states[row.id]),
+        }
+        for row in rows
+    ]
+
+
+def _archived(row: ArchivedEntry) -> dict[str, Any]:
+    """Return what is left of an entry that went to the archive."""
+    kept = {name: getattr(row, name) for name in _PLAIN if name != "refs"}
+    return kept | {
+        "refs": {},
+        "ts": journal.stamp(row.ts),
+        "erased": False,
+        "archived": True,
+        "embedding": asdict(EmbeddingState("not_embeddable")),
+    }
+
+
+def page(found: JournalPage) -> list[dict[str, Any]]:
+    """Return a page's entries, live and archived, newest first."""
+    made = [*entries(found.entries), *(_archived(row) for row in found.archived)]
+    return sorted(made, key=lambda row: (row["ts"], row["seq"]), reverse=True)
+
+
+def entry(row: JournalEntry) -> dict[str, Any]:
+    """Return one entry with its place in the chain, ledger and people."""
+    place = queries.entry_place(row)
+    steps = queries.priorities(row)
+    return entries([row])[0] | {
+        "chain": {
+            "seq": row.seq,
+            "prev_hash": row.prev_hash,
+            "entry_hash": row.entry_hash,
+            "commitment": row.commitment,
+            "previous_id": place.previous.id if place.previous else None,
+            "next_id": place.following.id if place.following else None,
+            "verdict": place.verdict,
+        },
+        "priorities": [
+            {
+                "previous": step.previous,
+                "priority": step.priority,
+                "reason": step.reason,
+                "set_by": step.set_by,
+                "set_at": journal.stamp(step.set_at),
+            }
+            for step in steps
+        ],
+        "subjects": sorted(row.mentions.values_list("alias", flat=True)),
+    }
+
+
+def archived_entry(row: ArchivedEntry) -> dict[str, Any]:
+    """Return what compaction kept of one entry; a checkpoint signs for its link."""
+    return _archived(row) | {
+        "chain": {
+            "seq": row.seq,
+            "prev_hash": row.prev_hash,
+            "entry_hash": row.entry_hash,
+            "commitment": row.commitment,
+            "previous_id": None,
+            "next_id": None,
+            "verdict": "archived",
+        },
+        "priorities": [],
+        "subjects": [alias for alias in row.subjects.split("\n") if alias],
+    }
+
+
+def appended(row: JournalEntry) -> dict[str, Any]:
+    """Return what an append is answered with."""
+    return {
+        "id": row.id,
+        "seq": row.seq,
+        "ts": journal.stamp(row.ts),
+        "entry_hash": row.entry_hash,
+        "embedding": "pending" if row.embeddable else "not_embeddable",
+    }
+
+
+def batch(result: journal.BatchResult) -> dict[str, Any]:
+    """Return what a batch is answered with."""
+    return {
+        "accepted": [
+            {"index": index, "id": row.id, "seq": row.seq}
+            for index, row in result.accepted
+        ],
+        "rejected": [asdict(item) for item in result.rejected],
+    }
+
+
+def report(found: verify.Report) -> dict[str, Any]:
+    """Return what a walk along the chain found."""
+    return {
+        "ok": found.ok,
+        "count": found.count,
+        "checked_at": journal.stamp(found.checked_at),
+        "break_count": found.break_count,
+        "breaks": [asdict(one) for one in found.breaks],
+        "erased": found.erased,
+        "checkpoints": found.checkpoints,
+        "unproved": found.unproved,
+    }
+
+
+def _several(name: str, value: str | None, allowed: set[str] | None) -> tuple[str, ...]:
+    parts = tuple(part.strip() for part in (value or "").split(",") if part.strip())
+    unknown = [part for part in parts if allowed is not None and part not in allowed]
+    if unknown:
+        message = f"{name} is one of {', '.join(sorted(allowed or ()))}."
+        raise errors.Invalid(
+            message,
+            code=f"unknown_{name}",
+            errors=[{"field": name, "code": "enum", "message": message}],
+        )
+    return parts
+
+
+def journal_filter(query: dict[str, Any]) -> JournalFilter:
+    """Return the service's filter for a door's query; Invalid for unknown values."""
+    fields = {k: v for k, v in query.items() if k not in ("limit", "cursor")}
+    known = {
+        "entry_type": None,
+        "exclude_entry_type": None,
+        "severity": {s.value for s in Severity},
+        "priority": {p.value for p in Priority},
+    }
+    for name, allowed in known.items():
+        fields[name] = _several(name, fields.get(name), allowed)
+    return JournalFilter(**fields)

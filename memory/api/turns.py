@@ -1,0 +1,199 @@
+"""A turn's memory over HTTP: recall before the run, persist after it.
+
+The workspace's or the agent's own set-up says which strategy runs. Trouble with a
+gateway is never an error here: the run goes on without what it would have brought.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from django.utils import timezone
+from ninja import Router, Schema
+from pydantic import Field, StringConstraints
+
+from memory.api.api import ApiRequest
+from memory.integrations import turn_memories
+from memory.integrations.gateway import settings as gateway_settings
+from memory.integrations.gateway.config import Mode
+from memory.integrations.gateway.strategies import Completion, Outcome, Turn
+from memory.journal import append as journal
+from memory.models import GatewaySetup
+from memory.rules.shapes import NO_NUL, Id, Moment, Strict
+
+router = Router(tags=["turns"])
+# Less than an id's 128 characters: on the wire "chat:" comes before it.
+Conversation = Annotated[
+    str, StringConstraints(min_length=1, max_length=123, pattern=NO_NUL)
+]
+Words = Annotated[
+    str, StringConstraints(min_length=1, max_length=65_536, pattern=NO_NUL)
+]
+
+
+class RecallTurnIn(Strict):
+    """What the person asked. ``user`` names a peer card, where files are used."""
+
+    conversation_id: Conversation
+    prompt: Words
+    user: Annotated[str, StringConstraints(max_length=64)] = ""
+
+
+class TurnSnapshotOut(Schema):
+    """The two curated files, the same for the whole conversation."""
+
+    memory: str
+    user: str
+
+
+class TurnMessageOut(Schema):
+    """One message for the model: after skills, before history; not to be stored."""
+
+    role: str
+    content: str
+
+
+class TurnToolsOut(Schema):
+    """Which tools the run registers under this strategy."""
+
+    memory: bool
+    session_search: bool
+
+
+class TurnRecalledOut(Schema):
+    """What memory has for a turn; ``system_rule`` belongs in the system prompt."""
+
+    strategy: str
+    system_rule: str
+    tools: TurnToolsOut
+    snapshot: TurnSnapshotOut | None
+    reference: TurnMessageOut | None
+    memory_context: str | None = Field(
+        None, description="What is remembered of the end user, or by the agent, as "
+        "text for the prompt; only where the workspace has turns recall memories."
+    )  # fmt: skip
+
+
+class PersistTurnIn(Strict):
+    """A turn that is over: the prompt as it was asked, and the final answer."""
+
+    conversation_id: Conversation
+    prompt: Words
+    answer: Words
+    completion: Completion = Completion.NORMAL
+    asked_at: Moment | None = None
+    answered_at: Moment | None = None
+
+
+class TurnPersistedOut(Schema):
+    """Which strategy the turn was handed to."""
+
+    strategy: str
+
+
+class TurnSetupIn(Strict):
+    """A ``memory`` section as in a configuration file, for one agent or for all."""
+
+    mode: Mode
+    gateway: dict[str, Any] | None = Field(
+        None, description="baseUrl, userId, userKey, appId, projectId, scope, topK, "
+        "timeoutSeconds. Without userKey the kept one stays, at the same address."
+    )  # fmt: skip
+    agent_id: Id | None = None
+
+
+class TurnSetupOut(Schema):
+    """A set-up; whether a key is kept, never which."""
+
+    id: str
+    agent_id: str | None
+    mode: str
+    base_url: str
+    user_id: str
+    has_key: bool
+    app_id: str
+    project_id: str
+    scope: list[str]
+    top_k: int
+    timeout_seconds: float
+    updated_at: str
+    updated_by: str
+
+
+class TurnSetupsOut(Schema):
+    """The workspace's set-up, and those of its agents."""
+
+    items: list[TurnSetupOut]
+    next_cursor: str | None
+
+
+@router.post("/recall", response=TurnRecalledOut, operation_id="recall_turn")
+def recall_turn(request: ApiRequest, data: RecallTurnIn) -> dict[str, Any]:
+    """Return what memory has for a turn, before the model is asked."""
+    turn = Turn(
+        conversation_id=data.conversation_id,
+        prompt=data.prompt,
+        asked_at=timezone.now(),
+        user=data.user,
+    )
+    done = turn_memories.recall(turn, by=request.auth)
+    found, strategy = done.recall, done.strategy
+    files, message = found.snapshot, found.reference
+    return {
+        "strategy": strategy.mode.value,
+        "system_rule": strategy.system_rule,
+        "tools": {
+            "memory": strategy.has_memory_tool,
+            "session_search": strategy.has_session_search,
+        },
+        "snapshot": {"memory": files.memory, "user": files.user} if files else None,
+        "reference": (
+            {"role": message.role, "content": message.content} if message else None
+        ),
+        "memory_context": done.memory_context,
+    }
+
+
+@router.post("/persist", response=TurnPersistedOut, operation_id="persist_turn")
+def persist_turn(request: ApiRequest, data: PersistTurnIn) -> dict[str, str]:
+    """Keep a turn, after the answer; one that ended in an error is not kept."""
+    now = timezone.now()
+    turn = Turn(
+        conversation_id=data.conversation_id,
+        prompt=data.prompt,
+        asked_at=data.asked_at or now,
+    )
+    outcome = Outcome(
+        answer=data.answer,
+        answered_at=data.answered_at or now,
+        completion=data.completion,
+    )
+    return {"strategy": turn_memories.persist(turn, outcome, by=request.auth).mode}
+
+
+# ── Set-ups ──────────────────────────────────────────────────────────────────
+def _setup(row: GatewaySetup) -> dict[str, Any]:
+    names = (
+        "id", "agent_id", "mode", "base_url", "user_id", "app_id", "project_id",
+        "scope", "top_k", "timeout_seconds", "updated_by",
+    )  # fmt: skip
+    told = {name: getattr(row, name) for name in names}
+    return told | {
+        "has_key": bool(row.sealed_key),
+        "updated_at": journal.stamp(row.updated_at),
+    }
+
+
+@router.get("/setups", response=TurnSetupsOut, operation_id="list_turn_setups")
+def list_turn_setups(request: ApiRequest) -> dict[str, Any]:
+    """List the set-ups of turns; admins only."""
+    found = gateway_settings.listed(request.auth)
+    return {"items": [_setup(row) for row in found], "next_cursor": None}
+
+
+@router.post("/setups", response=TurnSetupOut, operation_id="choose_turn_setup")
+def choose_turn_setup(request: ApiRequest, data: TurnSetupIn) -> dict[str, Any]:
+    """Choose where turns get their memory from; admins only."""
+    section = {"mode": data.mode.value, "gateway": data.gateway}
+    row = gateway_settings.choose(section, agent_id=data.agent_id, by=request.auth)
+    return _setup(row)

@@ -1,0 +1,238 @@
+"""Taking over a data folder or keys that are not those on record, on purpose.
+
+For a disaster: the folder is lost, or a key is. What was lost stays lost, and this says
+what that is before it does anything. A chain whose key is lost goes on with a new one:
+every entry before is sealed as it stands, so that a change from now on shows, and the
+walk counts it as unproved, because nobody can say what was changed before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from django.conf import settings
+from django.db import transaction
+
+from memory.files import paths, versions
+from memory.installation import folders, keys
+from memory.installation import identity as installation
+from memory.journal import append as journal
+from memory.journal import head as chain_head
+from memory.models import (
+    ChainCheckpoint,
+    ChainHead,
+    ChainSegment,
+    GatewaySetup,
+    Installation,
+    JournalEntry,
+    MemoryFile,
+    Workspace,
+    WorkspaceSetting,
+    ids,
+)
+from memory.models.installation import ONLY
+from memory.rules import errors, hashing
+from memory.rules.entries import NewEntry, Severity
+from memory.rules.permissions import system
+
+BATCH: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Follower:
+    """What another package loses and does when a folder or a key is given up.
+
+    Both are given the names of the keys that differ from those on record.
+    """
+
+    losses: Callable[[set[str]], list[str]]
+    adopt: Callable[[set[str]], None]
+
+
+_followers: list[Follower] = []
+
+
+def register(follower: Follower) -> None:
+    """Add what another package does; called at start-up."""
+    if follower not in _followers:
+        _followers.append(follower)
+
+
+# ── What it costs ────────────────────────────────────────────────────────────
+def _changed() -> set[str]:
+    """Return the names of keys that are not those that things were made with."""
+    keys.load_missing()
+    row = Installation.objects.first()
+    if row is not None:
+        wrong = {key.name for key in keys.differing(row.installation_id)}
+    else:
+        wrong = {key.name for key in keys.KEYS if keys.untrue(key)}
+    if _unsigned_heads():
+        wrong.add("journal")
+    return wrong
+
+
+def _unsigned_heads() -> list[ChainHead]:
+    """Return the ends of chains that our journal key did not sign."""
+    secret = keys.value(keys.BY_NAME["journal"]).encode()
+    rows = ChainHead.objects.filter(seq__gt=0).order_by("pk")
+    return [
+        row
+        for row in rows
+        if hashing.head_mac(secret, row.workspace_id, row.seq, row.entry_hash)
+        != row.mac
+    ]
+
+
+def _missing_files() -> tuple[int, int]:
+    """Return how many memory files are not in the folder, and how many come back."""
+    root = Path(settings.DATA_DIR)
+    rows = MemoryFile.objects.exclude(sha256="")
+    gone = [row for row in rows.iterator() if not (root / "files" / row.path).is_file()]
+    kept = sum(
+        (root / "blobs").joinpath(*versions.blob_parts(row.workspace_id, row.sha256))
+        .is_file()
+        for row in gone
+    )  # fmt: skip
+    return len(gone), kept
+
+
+def losses() -> list[str]:
+    """Return what is given up for good, a sentence each; empty when nothing is."""
+    changed, found = _changed(), []
+    if "journal" in changed:
+        heads = _unsigned_heads()
+        workspaces = [head.workspace_id for head in heads]
+        count = JournalEntry.objects.filter(workspace_id__in=workspaces).count()
+        found.append(
+            f"The hashes of {count} entries in {len(heads)} journals cannot be"
+            " reproduced any more: they are sealed as they stand now, and nobody can"
+            " prove what was changed in them before. Their chains go on in a new"
+            " segment."
+        )
+    if "gateway" in changed:
+        count = GatewaySetup.objects.exclude(sealed_key="").count()
+        count += WorkspaceSetting.objects.exclude(sealed="").count()
+        found.append(
+            f"{count} sealed keys of gateways and remote providers have to be entered"
+            " again."
+        )
+    if "secret" in changed:
+        found.append("Everybody signs in again, and links that were sent are dead.")
+    gone, kept = _missing_files()
+    if gone:
+        found.append(
+            f"{gone} memory files are not in the folder: {kept} come back from their"
+            f" newest version, {gone - kept} are recorded as removed."
+        )
+    for follower in _followers:
+        found += follower.losses(changed)
+    return found
+
+
+# ── Doing it ─────────────────────────────────────────────────────────────────
+def adopt(reason: str) -> list[str]:
+    """Take over the folder and the keys that this process has; return what was lost.
+
+    Ends with an entry in every workspace's journal. Safe to repeat.
+    """
+    if not reason.strip():
+        raise errors.Invalid("Say why, for the journal.", code="reason_required")
+    told, changed = losses(), _changed()
+    with transaction.atomic():
+        row = _row()
+        keys.make_missing()
+        folders.mark_folders(Path(settings.DATA_DIR), row.installation_id)
+        _make_trees()
+        keys.record(row.installation_id)
+        for head in _unsigned_heads():
+            _new_segment(head.workspace_id)
+        installation.forget()
+        for follower in _followers:
+            follower.adopt(changed)
+        installation.forget()
+        for workspace in Workspace.objects.order_by("number"):
+            _tell(workspace.pk, reason.strip(), told)
+    _bring_back()
+    return told
+
+
+def _row() -> Installation:
+    marks = folders.marks()
+    name = marks.pop() if len(marks) == 1 else ids.make("inst")
+    row, _ = Installation.objects.get_or_create(
+        number=ONLY, defaults={"installation_id": name}
+    )
+    return row
+
+
+def _make_trees() -> None:
+    root = Path(settings.DATA_DIR) / "files"
+    for slug in Workspace.objects.values_list("slug", flat=True):
+        (root / slug).mkdir(mode=0o700, exist_ok=True)
+
+
+def _chunks(workspace_id: str) -> Iterator[list[JournalEntry]]:
+    rows, after = JournalEntry.objects.filter(workspace_id=workspace_id), 0
+    while chunk := list(rows.filter(seq__gt=after).order_by("seq")[:BATCH]):
+        yield chunk
+        after = chunk[-1].seq
+
+
+def _new_segment(workspace_id: str) -> None:
+    """Seal a chain as it stands and sign its end with the key that is used from now."""
+    secret = keys.value(keys.BY_NAME["journal"]).encode()
+    head = chain_head.locked(workspace_id)
+    for chunk in _chunks(workspace_id):
+        for row in chunk:
+            if row.salt is not None:
+                row.seal = hashing.adopted_seal(
+                    secret, row.prev_hash, row.commitment, row.entry_hash
+                )
+            else:
+                kind = "erased" if row.erased_at is not None else "redacted"
+                left = journal.content(row)
+                row.seal = hashing.seal(secret, row.entry_hash, kind, left)
+        JournalEntry.objects.bulk_update(chunk, ["seal"], batch_size=200)
+    for point in ChainCheckpoint.objects.filter(workspace_id=workspace_id):
+        pairs = [(int(seq), str(digest)) for seq, digest in point.removed]
+        point.mac = hashing.checkpoint_mac(secret, workspace_id, pairs)
+        point.save(update_fields=["mac"])
+    mac = hashing.segment_mac(secret, workspace_id, head.seq, head.entry_hash)
+    ChainSegment.objects.create(
+        workspace_id=workspace_id,
+        last_seq=head.seq,
+        last_hash=head.entry_hash,
+        mac=mac,
+    )
+    head.mac = hashing.head_mac(secret, workspace_id, head.seq, head.entry_hash)
+    chain_head.move(head)
+
+
+def _tell(workspace_id: str, reason: str, told: list[str]) -> None:
+    new = NewEntry(
+        entry_type="installation.adopted",
+        severity=Severity.WARN,
+        summary="The data folder and the keys were taken over as they are",
+        payload={"reason": reason, "given_up": told},
+    )
+    journal.write([new], by=system(workspace_id, "adopt_data_folder"))
+
+
+def _bring_back() -> None:
+    """Put back the live files whose newest version is still there."""
+    for file in MemoryFile.objects.exclude(sha256="").iterator():
+        owner, place = paths.owner_of(file), paths.place_of(file)
+        with paths.vault().locked(file.path):
+            if paths.vault().read(owner.parts(place)) is not None:
+                continue
+            newest = versions.latest(file)
+            try:
+                data = versions.read(newest) if newest is not None else b""
+            except errors.HouseError:
+                continue
+            if data:
+                paths.vault().write(owner.parts(place), data)

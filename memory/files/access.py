@@ -1,0 +1,132 @@
+"""Access to memory files for both doors: whose, which, and the tree of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from memory.files import paths, reading, writer
+from memory.files.paths import Owner
+from memory.files.writer import Written
+from memory.journal import queries
+from memory.models import Agent, Crew, HeldFile, HeldState, MemoryFile, MemoryVersion
+from memory.rules import errors, tiers
+from memory.rules.permissions import Actor
+from memory.rules.tiers import Place
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A crew with its shared files, and each of its agents' own."""
+
+    crew: Crew
+    files: list[MemoryFile]
+    agents: list[tuple[Agent, list[MemoryFile]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """What the actor may see; ``held`` names what waits: crew, agent, label."""
+
+    branches: list[Branch]
+    held: frozenset[tuple[str | None, str | None, str]]
+
+    def is_held(self, file: MemoryFile) -> bool:
+        """Whether a newer text for this file waits."""
+        return (file.crew_id, file.agent_id, file.label) in self.held
+
+
+def owner(actor: Actor, *, agent_id: str | None, crew_id: str | None) -> Owner:
+    """Return whose files are meant; an agent that names nobody means itself."""
+    if actor.is_agent and agent_id is None and crew_id is None:
+        agent_id = actor.id
+    if agent_id is not None:
+        rows = Agent.objects.select_related("crew__workspace")
+        agent = rows.get(pk=queries.agent(actor, agent_id).pk)
+        if crew_id not in (None, agent.crew_id):
+            raise errors.NotFound
+        if actor.is_agent and agent.id != actor.id:
+            raise errors.NotFound
+        return paths.owner_of_agent(agent)
+    if crew_id is None:
+        detail = "Name the agent_id or the crew_id whose file this is."
+        raise errors.Invalid(detail, code="owner_required")
+    found = queries.crew(actor, crew_id)
+    return Owner(Crew.objects.select_related("workspace").get(pk=found.pk))
+
+
+def place(label: str, whose: Owner) -> Place:
+    """Return the place a label names in an owner's reach."""
+    found = paths.refuse_unknown(tiers.split(label))
+    if whose.agent is None and not found.rule.shared:
+        raise errors.NotFound
+    return found
+
+
+def tree(
+    actor: Actor, *, agent_id: str | None = None, crew_id: str | None = None
+) -> Tree:
+    """Return the files the actor may see, by crew and agent."""
+    actor.require("files.read")
+    crews = queries.crews(actor)
+    agents = queries.agents(actor)
+    if actor.is_agent:
+        agents = [agent for agent in agents if agent.id == actor.id]
+    if agent_id is not None:
+        named = queries.agent(actor, agent_id)
+        agents = [agent for agent in agents if agent.id == named.id]
+        crews = [crew for crew in crews if crew.id == named.crew_id]
+    if crew_id is not None:
+        queries.crew(actor, crew_id)
+        crews = [crew for crew in crews if crew.id == crew_id]
+    rows = MemoryFile.objects.filter(workspace_id=actor.workspace_id)
+    by_owner: dict[tuple[str, str | None], list[MemoryFile]] = defaultdict(list)
+    for row in rows.exclude(sha256="").order_by("label"):
+        by_owner[row.crew_id, row.agent_id].append(row)
+    branches = [
+        Branch(
+            crew,
+            by_owner[crew.id, None],
+            [(a, by_owner[crew.id, a.id]) for a in agents if a.crew_id == crew.id],
+        )
+        for crew in crews
+    ]
+    held = HeldFile.objects.filter(
+        workspace_id=actor.workspace_id, state=HeldState.HELD
+    ).values_list("crew_id", "agent_id", "label")
+    return Tree(branches, frozenset(held))
+
+
+def text(whose: Owner, label: str, *, by: Actor) -> reading.Text:
+    """Return a file's text, or NotFound."""
+    found = reading.read(whose, place(label, whose), by=by)
+    if not found.exists:
+        raise errors.NotFound
+    return found
+
+
+def file(whose: Owner, label: str, *, by: Actor) -> MemoryFile:
+    """Return a file's row, also of one that was removed, or NotFound."""
+    reading.permit(whose, by)
+    where = place(label, whose)
+    rows = MemoryFile.objects.select_related("crew__workspace", "agent")
+    path = whose.of(where).path(where)
+    found = rows.filter(workspace_id=by.workspace_id, path=path).first()
+    if found is None:
+        raise errors.NotFound
+    return found
+
+
+def version(found: MemoryFile, sha256: str) -> MemoryVersion:
+    """Return the newest version of a file that has these bytes, or NotFound."""
+    rows = found.versions.filter(sha256=sha256, committed=True)
+    row = rows.exclude(sha256="").order_by("-number").first()
+    if row is None:
+        raise errors.NotFound
+    return row
+
+
+def restore(found: MemoryFile, sha256: str, *, by: Actor) -> Written:
+    """Put a version back, for operators; through the scribe, as a new version."""
+    by.require("files.restore", found.workspace_id)
+    return writer.restore(found, version(found, sha256), by=by)

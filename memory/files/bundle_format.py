@@ -1,0 +1,327 @@
+"""Bundles of memory files as bytes, written by us and read as a stranger's.
+
+Equal contents make equal bytes.
+
+A bundle is a folder or a zip of Markdown with a short header, and ``manifest.json``. A
+Crewship ``.memory`` tree and Crewship's JSON export are read too. Nothing is unpacked:
+members are read into memory, one by one, under limits that count what really comes out.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Final
+
+from memory.files.storage import digest
+from memory.rules import errors, tiers
+from memory.rules.json_structure import is_within
+
+FORMAT: Final = "crewship-memory-bundle"
+MANIFEST: Final = "manifest.json"
+DOCUMENT_BYTES: Final = 1024 * 1024
+BUNDLE_BYTES: Final = 32 * 1024 * 1024
+MEMBERS: Final = 2_000
+# Ten fields a document are more than an export has.
+_VALUES: Final = 10 * MEMBERS + 1_000
+# A header comes on top of a document's bytes.
+_MEMBER_BYTES: Final = DOCUMENT_BYTES + 4_096
+_RATIO, _RATIO_FROM = 200, 256 * 1024
+_EPOCH: Final = (1980, 1, 1, 0, 0, 0)
+_FENCE: Final = "---\n"
+_KINDS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+
+
+class BadBundle(errors.Invalid):
+    """The bundle as a whole is refused; nothing of it was read into the memory."""
+
+    code, title = "bad_bundle", "Bundle refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One file of a bundle. Without an owner of its own it goes to the one asked for.
+
+    ``fault`` says why it cannot be taken; its text is empty then.
+    """
+
+    path: str
+    label: str
+    text: str
+    crew: str | None = None
+    agent: str | None = None
+    fault: str = ""
+
+
+# ── Making ───────────────────────────────────────────────────────────────────
+def members(documents: Sequence[Document], workspace: str) -> dict[str, bytes]:
+    """Return a bundle's files by name, the same for the same documents."""
+    found, listed = {}, []
+    for doc in sorted(documents, key=lambda one: one.path):
+        facts = {
+            "crew": doc.crew,
+            "agent": doc.agent,
+            "label": doc.label,
+            "sha256": digest(doc.text.encode()),
+        }
+        head = "".join(f"{name}: {json.dumps(facts[name])}\n" for name in facts)
+        found[doc.path] = f"{_FENCE}{head}{_FENCE}{doc.text}".encode()
+        listed.append({"path": doc.path, "bytes": len(doc.text.encode()), **facts})
+    manifest = {"format": FORMAT, "version": 1, "workspace": workspace}
+    text = json.dumps({**manifest, "documents": listed}, indent=2, ensure_ascii=False)
+    return {MANIFEST: f"{text}\n".encode(), **found}
+
+
+def pack(files: Mapping[str, bytes]) -> bytes:
+    """Return a zip with nothing in it that depends on when or where it was made."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name in sorted(files):
+            info = zipfile.ZipInfo(name, _EPOCH)
+            info.create_system, info.external_attr = 3, 0o600 << 16
+            info.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(info, files[name])
+    return out.getvalue()
+
+
+# ── Reading members ──────────────────────────────────────────────────────────
+def _check_name(name: str, seen: set[str]) -> None:
+    parts = name.split("/")
+    if len(name) > 300 or not name.isascii() or not name.isprintable():
+        raise BadBundle("A member has a name that no memory file has.")
+    if "\\" in name or ":" in name or any(part in ("", ".", "..") for part in parts):
+        raise BadBundle(f"A member leads out of the bundle: {name!r}.")
+    if name.casefold() in seen:
+        raise BadBundle(f"The bundle names {name!r} twice.")
+    seen.add(name.casefold())
+
+
+class _Budget:
+    """Counts what comes out of a bundle, while it comes."""
+
+    def __init__(self) -> None:
+        self.left, self.count = BUNDLE_BYTES, 0
+
+    def read(self, source: IO[bytes], name: str) -> bytes:
+        """Read a member whole; a large one is refused before it is in memory."""
+        self.count += 1
+        if self.count > MEMBERS:
+            raise BadBundle(f"A bundle may hold {MEMBERS:,} files.")
+        limit = min(_MEMBER_BYTES, self.left)
+        data = source.read(limit + 1)
+        if len(data) > limit:
+            raise BadBundle(
+                f"{name!r} is too large: a document may hold {DOCUMENT_BYTES:,} bytes "
+                f"and a bundle {BUNDLE_BYTES:,}."
+            )
+        self.left -= len(data)
+        return data
+
+
+def unpack(source: IO[bytes]) -> dict[str, bytes]:
+    """Return a zip's files by name; raise BadBundle for anything odd in it."""
+    try:
+        with zipfile.ZipFile(source) as archive:
+            return _unpack(archive)
+    except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError) as error:
+        raise BadBundle("The file is no zip that can be read whole.") from error
+    except (RuntimeError, ValueError, UnicodeError, zlib.error) as error:
+        raise BadBundle("The zip is damaged or encrypted.") from error
+
+
+def _unpack(archive: zipfile.ZipFile) -> dict[str, bytes]:
+    infos = archive.infolist()
+    if len(infos) > 2 * MEMBERS:
+        raise BadBundle(f"A bundle may hold {MEMBERS:,} files.")
+    seen: set[str] = set()
+    budget, found = _Budget(), {}
+    for info in infos:
+        # The name as it is written in the zip, before zipfile cuts it at a NUL.
+        _check_name(info.orig_filename.removesuffix("/"), seen)
+        if info.is_dir():
+            continue
+        _check_kind(info)
+        with archive.open(info) as file:
+            found[info.filename] = budget.read(file, info.filename)
+    return found
+
+
+def _check_kind(info: zipfile.ZipInfo) -> None:
+    kind = stat.S_IFMT(info.external_attr >> 16)
+    if kind not in (0, stat.S_IFREG):
+        raise BadBundle(f"{info.filename!r} is a link or a device.")
+    if info.flag_bits & 0x1:
+        raise BadBundle(f"{info.filename!r} is encrypted.")
+    if info.compress_type not in _KINDS:
+        raise BadBundle(f"{info.filename!r} is compressed in an unusual way.")
+    swollen = info.file_size > _RATIO * max(1, info.compress_size)
+    if info.file_size > _RATIO_FROM and swollen:
+        raise BadBundle(f"{info.filename!r} grows more than {_RATIO} times.")
+
+
+def walk(root: Path) -> tuple[dict[str, bytes], dict[str, str]]:
+    """Return a folder's files by name, and what was left out with the reason."""
+    budget, found, skipped = _Budget(), dict[str, bytes](), dict[str, str]()
+    for folder, names, files in os.walk(root):
+        names.sort()
+        for name in sorted(files):
+            path = Path(folder) / name
+            label = path.relative_to(root).as_posix()
+            try:
+                handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            except OSError:
+                skipped[label] = "is a link, or cannot be read"
+                continue
+            with os.fdopen(handle, "rb") as file:
+                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                    skipped[label] = "is no plain file"
+                else:
+                    found[label] = budget.read(file, label)
+        for name in [one for one in names if (Path(folder) / one).is_symlink()]:
+            label = (Path(folder) / name).relative_to(root).as_posix()
+            skipped[label] = "is a link to a folder"
+    return found, skipped
+
+
+# ── Understanding them ───────────────────────────────────────────────────────
+def load(path: Path) -> list[Document]:
+    """Return the documents of a folder, a zip or a JSON export."""
+    try:
+        if path.is_dir():
+            files, skipped = walk(path)
+            faults = [Document(n, n, "", fault=why) for n, why in skipped.items()]
+            return [*documents(files), *faults]
+        if path.stat().st_size > BUNDLE_BYTES:
+            raise BadBundle(f"A bundle may hold {BUNDLE_BYTES:,} bytes.")
+        with path.open("rb") as file:
+            if zipfile.is_zipfile(file):
+                file.seek(0)
+                return documents(unpack(file))
+            file.seek(0)
+            return from_json(file.read(BUNDLE_BYTES + 1))
+    except OSError as error:
+        raise BadBundle(f"The bundle cannot be read: {error.strerror}.") from None
+
+
+def documents(files: Mapping[str, bytes]) -> list[Document]:
+    """Return the documents among a bundle's files: ours by manifest, else a tree."""
+    if MANIFEST in files:
+        return _listed(files)
+    found = [_plain(name, _text(data)) for name, data in sorted(files.items())]
+    if not any(not doc.fault for doc in found):
+        raise BadBundle("Nothing here looks like memory files.")
+    return found
+
+
+def _text(data: bytes) -> str | None:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _plain(path: str, text: str | None) -> Document:
+    label = path.removeprefix(".memory/")
+    place = tiers.split(label)
+    if place is None:
+        return Document(path, label, "", fault="is no memory file")
+    if place.tier in tiers.WRITTEN_BY_US:
+        fault = f"{place.tier.value} has a writer of its own"
+        return Document(path, label, "", fault=fault)
+    if text is None:
+        return Document(path, label, "", fault="is not UTF-8 text")
+    return Document(path, label, text)
+
+
+def _json(data: bytes) -> Any:
+    if not is_within(data, values=_VALUES):
+        raise BadBundle("The JSON of the bundle nests too deep or holds too much.")
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        raise BadBundle("The JSON of the bundle cannot be read.") from None
+
+
+def _entries(told: Any) -> list[dict[str, Any]]:
+    listed = told.get("documents") if isinstance(told, dict) else None
+    if not isinstance(listed, list) or not all(isinstance(e, dict) for e in listed):
+        raise BadBundle("The bundle lists no documents.")
+    if len(listed) > MEMBERS:
+        raise BadBundle(f"A bundle may hold {MEMBERS:,} files.")
+    return listed
+
+
+def _listed(files: Mapping[str, bytes]) -> list[Document]:
+    told = _json(files[MANIFEST])
+    if not isinstance(told, dict) or told.get("format") != FORMAT:
+        raise BadBundle("The manifest is of another format.")
+    seen: set[str] = set()
+    found = [_of_ours(entry, files, seen) for entry in _entries(told)]
+    extra = sorted(set(files) - {doc.path for doc in found} - {MANIFEST})
+    strays = [Document(n, n, "", fault="is not in the manifest") for n in extra]
+    return [*found, *strays]
+
+
+def _of_ours(
+    entry: dict[str, Any], files: Mapping[str, bytes], seen: set[str]
+) -> Document:
+    path, label = str(entry.get("path")), str(entry.get("label"))
+    if path in seen or path not in files:
+        why = "is listed twice" if path in seen else "is listed but not there"
+        return Document(path, label, "", fault=why)
+    seen.add(path)
+    text = _text(files[path])
+    body = _behind_header(text) if text is not None else None
+    if body is None:
+        return Document(path, label, "", fault="is not UTF-8 text")
+    if digest(body.encode()) != entry.get("sha256"):
+        return Document(path, label, "", fault="is not the text that was exported")
+    if tiers.split(label) is None:
+        return Document(path, label, "", fault="is no memory file")
+    return Document(path, label, body, _name(entry, "crew"), _name(entry, "agent"))
+
+
+def _behind_header(text: str) -> str:
+    if not text.startswith(_FENCE):
+        return text
+    head, fence, body = text[len(_FENCE) :].partition(f"\n{_FENCE}")
+    return body if fence and len(head) < 4_096 else text
+
+
+def _name(entry: Mapping[str, Any], field: str) -> str | None:
+    value = entry.get(field)
+    return value if isinstance(value, str) and value else None
+
+
+def from_json(data: bytes) -> list[Document]:
+    """Return the documents of a JSON export."""
+    if len(data) > BUNDLE_BYTES:
+        raise BadBundle(f"A bundle may hold {BUNDLE_BYTES:,} bytes.")
+    return from_entries(_entries(_json(data)))
+
+
+def from_entries(entries: Iterable[Mapping[str, Any]]) -> list[Document]:
+    """Return documents told as ``path`` and ``body``, ours with their owner."""
+    found: list[Document] = []
+    for entry in entries:
+        path, body = entry.get("path"), entry.get("body")
+        if not isinstance(path, str) or not isinstance(body, str):
+            shown = path if isinstance(path, str) else "?"
+            found.append(Document(shown, shown, "", fault="needs path and body"))
+        elif len(body.encode("utf-8", "replace")) > DOCUMENT_BYTES:
+            found.append(Document(path, path, "", fault="is over 1 MiB"))
+        elif _name(entry, "crew"):
+            label = str(entry.get("label", ""))
+            crew, agent = _name(entry, "crew"), _name(entry, "agent")
+            fault = "" if tiers.split(label) else "is no memory file"
+            found.append(Document(path, label, body, crew, agent, fault))
+        else:
+            found.append(_plain(path, body))
+    return found

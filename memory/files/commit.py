@@ -1,0 +1,107 @@
+"""From bytes in place to a version that counts, and what a crash left in between.
+
+An intention (a version that is not committed) is written before the bytes are put in
+place. After a crash the next visit finds it: when the bytes on disk are the intended
+ones the write is finished, as its author's; when they are not, nobody was told that
+they were, and the intention is forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.db import transaction
+from django.utils import timezone
+
+from memory.files import paths, search_index
+from memory.files.paths import Owner
+from memory.journal import append as journal
+from memory.models import MemoryFile, MemoryVersion
+from memory.rules.entries import NewEntry
+from memory.rules.permissions import Actor, Role
+from memory.rules.tiers import Place
+
+Step = Callable[[str], None]
+
+
+def _no_step(_name: str) -> None:
+    return None
+
+
+# Called after each step with its name; the crash tests end the process there.
+step: Step = _no_step
+
+
+def file_of(owner: Owner, place: Place) -> MemoryFile:
+    """Return the row of a place, made when there was none."""
+    found, _ = MemoryFile.objects.get_or_create(
+        workspace_id=owner.workspace_id,
+        path=owner.path(place),
+        defaults={
+            "crew": owner.crew,
+            "agent": owner.agent,
+            "tier": place.tier.value,
+            "key": place.key,
+            "label": place.label,
+        },
+    )
+    return found
+
+
+def recover(file: MemoryFile) -> None:
+    """Finish or forget the intentions of writes that never came to their end."""
+    unfinished = file.versions.filter(committed=False).order_by("number")
+    if not unfinished:
+        return
+    if file.sha256:
+        paths.require_tree(paths.owner_of(file).crew.workspace.slug)
+    for version in unfinished:
+        owner, place = paths.owner_of(file), paths.place_of(file)
+        found = paths.vault().read(owner.parts(place))
+        on_disk = found.sha256 if found else ""
+        if on_disk == version.sha256:
+            text = found.data.decode("utf-8", "replace") if found else ""
+            settle(file, version, text)
+        else:
+            version.delete()
+
+
+def settle(file: MemoryFile, version: MemoryVersion, text: str) -> None:
+    """Make a version count, with everything that follows from it, in one commit."""
+    with transaction.atomic():
+        version.committed = True
+        version.save(update_fields=["committed"])
+        file.sha256, file.bytes = version.sha256, version.bytes
+        file.updated_at = timezone.now()
+        file.save(update_fields=["sha256", "bytes", "updated_at"])
+        if version.sha256:
+            search_index.put(file, text)
+        else:
+            search_index.drop(file)
+        _record(file, version)
+
+
+def _record(file: MemoryFile, version: MemoryVersion) -> None:
+    verb = "updated" if version.sha256 else "removed"
+    new = NewEntry(
+        entry_type=f"memory.{verb}",
+        summary=f"{file.label} {verb}, {version.bytes:,} bytes",
+        payload={
+            "file": file.label,
+            "tier": file.tier,
+            "sha256": version.sha256,
+            "bytes": version.bytes,
+            "version": version.number,
+            "source": version.source,
+        },
+        refs={"file_id": file.id, "version_id": version.id},
+        crew_id=file.crew_id,
+        agent_id=file.agent_id,
+    )
+    journal.write([new], by=_author(version))
+
+
+def _author(version: MemoryVersion) -> Actor:
+    """Return who wrote a version; after a crash the row is all that tells."""
+    told = dict(version.author)
+    return Actor(role=Role(told.pop("role")), **told)

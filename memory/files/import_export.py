@@ -1,0 +1,227 @@
+"""Memory files in and out: export as a bundle; import as a plan, then applied.
+
+An import is a row of ordinary writes through the scribe: capped, scanned, versioned.
+One document that fails leaves the others alone, and the report names every one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from django.db import DatabaseError
+
+from memory.files import bundle_format, paths, quarantine, storage, versions, writer
+from memory.files.bundle_format import Document
+from memory.files.paths import Owner
+from memory.files.writer import Request
+from memory.models import Agent, Crew, MemoryFile, Workspace
+from memory.ports import subject_linker
+from memory.rules import entries, errors, tiers
+from memory.rules.permissions import Actor
+from memory.rules.tiers import Place, WriteMode
+
+REJECTED: Final = (
+    writer.TierFull,
+    quarantine.Refused,
+    errors.Invalid,
+    errors.Forbidden,
+    errors.TooLarge,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What to export, or where documents go that name nobody: all, a crew, an agent."""
+
+    workspace: Workspace
+    crew: Crew | None = None
+    agent: Agent | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One document's plan, and after applying its outcome.
+
+    ``action`` is new, replace, same or refused; ``outcome`` is written, unchanged,
+    held, rejected, failed or refused, empty in a plan.
+    """
+
+    path: str
+    target: str
+    action: str
+    size: int
+    reason: str = ""
+    outcome: str = ""
+    held_id: str | None = None
+    owner: Owner | None = field(default=None, repr=False)
+    place: Place | None = field(default=None, repr=False)
+    text: str = field(default="", repr=False)
+
+    def told(self) -> dict[str, Any]:
+        """Return what a report says about it; the text is not part of it."""
+        names = ("path", "target", "action", "outcome", "size", "reason", "held_id")
+        return {name: getattr(self, name) for name in names}
+
+
+def scope(workspace: Workspace, crew: str = "", agent: str = "") -> Scope:
+    """Return what slugs name; raise NotFound for a crew or agent that is not there."""
+    if agent and not crew:
+        raise errors.Invalid("An agent is named with its crew.", code="crew_required")
+    if not crew:
+        return Scope(workspace)
+    found = Crew.objects.select_related("workspace").filter(
+        workspace=workspace, slug=crew
+    )
+    the_crew = found.first()
+    if the_crew is None:
+        raise errors.NotFound(f"There is no crew {crew!r}.")
+    if not agent:
+        return Scope(workspace, the_crew)
+    the_agent = Agent.objects.filter(crew=the_crew, slug=agent).first()
+    if the_agent is None:
+        raise errors.NotFound(f"There is no agent {agent!r} in {crew!r}.")
+    return Scope(workspace, the_crew, the_agent)
+
+
+# ── Out ──────────────────────────────────────────────────────────────────────
+def export(wanted: Scope, *, by: Actor) -> list[Document]:
+    """Return every memory file of a scope, as its newest version has it.
+
+    What waits for review is no file and never part of an export, nor is anybody whose
+    data may not be used now: their card is left out, elsewhere they are masked. A file
+    whose bytes are damaged makes the export fail: one that lacks a file is worse than
+    none.
+    """
+    by.require("files.import", wanted.workspace.id)
+    rows = MemoryFile.objects.filter(workspace=wanted.workspace).exclude(sha256="")
+    rows = rows.select_related("crew__workspace", "agent").order_by("path")
+    if wanted.crew is not None:
+        rows = rows.filter(crew=wanted.crew)
+    if wanted.agent is not None:
+        rows = rows.filter(agent=wanted.agent)
+    found = []
+    for row in rows:
+        newest = versions.latest(row)
+        if newest is None or subject_linker.mask(row.workspace_id, row.key) != row.key:
+            continue
+        text = subject_linker.mask(row.workspace_id, versions.read(newest).decode())
+        owner = paths.owner_of(row)
+        path = "/".join(owner.parts(paths.place_of(row))[1:])
+        agent = row.agent.slug if row.agent else None
+        found.append(Document(path, row.label, text, row.crew.slug, agent))
+    return found
+
+
+# ── In ───────────────────────────────────────────────────────────────────────
+def plan(documents: Sequence[Document], into: Scope, *, by: Actor) -> list[Item]:
+    """Say for each document where it would go and what it would do there."""
+    by.require("files.import", into.workspace.id)
+    taken: set[str] = set()
+    return [_plan(document, into, taken) for document in documents]
+
+
+def _plan(doc: Document, into: Scope, taken: set[str]) -> Item:
+    size = len(doc.text.encode("utf-8", "replace"))
+    refused = Item(doc.path, doc.label, "refused", size)
+    if doc.fault:
+        return replace(refused, reason=doc.fault)
+    place = paths.refuse_unknown(tiers.split(doc.label))
+    try:
+        owner = _owner(doc, place, into)
+    except errors.HouseError as error:
+        return replace(refused, reason=error.detail)
+    target = owner.path(place)
+    reason = _objection(doc, place, size) or ("twice" if target in taken else "")
+    if reason:
+        why = "another document goes there" if reason == "twice" else reason
+        return replace(refused, target=target, reason=why)
+    taken.add(target)
+    row = MemoryFile.objects.filter(workspace=into.workspace, path=target).first()
+    there = row.sha256 if row else ""
+    same = there == storage.digest(doc.text.encode())
+    action = "same" if same else "replace" if there else "new"
+    made = replace(refused, target=target, action=action)
+    return replace(made, owner=owner, place=place, text=doc.text)
+
+
+def _objection(doc: Document, place: Place, size: int) -> str:
+    cap = place.rule.cap or tiers.HARD_CAP
+    if not entries.is_storable(doc.text):
+        return "holds a NUL or half a surrogate pair"
+    if not doc.text.strip():
+        return "is empty"
+    return f"is over the cap: {tiers.usage(size, cap)}" if size > cap else ""
+
+
+def _owner(doc: Document, place: Place, into: Scope) -> Owner:
+    """Return whose a document is: as it says, within what was asked for."""
+    named = scope(into.workspace, doc.crew or "", doc.agent or "") if doc.crew else into
+    if into.crew is not None and named.crew != into.crew:
+        raise errors.Invalid("belongs to another crew than the one asked for")
+    if named.crew is None:
+        raise errors.Invalid("names no crew; say which one it is for")
+    if place.rule.shared:
+        return Owner(named.crew)
+    agent = named.agent or (into.agent if not doc.crew else None)
+    if agent is None:
+        raise errors.Invalid("belongs to one agent; say which one")
+    if into.agent is not None and agent != into.agent:
+        raise errors.Invalid("belongs to another agent than the one asked for")
+    agent.crew = named.crew
+    return Owner(named.crew, agent)
+
+
+def apply(items: Sequence[Item], *, by: Actor) -> list[Item]:
+    """Carry a plan out; one document that fails does not stop the others."""
+    return [_apply(item, by) for item in items]
+
+
+def _apply(item: Item, by: Actor) -> Item:
+    if item.owner is None or item.place is None:
+        return replace(item, outcome="refused")
+    if item.action == "same":
+        return replace(item, outcome="unchanged")
+    note = f"imported from {item.path}"
+    request = Request(
+        item.owner, item.place, item.text, WriteMode.REPLACE, "import", note
+    )
+    try:
+        writer.write(request, by=by)
+    except quarantine.Held as error:
+        held_id = str(error.fields["held_id"])
+        return replace(item, outcome="held", reason=error.detail, held_id=held_id)
+    except REJECTED as error:
+        return replace(item, outcome="rejected", reason=error.detail)
+    except errors.HouseError as error:
+        return replace(item, outcome="failed", reason=error.detail)
+    except (OSError, DatabaseError):
+        return replace(item, outcome="failed", reason="The server could not write it.")
+    return replace(item, outcome="written")
+
+
+def tally(items: Sequence[Item]) -> dict[str, int]:
+    """Return how many items have which outcome, or action in a plan."""
+    counts: dict[str, int] = {}
+    for item in items:
+        name = item.outcome or item.action
+        counts[name] = counts.get(name, 0) + 1
+    return counts
+
+
+def as_json(documents: Sequence[Document], workspace: Workspace) -> dict[str, Any]:
+    """Return an export as one JSON document, which an import takes back."""
+    told = [
+        {
+            "path": doc.path,
+            "label": doc.label,
+            "crew": doc.crew,
+            "agent": doc.agent,
+            "sha256": storage.digest(doc.text.encode()),
+            "body": doc.text,
+        }
+        for doc in sorted(documents, key=lambda one: one.path)
+    ]
+    head = {"format": bundle_format.FORMAT, "version": 1, "workspace": workspace.slug}
+    return {**head, "documents": told}

@@ -1,0 +1,117 @@
+"""Whose file, where on disk: owners, paths, and the one vault of this installation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+
+from memory.files.storage import RootLost, Vault
+from memory.installation import identity as installation
+from memory.models import Agent, Crew, MemoryFile
+from memory.rules import errors, tiers
+from memory.rules.tiers import Place
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """A crew's shared tree, or one agent's tree when ``agent`` is given."""
+
+    crew: Crew
+    agent: Agent | None = None
+
+    @property
+    def workspace_id(self) -> str:
+        """The owner's workspace."""
+        return self.crew.workspace_id
+
+    @property
+    def agent_id(self) -> str | None:
+        """The agent's id, None for the crew."""
+        return self.agent.id if self.agent else None
+
+    def of(self, place: Place) -> Owner:
+        """Return who really owns a place: a shared tier belongs to the crew."""
+        return Owner(self.crew) if place.rule.shared else self
+
+    def parts(self, place: Place | None = None) -> tuple[str, ...]:
+        """Return the path below the vault's root, of the tree or of one file."""
+        tree: tuple[str, ...] = (self.crew.workspace.slug, self.crew.slug)
+        if self.agent is None:
+            tree = (*tree, "shared")
+        else:
+            tree = (*tree, "agents", self.agent.slug)
+        return tree if place is None else (*tree, *place.parts)
+
+    def path(self, place: Place) -> str:
+        """Return the path as text, the file's name in the database."""
+        return "/".join(self.parts(place))
+
+
+def vault() -> Vault:
+    """Return the vault of the live files."""
+    data = Path(settings.DATA_DIR)
+    return Vault(data / "files", data / "locks", installation.installation_id())
+
+
+def require_tree(slug: str) -> None:
+    """Raise RootLost when the whole folder of a workspace is gone.
+
+    Taking single files away leaves it; a folder that is gone is no decision to forget.
+    """
+    if not vault().has_folder((slug,)):
+        raise RootLost(label=f"files/{slug}")
+
+
+def owner_of_agent(agent: Agent) -> Owner:
+    """Return an agent as an owner of files."""
+    return Owner(agent.crew, agent)
+
+
+def owner_of(file: MemoryFile) -> Owner:
+    """Return a file's owner."""
+    return Owner(file.crew, file.agent)
+
+
+def place_of(file: MemoryFile) -> Place:
+    """Return a file's tier and key."""
+    return Place(tiers.Tier(file.tier), file.key)
+
+
+def locate(parts: Sequence[str]) -> tuple[Owner, Place] | None:
+    """Return whose and what a path below the root is; None when it is not ours."""
+    # No slug and no label holds anything else, and a database takes no half surrogate.
+    if len(parts) < 4 or not all(part.isascii() for part in parts):
+        return None
+    workspace, crew_slug, kind, *rest = parts
+    crews = Crew.objects.select_related("workspace")
+    crew = crews.filter(workspace__slug=workspace, slug=crew_slug).first()
+    if crew is None:
+        return None
+    if kind == "shared":
+        return _in_tree(Owner(crew), rest, shared=True)
+    if kind != "agents" or len(rest) < 2:
+        return None
+    agent = Agent.objects.filter(crew=crew, slug=rest[0]).first()
+    if agent is None:
+        return None
+    agent.crew = crew
+    return _in_tree(Owner(crew, agent), rest[1:], shared=False)
+
+
+def _in_tree(
+    owner: Owner, rest: Sequence[str], *, shared: bool
+) -> tuple[Owner, Place] | None:
+    place = tiers.split("/".join(rest))
+    if place is None or place.rule.shared is not shared:
+        return None
+    return owner, place
+
+
+def refuse_unknown(place: Place | None) -> Place:
+    """Return the place a label named, or raise NotFound."""
+    if place is None:
+        raise errors.NotFound
+    return place

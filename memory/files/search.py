@@ -1,0 +1,128 @@
+"""One search over memory files and the journal.
+
+Each source ranks its own: files by BM25, the journal by the ranker in place. Scores of
+two engines mean different things, so each list is divided by its own best score; the
+two are then merged by that number. Equal numbers, the two best hits at least, put files
+first, because a file is what somebody chose to keep.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from memory import scanner
+from memory.files import paths, reading, search_index
+from memory.journal import append as journal
+from memory.journal import queries
+from memory.models import Agent, MemoryFile
+from memory.ports import ranker
+from memory.ports.ranker import Question
+from memory.rules import errors
+from memory.rules.permissions import Actor
+
+LIMIT: Final = 50
+SUMMARY_CHARS: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One answer; ``where`` holds what only its source can tell."""
+
+    source: str
+    score: float
+    snippet: str
+    where: dict[str, Any]
+
+
+def _of_files(
+    query: str, scope: str | None, crew_id: str | None, by: Actor
+) -> list[Hit]:
+    """Return hits in files: an agent's own and, unless it asks for own, its crew's."""
+    rows = MemoryFile.objects.filter(workspace_id=by.workspace_id).exclude(sha256="")
+    if by.is_agent:
+        agents = Agent.objects.select_related("crew__workspace")
+        owner = paths.owner_of_agent(agents.get(pk=by.id))
+        reachable = reading.files(owner, by=by)
+        ids = [f.id for f in reachable if scope != "own" or f.agent_id == by.id]
+    else:
+        by.require("files.read")
+        named = rows.filter(crew_id=crew_id) if crew_id else rows
+        ids = list(named.values_list("id", flat=True))
+    found = search_index.find(ids, query, LIMIT)
+    files = rows.in_bulk([hit.file_id for hit in found])
+    return [
+        Hit(
+            "file",
+            hit.score,
+            scanner.redact_for_prompt(hit.text[: search_index.SNIPPET_CHARS]),
+            {
+                "label": files[hit.file_id].label,
+                "crew_id": files[hit.file_id].crew_id,
+                "agent_id": files[hit.file_id].agent_id,
+                "line": hit.line,
+                "heading": hit.heading,
+            },
+        )
+        for hit in found
+        if hit.file_id in files
+    ]
+
+
+def _of_journal(
+    query: str, scope: str | None, crew_id: str | None, by: Actor
+) -> list[Hit]:
+    asked = Question(
+        query=query,
+        scope=scope if by.is_agent else None,
+        crew_id=crew_id,
+        limit=LIMIT,
+    )
+    return [
+        Hit(
+            "journal",
+            hit.score,
+            scanner.redact_for_prompt(hit.entry.summary[:SUMMARY_CHARS]),
+            {
+                "entry_id": hit.entry.id,
+                "entry_type": hit.entry.entry_type,
+                "ts": journal.stamp(hit.entry.ts),
+                "crew_id": hit.entry.crew_id,
+                "agent_id": hit.entry.agent_id,
+                "via": hit.via,
+            },
+        )
+        for hit in ranker.ranker().recall(asked, by=by)
+    ]
+
+
+def _normalised(hits: list[Hit]) -> list[Hit]:
+    best = max((hit.score for hit in hits), default=0.0)
+    if best <= 0:
+        return hits
+    return [
+        Hit(hit.source, round(hit.score / best, 4), hit.snippet, hit.where)
+        for hit in hits
+    ]
+
+
+def search(
+    query: str,
+    *,
+    limit: int = 10,
+    scope: str | None = None,
+    crew_id: str | None = None,
+    by: Actor,
+) -> list[Hit]:
+    """Return the best hits of both sources, at most ``limit``."""
+    by.require("files.read")
+    if not query.strip():
+        raise errors.Invalid("query must not be blank.", code="blank_query")
+    if crew_id is not None:
+        queries.crew(by, crew_id)
+    both = [
+        *_normalised(_of_files(query, scope, crew_id, by)),
+        *_normalised(_of_journal(query, scope, crew_id, by)),
+    ]
+    both.sort(key=lambda hit: (-hit.score, hit.source))
+    return both[: max(1, min(limit, LIMIT))]

@@ -1,0 +1,79 @@
+"""Searching what an agent wrote down in earlier sessions, by words.
+
+A session is what entries of one trace have in common; an entry without a trace belongs
+to none. Only the agent's own entries are searched, newest first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from memory import scanner, tool_registry
+from memory.journal import append as journal
+from memory.journal import queries
+from memory.journal.queries import JournalFilter
+from memory.models import JournalEntry
+from memory.rules.permissions import Actor
+from memory.tool_registry import Tool, schema
+
+LIMIT: Final = 20
+MOST: Final = 100
+_TEXT: Final = {"type": "string"}
+
+
+def _hit(row: JournalEntry) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "session_id": row.trace_id,
+        "entry_type": row.entry_type,
+        "ts": journal.stamp(row.ts),
+        "content": scanner.redact_for_prompt(row.summary),
+    }
+
+
+def search(query: str, *, limit: int = LIMIT, by: Actor) -> list[dict[str, Any]]:
+    """Return the agent's own entries that hold words of a query, newest first."""
+    if not query.strip():
+        raise tool_registry.fault("query", "query must not be blank.")
+    wanted = JournalFilter(q=query, agent_id=by.id)
+    rows = queries.filtered(by, wanted).order_by("-ts", "-seq")
+    return [_hit(row) for row in rows[: max(1, min(limit, MOST))]]
+
+
+def _run(given: Mapping[str, Any], by: Actor) -> dict[str, Any]:
+    limit = int(given.get("limit") or LIMIT)
+    hits = search(given["query"], limit=limit, by=by)
+    return {"query": given["query"], "hits": hits, "count": len(hits)}
+
+
+TOOL: Final = Tool(
+    name="session_search",
+    title="Search earlier sessions",
+    description="Search what you wrote in the journal in earlier sessions, by words, "
+    "newest first. Entries of one session share its session_id.",
+    schema=schema(
+        ["query"],
+        query={**_TEXT, "minLength": 1, "maxLength": 4_000},
+        limit={"type": "integer", "minimum": 1, "maximum": MOST},
+    ),
+    answers=schema(
+        ["query", "hits", "count"],
+        query=_TEXT,
+        hits={
+            "type": "array",
+            "items": schema(
+                ["id", "session_id", "entry_type", "ts", "content"],
+                id=_TEXT,
+                session_id={"type": ["string", "null"]},
+                entry_type=_TEXT,
+                ts=_TEXT,
+                content=_TEXT,
+            ),
+        },
+        count={"type": "integer"},
+    ),
+    needs=("tools.call", "journal.read"),
+    run=_run,
+    reads_only=True,
+)

@@ -1,0 +1,289 @@
+"""Files that cannot escape, tear or race: the only file I/O of the memory tiers.
+
+Everything is opened relative to a directory handle, one segment at a time and never
+through a link, so that nothing swapped in between a check and an open can lead outside.
+A write is a temporary sibling, fsync, an atomic rename, and fsync of the folder:
+when it returns, the bytes are on the disk, and a reader sees the old or the new.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import stat
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from filelock import FileLock, Timeout
+
+from memory.installation import key_files
+from memory.rules import errors
+
+_OPEN_DIR: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_OPEN_FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+LOCK_SECONDS: Final = 10.0
+READ_LIMIT: Final = 4 * 1024 * 1024
+_TEMPORARY: Final = ".crewship-tmp-"
+TEMPORARY_SECONDS: Final = 600
+
+
+class Unsafe(errors.HouseError):
+    """Something in the way is not a plain file or folder of ours."""
+
+    code, status, title = "unsafe_path", 409, "Not a plain file"
+    sentence = "{label} is not a plain file here, and was not touched."
+
+
+def _refusal(error: OSError, parts: Sequence[str]) -> errors.HouseError:
+    """Return what a failure means: a full disk, or something odd in the way."""
+    if error.errno in errors.NO_ROOM:
+        return errors.StorageFull()
+    return Unsafe(label="/".join(parts[-2:]))
+
+
+class Busy(errors.HouseError):
+    """Somebody else has held a file's lock for too long."""
+
+    code, status, title = "file_busy", 503, "Busy"
+    sentence = "{label} is being written by somebody else; try again."
+
+
+class RootLost(errors.Unavailable):
+    """The folder tree is gone or is another installation's: nothing in it counts."""
+
+    code = "data_folder_lost"
+    sentence = (
+        "The folder {label} of the data folder is gone or belongs to another"
+        " installation; nothing was changed."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A file's bytes and their SHA-256."""
+
+    data: bytes
+    sha256: str
+
+
+def digest(data: bytes) -> str:
+    """Return the SHA-256 of bytes, in hex."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def _check(part: str) -> None:
+    if part in ("", ".", "..") or "/" in part or "\\" in part or "\x00" in part:
+        raise Unsafe(label="The path")
+
+
+class Vault:
+    """One folder tree. Paths are tuples of segments below its root.
+
+    ``owner`` is the installation whose mark the root must carry. The mark is read
+    through the handle that the path is opened with, so that a file counts as missing
+    only in a tree that was ours at that moment.
+    """
+
+    def __init__(self, root: Path, locks: Path, owner: str = "") -> None:
+        self.root, self._locks, self._owner = root, locks, owner
+
+    def check(self) -> None:
+        """Raise RootLost unless the root is there and ours."""
+        with self._folder((), make=False):
+            return
+
+    def _root(self, *, make: bool) -> int:
+        if self._owner:
+            try:
+                handle = os.open(self.root, _OPEN_DIR)
+            except OSError:
+                raise RootLost(label=self.root.name) from None
+            if key_files.mark_in(handle) == self._owner:
+                return handle
+            os.close(handle)
+            raise RootLost(label=self.root.name)
+        if make:
+            self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return os.open(self.root, _OPEN_DIR)
+
+    # ── Folders ──────────────────────────────────────────────────────────────
+    @contextmanager
+    def _folder(self, parts: Sequence[str], *, make: bool) -> Iterator[int]:
+        """Yield a handle of a folder below the root, made on the way if asked."""
+        for part in parts:
+            _check(part)
+        handle = self._root(make=make)
+        try:
+            for part in parts:
+                if make:
+                    with suppress(FileExistsError):
+                        os.mkdir(part, 0o700, dir_fd=handle)
+                        # Or a power cut takes the folder and the file that is in it.
+                        os.fsync(handle)
+                below = os.open(part, _OPEN_DIR, dir_fd=handle)
+                os.close(handle)
+                handle = below
+            yield handle
+        finally:
+            os.close(handle)
+
+    def has_folder(self, parts: Sequence[str]) -> bool:
+        """Whether a folder is there; raise RootLost unless the root is ours."""
+        try:
+            with self._folder(parts, make=False):
+                return True
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+
+    # ── Reading ──────────────────────────────────────────────────────────────
+    def read(self, parts: Sequence[str]) -> Stored | None:
+        """Return a file's bytes, None when it is not there; raise Unsafe."""
+        try:
+            with self._folder(parts[:-1], make=False) as folder:
+                return self._read(folder, parts[-1])
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise _refusal(error, parts) from error
+
+    def _read(self, folder: int, name: str) -> Stored:
+        _check(name)
+        handle = os.open(name, _OPEN_FILE, dir_fd=folder)
+        with os.fdopen(handle, "rb") as file:
+            facts = os.fstat(file.fileno())
+            # A second name for the same bytes may lie outside the tree.
+            if not stat.S_ISREG(facts.st_mode) or facts.st_nlink > 1:
+                raise Unsafe(label=name)
+            data = file.read(READ_LIMIT + 1)
+        if len(data) > READ_LIMIT:
+            raise errors.TooLarge(what=name, limit=READ_LIMIT, size=facts.st_size)
+        return Stored(data, digest(data))
+
+    # ── Writing ──────────────────────────────────────────────────────────────
+    def write(self, parts: Sequence[str], data: bytes) -> str:
+        """Put bytes in place, durably and atomically; return their SHA-256."""
+        try:
+            with self._folder(parts[:-1], make=True) as folder:
+                self._refuse_odd(folder, parts[-1])
+                self._replace(folder, parts[-1], data)
+        except OSError as error:
+            raise _refusal(error, parts) from error
+        return digest(data)
+
+    def _refuse_odd(self, folder: int, name: str) -> None:
+        """Refuse a link, a device or a second name where the file should be."""
+        _check(name)
+        try:
+            facts = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        except FileNotFoundError:
+            return
+        if not stat.S_ISREG(facts.st_mode) or facts.st_nlink > 1:
+            raise Unsafe(label=name)
+
+    def _replace(self, folder: int, name: str, data: bytes) -> None:
+        fresh = f"{_TEMPORARY}{secrets.token_hex(8)}"
+        handle = os.open(fresh, _CREATE, 0o600, dir_fd=folder)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(fresh, name, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            with suppress(FileNotFoundError):
+                os.unlink(fresh, dir_fd=folder)
+            raise
+        os.fsync(folder)
+
+    def remove(self, parts: Sequence[str]) -> bool:
+        """Take a file away; return whether there was one."""
+        try:
+            with self._folder(parts[:-1], make=False) as folder:
+                self._refuse_odd(folder, parts[-1])
+                os.unlink(parts[-1], dir_fd=folder)
+                os.fsync(folder)
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise _refusal(error, parts) from error
+        return True
+
+    def touch(self, parts: Sequence[str]) -> None:
+        """Make a file young again, so that nobody takes it for abandoned."""
+        with self._folder(parts[:-1], make=False) as folder:
+            os.utime(parts[-1], dir_fd=folder, follow_symlinks=False)
+
+    def age(self, parts: Sequence[str]) -> float:
+        """Return the seconds since a file was written or touched, 0 for none."""
+        try:
+            with self._folder(parts[:-1], make=False) as folder:
+                facts = os.stat(parts[-1], dir_fd=folder, follow_symlinks=False)
+        except OSError:
+            return 0.0
+        return time.time() - facts.st_mtime
+
+    # ── Walking ──────────────────────────────────────────────────────────────
+    def walk(self, parts: Sequence[str] = ()) -> Iterator[tuple[str, ...]]:
+        """Yield every plain file below a folder, links and hidden names left out."""
+        try:
+            with self._folder(parts, make=False) as folder:
+                entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+                names = [
+                    (entry.name, entry.is_dir(follow_symlinks=False))
+                    for entry in entries
+                    if not entry.name.startswith(".") and not entry.is_symlink()
+                ]
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        for name, is_folder in names:
+            if is_folder:
+                yield from self.walk((*parts, name))
+            else:
+                yield (*parts, name)
+
+    def tidy(self) -> int:
+        """Remove temporaries that a crash left behind; return how many.
+
+        Younger ones may belong to a write that is going on.
+        """
+        self.check()
+        gone, edge = 0, time.time() - TEMPORARY_SECONDS
+        for folder, _, names in os.walk(self.root, followlinks=False):
+            for name in names:
+                path = Path(folder) / name
+                if not name.startswith(_TEMPORARY):
+                    continue
+                with suppress(OSError):
+                    if path.lstat().st_mtime < edge:
+                        path.unlink()
+                        gone += 1
+        return gone
+
+    # ── Locking ──────────────────────────────────────────────────────────────
+    @contextmanager
+    def locked(self, name: str, seconds: float = LOCK_SECONDS) -> Iterator[None]:
+        """Hold the lock of one file, across threads and processes; raise Busy.
+
+        Lock files live apart from the tree, where agents cannot reach them, under a
+        hash: the name of a lock must not tell whom a file was about.
+        """
+        self._locks.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            lock = self._lock(name)
+            with FileLock(lock, timeout=seconds, mode=0o600, thread_local=False):
+                yield
+        except Timeout:
+            raise Busy(label=name.rpartition(":")[2]) from None
+
+    def _lock(self, name: str) -> Path:
+        return self._locks / f"{digest(name.encode())[:32]}.lock"
+
+    def forget_lock(self, name: str) -> None:
+        """Remove the lock of a file that is gone for good: a hash can be guessed."""
+        self._lock(name).unlink(missing_ok=True)

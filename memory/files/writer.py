@@ -1,0 +1,332 @@
+"""The one hand that writes a memory file, whoever asks.
+
+permit → cap → scan → lock → intention and blob → atomic rename → version, word index
+and journal in one transaction. Killed between any two steps, the next visit to the file
+finds the intention and finishes it (the bytes are in place) or forgets it (they are
+not, and nobody was told that they were).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from memory import scanner
+from memory.files import (
+    commit,
+    paths,
+    quarantine,
+    reconcile,
+    redaction,
+    storage,
+    versions,
+)
+from memory.files.paths import Owner
+from memory.files.quarantine import Held, Incoming, Judgement, Refused
+from memory.files.redaction import Remainder, Standard
+from memory.models import MemoryFile, MemoryVersion
+from memory.ports import subject_linker
+from memory.rules import entries, errors, tiers, validation
+from memory.rules.permissions import Actor, AgentRole
+from memory.rules.tiers import Place, Tier, WriteMode
+
+JUDGED_TAIL: Final = 600
+
+
+class TierFull(errors.HouseError):
+    """The file would pass its cap.
+
+    The current body comes back, so that the caller can consolidate it and write again
+    in the same turn.
+    """
+
+    code, status, title = "tier_full", 409, "Over the cap"
+    sentence = (
+        "{label} may hold {cap_bytes} bytes and would hold {projected_size}. Nothing "
+        "was written. Consolidate the current text and write it with mode replace."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A write that is done: the file's new state."""
+
+    version: MemoryVersion
+    label: str
+    sha256: str
+    size: int
+    cap: int
+    body: str
+
+    @property
+    def is_nearly_full(self) -> bool:
+        """From 80 % of the cap a writer is warned."""
+        return bool(self.cap) and self.size >= tiers.WARN_SHARE * self.cap
+
+    @property
+    def usage(self) -> str:
+        """How full the file is, in words."""
+        return tiers.usage(self.size, self.cap)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to write where; ``source`` is the door: tool, operator, import, restore.
+
+    ``subjects`` are the people whom the writer says the text is about.
+    """
+
+    owner: Owner
+    place: Place
+    text: str
+    mode: WriteMode
+    source: str
+    note: str = ""
+    subjects: tuple[str, ...] = ()
+
+
+# ── Permission and size ──────────────────────────────────────────────────────
+def _permit(request: Request, by: Actor) -> None:
+    by.require("files.write", request.owner.workspace_id)
+    if not by.is_agent:
+        return
+    if request.owner.crew.id != by.crew_id or request.owner.agent_id != by.id:
+        raise errors.NotFound
+    if not request.place.rule.by_tools:
+        detail = f"{request.place.tier.value} is read-only for agents."
+        raise errors.Forbidden(detail, code="read_only_tier")
+    if request.place.tier is Tier.CREW and by.agent_role is not AgentRole.LEAD:
+        detail = "CREW is written by the crew's lead only."
+        raise errors.Forbidden(detail, code="lead_only")
+
+
+def _check_text(request: Request) -> None:
+    if not request.text.strip():
+        raise errors.Invalid("content must not be empty.", code="empty_content")
+    if not entries.is_storable(request.text):
+        detail = "content holds a NUL or half a surrogate pair."
+        raise errors.Invalid(detail, code="bad_text")
+    validation.check_subjects(request.subjects)
+    place, subjects = request.place, tuple(request.subjects)
+    if place.tier is Tier.PEERS:
+        # A card says in its name whom it is about.
+        subjects = (*subjects, place.key)
+    texts = (request.text, place.key)
+    subject_linker.refuse(request.owner.workspace_id, texts, subjects)
+
+
+def joined(current: str, request: Request) -> str:
+    """Return what a file would hold after a write: appending starts on a new line."""
+    if request.mode is WriteMode.REPLACE:
+        return request.text
+    gap = "\n" if current and not current.endswith("\n") else ""
+    return f"{current}{gap}{request.text}"
+
+
+def _check_cap(request: Request, current: str, final: str) -> None:
+    rule, size = request.place.rule, len(final.encode())
+    cap = rule.cap or tiers.HARD_CAP
+    if size <= cap:
+        return
+    present = len(current.encode())
+    raise TierFull(
+        label=request.place.label,
+        tier=request.place.tier.value,
+        cap_bytes=cap,
+        projected_size=size,
+        current_size=present,
+        current_entries=current,
+        usage=tiers.usage(present, cap),
+    )
+
+
+# ── Scanning ─────────────────────────────────────────────────────────────────
+def _suspect(request: Request, current: str, final: str) -> str:
+    """Return the text to judge.
+
+    The whole resulting body, so that an attack split over two appends is seen. When a
+    person accepted a body that looks bad by itself, what is new is judged with the end
+    of it, or nothing could ever be appended again.
+    """
+    if request.mode is WriteMode.REPLACE or not current:
+        return final
+    if scanner.scan(current).is_held:
+        return current[-JUDGED_TAIL:] + final[len(current) :]
+    return final
+
+
+def _gate(request: Request, current: str, final: str, by: Actor) -> str:
+    """Let a text pass, redact it, or raise Held or Refused. Returns the final text."""
+    incoming = Incoming(
+        owner=request.owner,
+        place=request.place,
+        text=request.text,
+        mode=request.mode.value,
+        source=request.source,
+        written_by=by.label,
+        base_sha256=storage.digest(current.encode()) if current else "",
+        subjects=request.subjects,
+    )
+    if quarantine.is_blocked(incoming):
+        raise Refused(why="this writer is blocked until an operator lifts it.")
+    if quarantine.is_cleared(request.owner.workspace_id, request.text):
+        return final
+    suspect = _suspect(request, current, final)
+    judged = quarantine.judge(incoming, suspect)
+    if judged.action == "allow":
+        return final
+    if judged.action == "block":
+        raise Refused(why=judged.why)
+    judged = quarantine.aligned(judged, incoming, len(suspect))
+    if judged.action == "redact":
+        left = _redacted(incoming, judged, before(request, current))
+        if left.is_clean:
+            return joined(current, replace(request, text=left.text))
+    held = quarantine.hold(incoming, judged, by=by)
+    raise Held(held_id=held.id, why=judged.why)
+
+
+def _redacted(incoming: Incoming, judged: Judgement, ahead: str) -> Remainder:
+    """Return what a policy that redacts by itself would let in."""
+    spans = scanner.spans(judged.verdict.findings)
+    by = Standard.of(incoming)
+    return redaction.of(incoming.text, spans, by, before=ahead, is_reviewed=False)
+
+
+def before(request: Request, current: str) -> str:
+    """Return what a text is judged together with, up to where it begins."""
+    if request.mode is WriteMode.REPLACE or not current:
+        return ""
+    ahead = joined(current, replace(request, text=""))
+    return ahead[-JUDGED_TAIL:] if scanner.scan(current).is_held else ahead
+
+
+# ── Writing ──────────────────────────────────────────────────────────────────
+def current(owner: Owner, place: Place) -> str:
+    """Return a file's text as it is on disk, empty when there is none."""
+    found = paths.vault().read(owner.of(place).parts(place))
+    return found.data.decode("utf-8", "replace") if found else ""
+
+
+def write(request: Request, *, by: Actor) -> Written:
+    """Write a memory file; it is on the disk and in the journal when this returns.
+
+    Raises Forbidden, Invalid, TierFull, Held, Refused, vault.Unsafe or vault.Busy; in
+    each case the file is as it was.
+    """
+    _permit(request, by)
+    _check_text(request)
+    # What somebody put there behind our back is judged and versioned as theirs first.
+    reconcile.notice(request.owner, request.place)
+    seen = current(request.owner, request.place)
+    final = _prepare(request, seen, by)
+    owner = request.owner.of(request.place)
+    with paths.vault().locked(owner.path(request.place)):
+        file = commit.file_of(owner, request.place)
+        reconcile.look(file)
+        now_there = current(request.owner, request.place)
+        if now_there != seen:
+            final = _prepare(request, now_there, by)
+        return _put(file, request, final, by)
+
+
+def _prepare(request: Request, seen: str, by: Actor) -> str:
+    final = joined(seen, request)
+    _check_cap(request, seen, final)
+    kept = _gate(request, seen, final, by)
+    if kept != final:
+        _check_cap(request, seen, kept)
+    return kept
+
+
+def _put(file: MemoryFile, request: Request, final: str, by: Actor) -> Written:
+    data = final.encode()
+    version = versions.begin(
+        file,
+        data,
+        by=by,
+        source=request.source,
+        note=request.note,
+        subjects=request.subjects,
+    )
+    commit.step("intention")
+    paths.vault().write(paths.owner_of(file).parts(request.place), data)
+    commit.step("rename")
+    commit.settle(file, version, final)
+    commit.step("settled")
+    return Written(
+        version=version,
+        label=file.label,
+        sha256=version.sha256,
+        size=len(data),
+        cap=request.place.rule.cap,
+        body=final,
+    )
+
+
+def write_released(request: Request, *, by: Actor) -> Written:
+    """Write a text that a person judged: everything as in ``write``, but the scan."""
+    _permit(request, by)
+    _check_text(request)
+    owner = request.owner.of(request.place)
+    with paths.vault().locked(owner.path(request.place)):
+        file = commit.file_of(owner, request.place)
+        reconcile.look(file)
+        present = current(request.owner, request.place)
+        final = joined(present, request)
+        _check_cap(request, present, final)
+        return _put(file, request, final, by)
+
+
+def restore(file: MemoryFile, version: MemoryVersion, *, by: Actor) -> Written:
+    """Put an old version's bytes back, as a new version, through every check."""
+    text = versions.read(version).decode("utf-8", "replace")
+    request = Request(
+        paths.owner_of(file),
+        paths.place_of(file),
+        text,
+        WriteMode.REPLACE,
+        "restore",
+        f"version {version.number} restored",
+    )
+    return write(request, by=by)
+
+
+def take_back(owner: Owner, place: Place, version_id: str, *, by: Actor) -> None:
+    """Undo one write, if it is still the newest, by putting back what was there."""
+    with paths.vault().locked(owner.path(place)):
+        file = commit.file_of(owner, place)
+        reconcile.look(file)
+        newest = versions.latest(file)
+        if newest is None or newest.id != version_id:
+            detail = "The file was written since; restore a version by hand."
+            raise errors.Conflict(detail, code="written_since")
+        before = newest.parent
+        note = f"version {newest.number} taken back"
+        if before is None or not before.sha256:
+            gone = versions.begin(file, None, by=by, source="undo", note=note)
+            paths.vault().remove(owner.parts(place))
+            commit.settle(file, gone, "")
+            return
+        data = versions.read(before)
+        back = versions.begin(file, data, by=by, source="undo", note=note)
+        paths.vault().write(owner.parts(place), data)
+        commit.settle(file, back, data.decode("utf-8", "replace"))
+
+
+def remove(owner: Owner, place: Place, *, source: str, by: Actor) -> bool:
+    """Take a file away, as a version of its own; return whether there was one."""
+    request = Request(owner, place, "-", WriteMode.REPLACE, source)
+    _permit(request, by)
+    owner = owner.of(place)
+    with paths.vault().locked(owner.path(place)):
+        file = commit.file_of(owner, place)
+        reconcile.look(file)
+        if not file.sha256:
+            return False
+        version = versions.begin(file, None, by=by, source=source)
+        commit.step("intention")
+        paths.vault().remove(owner.parts(place))
+        commit.step("rename")
+        commit.settle(file, version, "")
+    return True

@@ -1,0 +1,60 @@
+"""Secrets that must be used again: encrypted with a key outside the database.
+
+The seal is AES-GCM under ``keys/gateway.key``. Each purpose has a key of its own, made
+from that one, and a seal is bound to its row: moved to another row it does not open.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from typing import Final
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from memory.installation import identity as installation
+
+VERSION: Final = "v1."
+NONCE_BYTES: Final = 12
+
+
+class Broken(Exception):
+    """A seal does not open: another key, another row, or changed bytes."""
+
+
+def _cipher(purpose: str, key: bytes) -> AESGCM:
+    return AESGCM(hashlib.sha256(purpose.encode() + key).digest())
+
+
+def seal(text: str, *, purpose: str, bound_to: str) -> str:
+    """Return a secret as text that only this installation and this row can open."""
+    nonce = os.urandom(NONCE_BYTES)
+    cipher = _cipher(purpose, installation.key("gateway"))
+    closed = cipher.encrypt(nonce, text.encode(), bound_to.encode())
+    return VERSION + base64.b64encode(nonce + closed).decode()
+
+
+def unseal(text: str, *, purpose: str, bound_to: str) -> str:
+    """Return the secret again, or raise Broken."""
+    cipher = _cipher(purpose, installation.key("gateway"))
+    return _opened(cipher, text, bound_to)
+
+
+def opens(key: str, text: str, *, purpose: str, bound_to: str) -> bool:
+    """Whether a key is the one that a secret was sealed with."""
+    try:
+        _opened(_cipher(purpose, key.encode()), text, bound_to)
+    except Broken:
+        return False
+    return True
+
+
+def _opened(cipher: AESGCM, text: str, bound_to: str) -> str:
+    try:
+        raw = base64.b64decode(text.removeprefix(VERSION), validate=True)
+        nonce, closed = raw[:NONCE_BYTES], raw[NONCE_BYTES:]
+        return cipher.decrypt(nonce, closed, bound_to.encode()).decode()
+    except (InvalidTag, ValueError):
+        raise Broken from None

@@ -1,0 +1,161 @@
+"""Which installation this is: its id, its keys, and whether the data folder is its own.
+
+The database holds the id and a fingerprint of each key; the folders ``keys``, ``files``
+and ``blobs`` carry the id in a file. While they disagree nothing is written: a foreign
+folder would make memory look removed, and a foreign key would break the chain for good.
+Keys are made here, at a true first start only: never where something stands on one.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from django.conf import settings
+from django.db import DatabaseError
+
+from memory.installation import folders, keys
+from memory.installation.folders import FOLDERS
+from memory.installation.keys import BY_NAME, register_check, register_witness
+from memory.models import Installation
+from memory.rules import errors
+
+# How long an answer about keys counts; the folders are looked at every time.
+CHECK_SECONDS = 3.0
+
+__all__ = [
+    "NotReady",
+    "folder_problem",
+    "forget",
+    "installation_id",
+    "key",
+    "keys_problem",
+    "problem",
+    "register_check",
+    "register_witness",
+    "require",
+]
+
+
+class NotReady(errors.Unavailable):
+    """The data folder or a key is not this installation's; ``reason`` says which."""
+
+    code = "installation_mismatch"
+    sentence = "{reason}"
+
+
+@dataclass(slots=True)
+class _State:
+    """What this process knows."""
+
+    installation_id: str = ""
+    keys_problem: str | None = None
+    checked_at: float | None = None
+    folders: dict[str, tuple[object, ...]] = field(default_factory=dict)
+
+
+_state = _State()
+_lock = threading.RLock()
+
+
+def forget() -> None:
+    """Look again at the next question."""
+    global _state
+    with _lock:
+        _state = _State()
+
+
+def _refresh() -> None:
+    row = Installation.objects.first()
+    if row is None:
+        _state.keys_problem = folders.establish()
+        row = Installation.objects.first()
+    if row is not None:
+        _state.installation_id = row.installation_id
+        keys.load_missing()
+        _state.keys_problem = keys.mismatch(row.installation_id)
+        if _state.keys_problem is not None:
+            # Keys from another folder: the folder is what there is to say.
+            said = folders.fault("keys", row.installation_id)
+            _state.keys_problem = said or _state.keys_problem
+
+
+def _is_fresh() -> bool:
+    at = _state.checked_at
+    return at is not None and 0 <= time.monotonic() - at < CHECK_SECONDS
+
+
+def keys_problem() -> str | None:
+    """Return what is wrong with the keys, None when they are those on record.
+
+    A database that does not answer, or has no tables yet, says nothing about keys.
+    """
+    if _is_fresh():
+        return _state.keys_problem
+    # Whoever has an answer goes on with it while another thread looks.
+    if not _lock.acquire(blocking=_state.checked_at is None):
+        return _state.keys_problem
+    try:
+        if not _is_fresh():
+            _refresh()
+            _state.checked_at = time.monotonic()
+    except OSError as error:
+        reason = f"The folder keys cannot be read or written: {error.strerror}."
+        _state.keys_problem = reason
+    except DatabaseError:
+        pass
+    finally:
+        _lock.release()
+    return _state.keys_problem
+
+
+def folder_problem() -> str | None:
+    """Return what is wrong with the data folder; a few looks at the disk, no more."""
+    if not _state.installation_id:
+        return None
+    for name in FOLDERS:
+        try:
+            now = folders.look(Path(settings.DATA_DIR) / name)
+        except OSError:
+            now = ()
+        if now and _state.folders.get(name) == now:
+            continue
+        try:
+            fault = folders.fault(name, _state.installation_id)
+        except DatabaseError:
+            continue
+        if fault is not None:
+            _state.folders.pop(name, None)
+            return fault
+        _state.folders[name] = now
+    return None
+
+
+def problem() -> str | None:
+    """Return why nothing may be written, None when all is as it should be."""
+    return keys_problem() or folder_problem()
+
+
+def require() -> None:
+    """Raise NotReady while keys or data folder are not this installation's."""
+    reason = problem()
+    if reason is not None:
+        raise NotReady(reason=reason)
+
+
+def key(name: str) -> bytes:
+    """Return a key; raise NotReady when it is not the one on record."""
+    reason = keys_problem()
+    if reason is not None:
+        raise NotReady(reason=reason)
+    return keys.value(BY_NAME[name]).encode()
+
+
+def installation_id() -> str:
+    """Return the id that the folders must carry; raise NotReady when there is none."""
+    reason = keys_problem()
+    if not _state.installation_id:
+        raise NotReady(reason=reason or "The database has no tables yet: migrate it.")
+    return _state.installation_id

@@ -1,0 +1,1 @@
+"""Anthropic's memory tool: a tree of files over records."""

@@ -1,0 +1,130 @@
+"""The commands of Anthropic's memory tool at ``/compat/anthropic/memory``.
+
+One address takes the tool's own input and answers ``{content}``; a subclass of the
+client's abstract memory tool needs one line per command (``tests/dialects/examples/``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field, RootModel
+
+from memory.integrations.anthropic import filesystem
+from memory.integrations.anthropic.filesystem import Cabinet
+from memory.integrations.base import (
+    Answer,
+    Call,
+    Dialect,
+    Route,
+    agent_only,
+    headers_of,
+)
+from memory.rules import errors
+from memory.rules.shapes import Strict
+
+Path = Annotated[str, Field(strict=True, max_length=400)]
+Text = Annotated[str, Field(strict=True)]
+Number = Annotated[int, Field(strict=True, ge=-1, le=filesystem.LINES)]
+
+
+class ViewIn(Strict):
+    """Look at a file or a folder."""
+
+    command: Literal["view"]
+    path: Path
+    view_range: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = None
+
+
+class CreateIn(Strict):
+    """Make a file."""
+
+    command: Literal["create"]
+    path: Path
+    file_text: Text
+
+
+class ReplaceIn(Strict):
+    """Replace a text in a file."""
+
+    command: Literal["str_replace"]
+    path: Path
+    old_str: Text
+    new_str: Text = ""
+
+
+class InsertIn(Strict):
+    """Insert lines into a file."""
+
+    command: Literal["insert"]
+    path: Path
+    insert_line: Annotated[int, Field(strict=True)]
+    insert_text: Text
+
+
+class DeleteIn(Strict):
+    """Delete a file or a folder."""
+
+    command: Literal["delete"]
+    path: Path
+
+
+class RenameIn(Strict):
+    """Rename a file or a folder."""
+
+    command: Literal["rename"]
+    old_path: Path
+    new_path: Path
+
+
+Command = ViewIn | CreateIn | ReplaceIn | InsertIn | DeleteIn | RenameIn
+
+
+class CommandIn(RootModel[Annotated[Command, Field(discriminator="command")]]):
+    """One of the six."""
+
+
+RUNS: Final[dict[str, Callable[..., str]]] = {
+    "view": Cabinet.view,
+    "create": Cabinet.create,
+    "str_replace": Cabinet.str_replace,
+    "insert": Cabinet.insert,
+    "delete": Cabinet.delete,
+    "rename": Cabinet.rename,
+}
+
+
+def run(call: Call) -> dict[str, Any]:
+    """Run a command; what it says goes back to the model as it is."""
+    told = call.read(CommandIn).root
+    action = "records.read" if told.command == "view" else "records.write"
+    made = filesystem.cabinet(agent_only(call.by, action))
+    given = told.model_dump(exclude={"command"})
+    return {"content": RUNS[told.command](made, **given)}
+
+
+KINDS: Final = {
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    503: "overloaded_error",
+}
+
+
+def refuse(error: errors.HouseError) -> Answer:
+    """Answer in Anthropic's own shape of an error."""
+    status = 400 if error.status in (409, 422) else error.status
+    kind = KINDS.get(status, "api_error" if status >= 500 else "invalid_request_error")
+    told = {"type": "error", "error": {"type": kind, "message": error.detail}}
+    return Answer(told, status, headers_of(error))
+
+
+DIALECT: Final = Dialect(
+    name="anthropic",
+    prefix="/compat/anthropic",
+    routes=(Route("memory", {"POST": run}),),
+    refuse=refuse,
+)

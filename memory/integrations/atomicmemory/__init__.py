@@ -1,0 +1,1 @@
+"""AtomicMemory's HTTP API and its provider contract, over records."""

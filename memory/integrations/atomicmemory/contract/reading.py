@@ -1,0 +1,55 @@
+"""Reading what a caller hands in: a shape, or a plain mapping that becomes one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import pydantic
+from pydantic import BaseModel
+
+from memory.integrations.atomicmemory.contract.errors import ValidationError
+from memory.integrations.atomicmemory.contract.types import (
+    INGESTS,
+    Ingest,
+    MessageIngest,
+    TextIngest,
+    VerbatimIngest,
+    mode_of,
+)
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def _refusal(error: pydantic.ValidationError) -> ValidationError:
+    faults = error.errors(include_url=False, include_input=False)[:20]
+    told = [
+        {"field": ".".join(str(p)[:80] for p in f["loc"]), "message": f["msg"]}
+        for f in faults
+    ]
+    first = told[0]
+    where = first["field"] or "request"
+    return ValidationError(f"{where}: {first['message']}", context={"errors": told})
+
+
+def read(model: type[M], value: M | Mapping[str, Any]) -> M:
+    """Return a request from a shape or a plain mapping; ValidationError otherwise."""
+    if isinstance(value, model):
+        return value
+    plain = value.model_dump() if isinstance(value, BaseModel) else value
+    try:
+        return model.model_validate(plain)
+    except pydantic.ValidationError as error:
+        raise _refusal(error) from None
+
+
+def read_ingest(value: Ingest | Mapping[str, Any]) -> Ingest:
+    """Return what is to be taken in; the mode decides the shape."""
+    if isinstance(value, TextIngest | MessageIngest | VerbatimIngest):
+        return value
+    mode = mode_of(value.get("mode"))
+    found = INGESTS.get(mode) if isinstance(mode, str) else None
+    if found is None:
+        known = ", ".join(INGESTS)
+        raise ValidationError(f"mode: must be one of {known}.")
+    return read(found, value)

@@ -1,0 +1,178 @@
+"""Which providers there are, and how several start and stop as one.
+
+A start is all or nothing: when one provider fails, those that were up are closed again
+and the first error is raised. A stop closes every one, and then raises the first error.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import structlog
+
+from memory.integrations.atomicmemory.contract import errors, reading, types
+from memory.integrations.atomicmemory.contract.base import Given, MemoryProvider
+from memory.integrations.atomicmemory.contract.extensions import Capabilities
+
+log = structlog.get_logger(__name__)
+Factory = Callable[[Mapping[str, Any]], MemoryProvider]
+
+
+class ProviderRegistry:
+    """Names and factories; a name is taken once."""
+
+    def __init__(self) -> None:
+        self._factories: dict[str, Factory] = {}
+        self._lock = threading.Lock()
+
+    def register(self, name: str, factory: Factory) -> None:
+        """Add a factory; ValueError when the name is taken or blank."""
+        if not name.strip():
+            raise ValueError("A provider needs a name.")
+        with self._lock:
+            if name in self._factories:
+                raise ValueError(f"There is a provider {name} already.")
+            self._factories[name] = factory
+
+    def names(self) -> list[str]:
+        """Return the names, sorted."""
+        return sorted(self._factories)
+
+    def factory(self, name: str) -> Factory | None:
+        """Return a factory, None when there is none of that name."""
+        return self._factories.get(name)
+
+
+def _close_all(providers: Sequence[MemoryProvider]) -> Exception | None:
+    """Close the last first; return the first error and tell the log of the others."""
+    first: Exception | None = None
+    for provider in reversed(providers):
+        try:
+            provider.close()
+        except Exception as error:  # noqa: BLE001  (every one has to be closed)
+            if first is not None:
+                log.warning("provider_close_failed", provider=provider.name)
+            first = first or error
+    return first
+
+
+class MemoryService:
+    """Providers that were set up together, with one of them as the default.
+
+    ``configured`` maps a name to its options. A name without a factory is left out,
+    unless it is the default. A failed start stays failed until ``close``.
+    """
+
+    def __init__(
+        self,
+        registry: ProviderRegistry,
+        configured: Mapping[str, Mapping[str, Any]],
+        *,
+        default: str | None = None,
+    ) -> None:
+        self._registry, self._configured = registry, dict(configured)
+        self._default = default or next(iter(self._configured), "")
+        self._live: dict[str, MemoryProvider] = {}
+        self._failure: Exception | None = None
+        self._lock = threading.RLock()
+
+    # ── Lifecycle ────────────────────────────────────────────────────────────
+    def initialize(self) -> None:
+        """Start every provider or none; again is harmless."""
+        with self._lock:
+            if self._failure is not None:
+                raise self._failure
+            if self._live:
+                return
+            try:
+                self._live = self._staged()
+            except Exception as error:
+                self._failure = error
+                raise
+
+    def _staged(self) -> dict[str, MemoryProvider]:
+        if self._registry.factory(self._default) is None:
+            raise errors.ConfigError(f"There is no provider {self._default or 'set'}.")
+        staged: dict[str, MemoryProvider] = {}
+        try:
+            for name, options in self._configured.items():
+                factory = self._registry.factory(name)
+                if factory is None:
+                    continue
+                # Named before it starts: one that fails half-way is closed as well.
+                staged[name] = factory(options)
+                staged[name].initialize()
+            if self._default not in staged:
+                raise errors.ConfigError(f"{self._default} is not configured.")
+        except Exception:
+            _close_all(list(staged.values()))
+            raise
+        return staged
+
+    def close(self) -> None:
+        """Stop every provider; the service may be started again."""
+        with self._lock:
+            live, self._live, self._failure = list(self._live.values()), {}, None
+            error = _close_all(live)
+        if error is not None:
+            raise error
+
+    # ── Who is there ─────────────────────────────────────────────────────────
+    def provider(self, name: str | None = None) -> MemoryProvider:
+        """Return a provider, the default unless named."""
+        if not self._live:
+            raise errors.NotInitializedError
+        found = self._live.get(name or self._default)
+        if found is None:
+            raise errors.ConfigError(f"There is no provider {name}.")
+        return found
+
+    def status(self) -> dict[str, bool]:
+        """Return name → whether it is ready, for every configured name."""
+        with self._lock:
+            return {
+                name: name in self._live and self._live[name].is_ready
+                for name in self._configured
+            }
+
+    # ── The client's calls ───────────────────────────────────────────────────
+    def capabilities(self) -> Capabilities:
+        """Return what the default provider can do."""
+        return self.provider().capabilities()
+
+    def get_extension(self, name: str) -> Any:
+        """Return who does an extension of the default provider."""
+        return self.provider().get_extension(name)
+
+    def ingest(self, given: types.Ingest | Given) -> types.IngestResult:
+        """Take a text in."""
+        return self.provider().ingest(given)
+
+    def search(self, given: types.SearchRequest | Given) -> types.SearchResultPage:
+        """Return the best hits."""
+        return self.provider().search(given)
+
+    def package(self, given: types.PackageRequest | Given) -> types.ContextPackage:
+        """Return text for a prompt; UnsupportedOperationError without the extension."""
+        packager = self.get_extension("package")
+        if packager is None:
+            raise errors.UnsupportedOperationError(
+                "package: the provider does not offer it.", operation="package"
+            )
+        asked = reading.read(types.PackageRequest, given)
+        answer: types.ContextPackage = packager.package(asked)
+        return answer
+
+    def get(self, given: types.MemoryRef | Given) -> types.Memory | None:
+        """Return a memory, None when it is not there."""
+        return self.provider().get(given)
+
+    def delete(self, given: types.MemoryRef | Given) -> None:
+        """Delete a memory."""
+        self.provider().delete(given)
+
+    def list(self, given: types.ListRequest | Given) -> types.ListResultPage:
+        """Return a page of a scope."""
+        return self.provider().list(given)

@@ -1,0 +1,220 @@
+"""The wider half of AtomicMemory's wire: health, audit, lifecycle, lessons, and no.
+
+What this house does not do is told as 501 with the reason, what is switched off as 410.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from memory.integrations.atomicmemory import schemas
+from memory.integrations.atomicmemory import serializers as rows
+from memory.integrations.atomicmemory.provider import statistics
+from memory.integrations.atomicmemory.session import (
+    MOST,
+    PAGE,
+    Disabled,
+    NotOffered,
+    Seat,
+    number,
+    take,
+    user_desk,
+)
+from memory.integrations.base import Call, Handler, agent_only, moment
+from memory.ports import language_model
+from memory.rules import errors
+
+
+# ── Health ───────────────────────────────────────────────────────────────────
+def health(call: Call) -> dict[str, Any]:
+    """Say what ranks and who thinks; the model names tell the truth."""
+    agent_only(call.by, "records.read")
+    mind = language_model.mind()
+    engine, thinker = mind.engine(), mind.thinker()
+    return {
+        "status": "ok",
+        "config": {
+            "retrieval_profile": "hybrid",
+            "embedding_provider": engine.provider,
+            "embedding_model": engine.model,
+            "embedding_dimensions": engine.dimensions,
+            "llm_provider": "ollama",
+            "llm_model": thinker,
+            "clarification_conflict_threshold": 0.85,
+            "max_search_results": MOST,
+            "hybrid_search_enabled": True,
+            "iterative_retrieval_enabled": False,
+            "entity_graph_enabled": False,
+            "cross_encoder_enabled": False,
+            "agentic_retrieval_enabled": False,
+            "repair_loop_enabled": False,
+        },
+    }
+
+
+# ── Audit ────────────────────────────────────────────────────────────────────
+def trail(call: Call) -> dict[str, Any]:
+    """Return a memory's history, oldest first."""
+    seat = take(call, call.ask(schemas.OneQuery), "records.read")
+    record_id = call.named["id"]
+    versions = seat.provider.versions(seat.ref(record_id))
+    if not versions:
+        raise errors.NotFound
+    told = rows.of_history(record_id, versions)
+    return {"memory_id": record_id, "trail": told, "version_count": len(told)}
+
+
+def audit_summary(call: Call) -> dict[str, Any]:
+    """Return how often a user's memories were made and changed."""
+    return statistics.summary(_user(call).desk)
+
+
+def audit_recent(call: Call) -> dict[str, Any]:
+    """Return a user's last mutations, newest first."""
+    seat = _user(call)
+    limit = number(call.query.get("limit"), PAGE, 1, MOST)
+    user = seat.scope.user
+    told = [
+        {**rows.of_version(record_id, one), "user_id": user}
+        for record_id, one in statistics.recent(seat.desk, limit)
+    ]
+    return {"mutations": told, "count": len(told)}
+
+
+# ── Lifecycle ────────────────────────────────────────────────────────────────
+def _user(call: Call) -> Seat:
+    """Return the seat of a query that names a user."""
+    return take(call, call.ask(schemas.OneQuery), "records.read")
+
+
+def _whose(user_id: str) -> schemas.OneQuery:
+    """Return a body's user, without a workspace."""
+    return schemas.OneQuery(user_id=user_id)
+
+
+def stats(call: Call) -> dict[str, Any]:
+    """Return how many memories a user has, and from where."""
+    return statistics.stats(_user(call).desk)
+
+
+def cap(call: Call) -> dict[str, Any]:
+    """Return how full a user's memory is."""
+    return statistics.cap(_user(call).desk)
+
+
+def consolidate(call: Call) -> dict[str, Any]:
+    """Return memories that say much the same; joining them takes a person."""
+    data = call.read(schemas.UserIn)
+    seat = take(call, _whose(data.user_id), "records.read")
+    if data.execute:
+        raise NotOffered(why="memories are joined by a person, who sees the evidence")
+    return statistics.clusters(seat.desk)
+
+
+def decay(call: Call) -> dict[str, Any]:
+    """Return what has faded; nothing is archived without a person."""
+    data = call.read(schemas.UserIn)
+    seat = take(call, _whose(data.user_id), "records.read")
+    if not data.dry_run:
+        raise NotOffered(why="nothing is archived without a person")
+    return statistics.decay(seat.desk)
+
+
+def reset_source(call: Call) -> dict[str, Any]:
+    """Forget what a user's source brought in."""
+    data = call.read(schemas.ResetIn)
+    seat = take(call, _whose(data.user_id), "records.write")
+    gone = statistics.reset_source(user_desk(seat), data.source_site)
+    return {"success": True, "deleted_memories": gone, "deleted_episodes": 0}
+
+
+RECONCILED: Final = (
+    "processed resolved noops updates supersedes deletes adds errors duration_ms"
+).split()
+
+
+def reconcile(call: Call) -> dict[str, Any]:
+    """Say that nothing waits: every write is settled when it is answered."""
+    agent_only(call.by, "records.read")
+    return dict.fromkeys(RECONCILED, 0)
+
+
+def reconcile_status(call: Call) -> dict[str, Any]:
+    """Say that nothing waits."""
+    _user(call)
+    return {"enabled": False, "pending": 0}
+
+
+# ── Lessons ──────────────────────────────────────────────────────────────────
+def lessons(call: Call) -> dict[str, Any]:
+    """Return what the scanner held of a user: the rules that fired, never the text."""
+    found = statistics.lessons(user_desk(_user(call)))
+    told = [{**one, "created_at": moment(one["created_at"])} for one in found]
+    return {"lessons": told, "count": len(told)}
+
+
+def lesson_stats(call: Call) -> dict[str, Any]:
+    """Return how many lessons are open, by their kind."""
+    found = statistics.lessons(user_desk(_user(call)))
+    active = sum(one["active"] for one in found)
+    return {
+        "total_active": active,
+        "by_type": {"injection_blocked": active} if active else {},
+    }
+
+
+# ── No ───────────────────────────────────────────────────────────────────────
+def _no(why: str) -> Handler:
+    def handler(call: Call) -> Any:
+        agent_only(call.by, "records.read")
+        raise NotOffered(why=why)
+
+    return handler
+
+
+def config(call: Call) -> Any:
+    """Say that settings are not changed over the wire."""
+    agent_only(call.by, "records.read")
+    raise Disabled
+
+
+_BY_PERSON: Final = _no("people decide in the quarantine")
+_NO_TRUST: Final = _no("trust is given to keys, by an admin")
+_NO_STORE: Final = _no("artifacts are not kept here")
+_NO_ENTITY: Final = _no("people are handled as subjects, with their rights")
+_NO_MORE: Final = _no("it is not part of this server")
+
+MEMORIES: Final[dict[str, dict[str, Handler]]] = {
+    "health": {"GET": health},
+    "config": {"PUT": config},
+    "audit/summary": {"GET": audit_summary},
+    "audit/recent": {"GET": audit_recent},
+    "stats": {"GET": stats},
+    "cap": {"GET": cap},
+    "consolidate": {"POST": consolidate},
+    "decay": {"POST": decay},
+    "reset-source": {"POST": reset_source},
+    "reconcile": {"POST": reconcile},
+    "reconcile/status": {"GET": reconcile_status},
+    "lessons": {"GET": lessons},
+    "lessons/stats": {"GET": lesson_stats},
+    "lessons/report": {"POST": _BY_PERSON},
+    "lessons/<id>": {"DELETE": _BY_PERSON},
+    "verify": {"POST": _NO_MORE},
+    "event-chains": {"GET": _NO_MORE, "POST": _NO_MORE},
+    "first-mentions/extract": {"POST": _NO_MORE},
+}
+ELSE: Final[dict[str, dict[str, Handler]]] = {
+    "agents/trust": {"GET": _NO_TRUST, "PUT": _NO_TRUST},
+    "agents/conflicts": {"GET": _NO_TRUST},
+    "agents/conflicts/auto-resolve": {"POST": _NO_TRUST},
+    "agents/conflicts/<id>/resolve": {"PUT": _NO_TRUST},
+    "storage/<path:rest>": dict.fromkeys(("GET", "POST", "PUT", "DELETE"), _NO_STORE),
+    "entities": {"GET": _NO_ENTITY},
+    "entities/<path:rest>": dict.fromkeys(
+        ("GET", "POST", "PATCH", "DELETE"), _NO_ENTITY
+    ),
+    "documents": {"GET": _NO_MORE, "POST": _NO_MORE},
+    "reflect/flush": {"POST": _NO_MORE},
+    "admin/scope": {"DELETE": _NO_MORE},
+}

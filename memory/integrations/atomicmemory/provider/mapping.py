@@ -1,0 +1,180 @@
+"""Between records and the contract's shapes, both ways."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any, Final
+
+from memory import records
+from memory.files import storage
+from memory.files.paths import Owner
+from memory.integrations.atomicmemory.contract import errors, types
+from memory.models import Record
+from memory.ports import language_model
+from memory.records import drafts
+from memory.records.drafts import Draft
+
+# Where the caller's own word about the source rests inside a record's metadata. What
+# the house says of it, the record's provenance, is another thing and stands elsewhere.
+ORIGIN: Final = "_origin"
+EXTERNAL_ID: Final = "externalId"
+FACT: Final = "fact"
+EXTERNAL_CHARS: Final = 200
+OFFSET_DIGITS: Final = 9
+
+
+def scope_in(scope: types.Scope) -> drafts.Scope:
+    """Return a caller's scope as records keep it."""
+    return drafts.Scope(
+        user=scope.user or "",
+        agent=scope.agent or "",
+        namespace=scope.namespace or "",
+        thread=scope.thread or "",
+    )
+
+
+def scope_out(record: Record) -> types.Scope:
+    """Return the scope a record was saved with."""
+    return types.Scope(
+        user=record.scope_user or None,
+        agent=record.scope_agent or None,
+        namespace=record.scope_namespace or None,
+        thread=record.scope_thread or record.session_id or None,
+    )
+
+
+def fits(record: Record, scope: types.Scope) -> bool:
+    """Whether a record lies inside a scope: every named part is equal."""
+    whose = scope_out(record)
+    return all(
+        not getattr(scope, name) or getattr(scope, name) == getattr(whose, name)
+        for name in types.SCOPE_FIELDS
+    )
+
+
+def external_id(metadata: Mapping[str, Any] | None) -> str:
+    """Return the caller's own id, or refuse one that cannot be kept."""
+    named = (metadata or {}).get(EXTERNAL_ID)
+    if named is None:
+        return ""
+    if not isinstance(named, str) or not 0 < len(named.strip()) <= EXTERNAL_CHARS:
+        said = f"metadata.externalId: a text of 1 to {EXTERNAL_CHARS} characters."
+        raise errors.ValidationError(said)
+    return named
+
+
+def metadata_in(given: types.Ingest) -> dict[str, Any]:
+    """Return what a record keeps beside its words."""
+    kept = dict(given.metadata or {})
+    if ORIGIN in kept:
+        raise errors.ValidationError(f"metadata.{ORIGIN}: the name is taken.")
+    said = given.provenance.model_dump(exclude_none=True) if given.provenance else {}
+    if given.content_class:
+        said["content_class"] = given.content_class
+    return {**kept, ORIGIN: said} if said else kept
+
+
+def draft(given: types.Ingest, content: str, owner: Owner | None) -> Draft:
+    """Return one text of an ingest as a draft."""
+    verbatim = isinstance(given, types.VerbatimIngest)
+    kind = given.kind if isinstance(given, types.VerbatimIngest) else None
+    return Draft(
+        content=content,
+        owner=owner,
+        kind=kind or FACT,
+        scope=scope_in(given.scope),
+        metadata=metadata_in(given),
+        session_id=given.scope.thread or "",
+        external_id=external_id(given.metadata) if verbatim else "",
+    )
+
+
+def origin(record: Record) -> dict[str, Any]:
+    """Return what the caller said of a record's source."""
+    found = record.metadata.get(ORIGIN)
+    return found if isinstance(found, dict) else {}
+
+
+def own_metadata(record: Record) -> dict[str, Any]:
+    """Return the metadata as the caller gave it."""
+    return {name: v for name, v in record.metadata.items() if name != ORIGIN}
+
+
+def memory(record: Record) -> types.Memory:
+    """Return a record as the contract's memory."""
+    said = {k: v for k, v in origin(record).items() if k != "content_class"}
+    known = record.kind in types.KINDS
+    return types.Memory(
+        id=record.id,
+        content=record.content,
+        scope=scope_out(record),
+        kind=record.kind if known else None,
+        created_at=record.created_at,
+        updated_at=record.updated_at,
+        provenance=types.Provenance.model_validate(said) if said else None,
+        metadata=own_metadata(record) or None,
+    )
+
+
+def hit(found: records.Hit) -> types.SearchResult:
+    """Return a hit; a score of zero is a score."""
+    record = found.record
+    return types.SearchResult(
+        memory=memory(record),
+        score=found.score,
+        similarity=found.similarity,
+        ranking_score=found.score,
+        relevance=min(1.0, max(0.0, found.relevance)),
+        version_id=f"{record.id}:{record.version}",
+        observed_at=types.iso(record.updated_at),
+    )
+
+
+def digest(content: str) -> str:
+    """Return the SHA-256 of a text."""
+    return storage.digest(content.encode())
+
+
+def said(text: str) -> str:
+    """Return the name of a drawn statement: its words, as a digest."""
+    return f"said:{digest(text)[:40]}"
+
+
+def offset(cursor: str | None) -> int:
+    """Return where a search goes on."""
+    if cursor is None:
+        return 0
+    if not cursor.isascii() or not cursor.isdecimal() or len(cursor) > OFFSET_DIGITS:
+        raise bad_cursor()
+    return int(cursor)
+
+
+def bad_cursor() -> errors.ValidationError:
+    """Return the refusal of a cursor that no page of this list gave."""
+    return errors.ValidationError("cursor: take it as the page before gave it.")
+
+
+def version(one: records.Version) -> types.MemoryVersion:
+    """Return a step of a record's history."""
+    return types.MemoryVersion(
+        id=one.id,
+        content=one.content,
+        created_at=one.created_at,
+        parent_id=one.parent_id,
+        event=one.event,
+    )
+
+
+def receipt(query: str, found: records.Found) -> types.RetrievalReceipt:
+    """Return how hits were found: by which model, or by words alone."""
+    engine = language_model.WORDS if found.degraded else language_model.mind().engine()
+    return types.RetrievalReceipt(
+        embedding_provider=engine.provider,
+        embedding_model=engine.model,
+        embedding_model_version=engine.model,
+        embedding_dimensions=max(1, engine.dimensions),
+        query_text=query,
+        candidate_ids=[hit.record.id for hit in found.hits],
+        trace_id=f"trc_{uuid.uuid4().hex}",
+    )

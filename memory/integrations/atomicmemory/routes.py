@@ -1,0 +1,312 @@
+"""AtomicMemory's wire at ``/compat/atomicmemory``: taking in, asking, and the rest."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from django.conf import settings
+
+from memory import records
+from memory.integrations.atomicmemory import handlers as handle
+from memory.integrations.atomicmemory import schemas
+from memory.integrations.atomicmemory import serializers as rows
+from memory.integrations.atomicmemory.contract import types
+from memory.integrations.atomicmemory.provider.context_package import Packed
+from memory.integrations.atomicmemory.session import (
+    MOST,
+    PAGE,
+    RESERVED,
+    NotOffered,
+    RawContent,
+    Seat,
+    check_agent_scope,
+    number,
+    refuse,
+    take,
+    user_desk,
+)
+from memory.integrations.base import Call, Dialect, Handler, Route
+from memory.records import Order
+from memory.rules import errors
+
+FORMATS: Final[dict[str, types.Format]] = {
+    "flat": "flat",
+    "tiered": "tiered",
+    "abstract-aware": "structured",
+}
+
+
+# ── Open to everybody ────────────────────────────────────────────────────────
+def capabilities(_call: Call) -> dict[str, Any]:
+    """Say what this wire can do."""
+    return {
+        "version": 1,
+        "ingest_modes": ["text", "messages", "verbatim"],
+        "search": True,
+        "retrieval": "semantic",
+        "deterministic_fast_path": True,
+        "extensions": {"health": True, "versioning": True, "temporal": True},
+    }
+
+
+def alive(_call: Call) -> dict[str, Any]:
+    """Say that somebody is here."""
+    return {"status": "ok"}
+
+
+# ── Taking in ────────────────────────────────────────────────────────────────
+def _check_ingest(data: schemas.IngestIn, *, verbatim: bool) -> None:
+    """Refuse what this wire has no place for, before anything is kept."""
+    if data.config_override:
+        raise NotOffered(why="config_override is set where the server is started")
+    if data.visibility not in (None, "workspace"):
+        raise NotOffered(why="visibility is the key's own reach")
+    if data.metadata and (not verbatim or data.workspace_id):
+        raise errors.Invalid(
+            "metadata: only on ingest/quick with skip_extraction, without a workspace."
+        )
+    taken = sorted(RESERVED & set(data.metadata or ()))
+    if taken:
+        raise errors.Invalid(f"metadata: {', '.join(taken)} is reserved.")
+    raw = data.content_class in (None, "raw")
+    if verbatim and raw and settings.RAW_CONTENT == "reject":
+        raise RawContent
+
+
+def _given(
+    data: schemas.IngestIn, scope: types.Scope, *, verbatim: bool
+) -> types.Ingest:
+    made = types.VerbatimIngest if verbatim else types.TextIngest
+    return made(
+        scope=scope,
+        content=data.conversation,
+        content_class=data.content_class,
+        metadata=data.metadata,
+        provenance=types.Provenance(
+            source=data.source_site, source_url=data.source_url or None
+        ),
+    )
+
+
+def _episode(seat: Seat, ids: list[str]) -> str:
+    """Return the journal entry behind the first memory of an ingest."""
+    if not ids:
+        return ""
+    first = records.get(ids[0], owner=seat.desk.owner, by=seat.desk.by)
+    return str(first.current_entry_id or "")
+
+
+def _ingest(call: Call, *, verbatim: bool) -> dict[str, Any]:
+    data = call.read(schemas.IngestIn)
+    whole = verbatim and data.skip_extraction
+    _check_ingest(data, verbatim=whole)
+    seat = take(
+        call,
+        data,
+        "records.write",
+        thread=data.session_id,
+        namespace=data.namespace_scope,
+    )
+    scope = seat.scope.model_copy(update={"agent": data.agent_id})
+    done = seat.provider.ingest(_given(data, scope, verbatim=whole))
+    stored, updated = done.created, done.updated
+    # What was there already, word for word, is told as an update that changed nothing
+    # when its external id asked for it; a drawn statement is merely skipped.
+    same = done.unchanged if whole else []
+    return {
+        "episode_id": _episode(seat, [*stored, *updated, *same]),
+        "facts_extracted": len(stored) + len(updated) + len(done.unchanged),
+        "memories_stored": len(stored),
+        "memories_updated": len(updated),
+        "memories_deleted": 0,
+        "memories_skipped": len(done.unchanged),
+        "stored_memory_ids": stored,
+        "updated_memory_ids": [*updated, *same],
+        "links_created": 0,
+        "composites_created": 0,
+    }
+
+
+def ingest(call: Call) -> dict[str, Any]:
+    """Draw statements from a conversation and keep them."""
+    return _ingest(call, verbatim=False)
+
+
+def ingest_quick(call: Call) -> dict[str, Any]:
+    """Keep a text; with ``skip_extraction`` as one memory, word for word."""
+    return _ingest(call, verbatim=True)
+
+
+# ── Asking ───────────────────────────────────────────────────────────────────
+def _question(data: schemas.SearchIn, scope: types.Scope) -> types.PackageRequest:
+    source = {"field": "metadata._origin.source", "op": "eq", "value": data.source_site}
+    return types.PackageRequest(
+        query=data.query,
+        scope=scope,
+        limit=number(data.limit, PAGE, 1, MOST),
+        threshold=data.threshold,
+        filter=source if data.source_site else None,
+        token_budget=data.token_budget,
+        format=FORMATS[data.retrieval_mode or "flat"],
+    )
+
+
+def _answer(
+    data: schemas.SearchIn, packed: Packed, page: types.SearchResultPage
+) -> dict[str, Any]:
+    kind = "workspace" if data.workspace_id else "user"
+    named = {"kind": kind, "user_id": data.user_id}
+    if data.workspace_id:
+        named |= {"workspace_id": data.workspace_id, "agent_id": data.agent_id or ""}
+    told = page.retrieval.model_dump() if page.retrieval else None
+    package = packed.package
+    answer = {
+        "count": len(page.results),
+        "retrieval_mode": data.retrieval_mode or "flat",
+        "scope": named,
+        "retrieval": told,
+        "memories": [rows.of_hit(hit) for hit in page.results],
+        "injection_text": package.text,
+        "citations": [hit.memory.id for hit in package.results],
+        "budget_constrained": package.budget_constrained,
+        "estimated_context_tokens": package.tokens,
+    }
+    if data.retrieval_mode in ("tiered", "abstract-aware"):
+        answer |= rows.of_tiers(packed, page.results)
+    return answer
+
+
+def _search(call: Call, *, fast: bool) -> dict[str, Any]:
+    data = call.read(schemas.SearchIn)
+    if data.config_override:
+        raise NotOffered(why="config_override is set where the server is started")
+    seat = take(
+        call,
+        data,
+        "records.read",
+        thread=data.session_id,
+        namespace=data.namespace_scope,
+    )
+    scope = seat.scope.model_copy(update={"agent": check_agent_scope(data)})
+    # The fast way reads ``as_of`` and answers for now, as the original does.
+    as_of = None if fast else data.as_of
+    packed, page = seat.provider.pack(_question(data, scope), as_of)
+    return {"deterministic": fast, **_answer(data, packed, page)}
+
+
+def search(call: Call) -> dict[str, Any]:
+    """Answer a question, as of a time and within a budget where asked."""
+    return _search(call, fast=False)
+
+
+def search_fast(call: Call) -> dict[str, Any]:
+    """Answer a question."""
+    return _search(call, fast=True)
+
+
+# ── One by one, and in pages ─────────────────────────────────────────────────
+def list_page(call: Call) -> dict[str, Any]:
+    """Return a page, oldest first, so that paging sees each row once."""
+    query = call.ask(schemas.ListQuery)
+    if query.episode_id:
+        raise NotOffered(why="a list is not narrowed by episode_id")
+    seat = take(
+        call,
+        query,
+        "records.read",
+        thread=query.session_id,
+        namespace=query.namespace_scope,
+    )
+    source = {
+        "field": "metadata._origin.source",
+        "op": "eq",
+        "value": query.source_site,
+    }
+    wanted = seat.desk.wanted(filter=source if query.source_site else None)
+    page = records.page(
+        wanted,
+        limit=number(query.limit, PAGE, 1, MOST),
+        offset=number(query.offset, 0, 0, 1_000_000_000),
+        order=Order.OLDEST,
+        by=seat.desk.by,
+    )
+    found = [rows.of_record(row) for row in page.rows]
+    return {"memories": found, "count": records.count(wanted, by=seat.desk.by)}
+
+
+def _row(seat: Seat, memory_id: str) -> dict[str, Any] | None:
+    found = seat.provider.get(seat.ref(memory_id))
+    return None if found is None else rows.of_memory(found)
+
+
+def get_one(call: Call) -> dict[str, Any]:
+    """Return a memory; missing and not yours are one answer."""
+    seat = take(call, call.ask(schemas.OneQuery), "records.read")
+    found = _row(seat, call.named["id"])
+    if found is None:
+        raise errors.NotFound
+    return found
+
+
+def delete_one(call: Call) -> dict[str, Any]:
+    """Forget a memory."""
+    seat = take(call, call.ask(schemas.OneQuery), "records.write")
+    if _row(seat, call.named["id"]) is None:
+        raise errors.NotFound
+    seat.provider.forget(seat.ref(call.named["id"]))
+    return {"success": True}
+
+
+def by_external_id(call: Call) -> dict[str, Any]:
+    """Return the memory a user keeps under an id of its own."""
+    seat = take(call, call.ask(schemas.OneQuery), "records.read")
+    wanted = user_desk(seat).wanted(external_id=call.named["external_id"])
+    found = records.page(wanted, limit=1, by=seat.desk.by).rows
+    if not found:
+        raise errors.NotFound
+    return rows.of_record(found[0])
+
+
+def expand(call: Call) -> dict[str, Any]:
+    """Return the whole text of hits that were told in short."""
+    data = call.read(schemas.ExpandIn)
+    seat = take(call, data, "records.read")
+    found = [_row(seat, memory_id) for memory_id in dict.fromkeys(data.memory_ids)]
+    return {"memories": [row for row in found if row is not None]}
+
+
+# ── The addresses ────────────────────────────────────────────────────────────
+MEMORIES: Final[dict[str, dict[str, Handler]]] = {
+    "ingest": {"POST": ingest},
+    "ingest/quick": {"POST": ingest_quick},
+    "search": {"POST": search},
+    "search/fast": {"POST": search_fast},
+    "expand": {"POST": expand},
+    "list": {"GET": list_page},
+    "by-external-id/<path:external_id>": {"GET": by_external_id},
+    **handle.MEMORIES,
+    "<id>": {"GET": get_one, "DELETE": delete_one},
+    "<id>/audit": {"GET": handle.trail},
+}
+
+
+def _routes() -> tuple[Route, ...]:
+    """Return the addresses, with the version and without: clients may drop it."""
+    found = [Route("health", {"GET": alive}, is_open=True)]
+    for version in ("v1/", ""):
+        found.append(
+            Route(f"{version}capabilities", {"GET": capabilities}, is_open=True)
+        )
+        found += [
+            Route(f"{version}memories/{path}", does) for path, does in MEMORIES.items()
+        ]
+        found += [Route(f"{version}{path}", does) for path, does in handle.ELSE.items()]
+    return tuple(found)
+
+
+DIALECT: Final = Dialect(
+    name="atomicmemory",
+    prefix="/compat/atomicmemory",
+    routes=_routes(),
+    refuse=refuse,
+)

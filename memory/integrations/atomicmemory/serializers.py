@@ -1,0 +1,109 @@
+"""Our memories as AtomicMemory's rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memory.integrations.atomicmemory.contract import types
+from memory.integrations.atomicmemory.provider import mapping
+from memory.integrations.atomicmemory.provider.context_package import Packed, tokens
+from memory.integrations.atomicmemory.provider.statistics import MUTATIONS
+from memory.integrations.base import moment
+from memory.models import Record
+from memory.records import Version
+
+
+def _dropped(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if value is not None}
+
+
+def of_memory(memory: types.Memory, importance: float | None = None) -> dict[str, Any]:
+    """Return a row; a thread's row names its session, as clients insist."""
+    source = memory.provenance or types.Provenance()
+    return _dropped(
+        {
+            "id": memory.id,
+            "content": memory.content,
+            "created_at": moment(memory.created_at),
+            "updated_at": moment(memory.updated_at) if memory.updated_at else None,
+            "user_id": memory.scope.user,
+            "agent_id": memory.scope.agent,
+            "session_id": memory.scope.thread,
+            "namespace": memory.scope.namespace,
+            "source_site": source.source,
+            "source_url": source.source_url,
+            "importance": importance,
+            "metadata": memory.metadata,
+        }
+    )
+
+
+def of_record(record: Record) -> dict[str, Any]:
+    """Return a record as a row."""
+    row = of_memory(mapping.memory(record), record.confidence)
+    return {**row, "episode_id": str(record.current_entry_id or "")}
+
+
+def of_hit(hit: types.SearchResult) -> dict[str, Any]:
+    """Return a hit as a row with its scores; zero is a score."""
+    return of_memory(hit.memory) | _dropped(
+        {
+            "score": hit.score,
+            "ranking_score": hit.ranking_score,
+            "similarity": hit.similarity,
+            "semantic_similarity": hit.similarity,
+            "relevance": hit.relevance,
+            "version_id": hit.version_id,
+            "observed_at": hit.observed_at,
+        }
+    )
+
+
+def of_version(
+    record_id: str, one: Version, later: str | None = None
+) -> dict[str, Any]:
+    """Return a step of a history, in the client's keys and in the server's."""
+    end = one.valid_to
+    return {
+        "id": one.id,
+        "content": one.content,
+        "created_at": moment(one.created_at),
+        "parent_id": one.parent_id,
+        "event": one.event,
+        "version_id": one.id,
+        "claim_id": record_id,
+        "memory_id": record_id,
+        "content_hash": mapping.digest(one.content),
+        "mutation_type": MUTATIONS[one.event],
+        "mutation_reason": one.reason or None,
+        "actor_model": one.author or None,
+        "contradiction_confidence": None,
+        "previous_version_id": one.parent_id,
+        "superseded_by_version_id": later,
+        "valid_from": moment(one.created_at),
+        "valid_to": moment(end) if end else None,
+    }
+
+
+def of_history(record_id: str, versions: list[Version]) -> list[dict[str, Any]]:
+    """Return a history, oldest first; each step names the one before and after."""
+    after = [one.id for one in versions[1:]]
+    return [
+        of_version(record_id, one, later)
+        for one, later in zip(versions, [*after, None], strict=True)
+    ]
+
+
+def of_tiers(packed: Packed, hits: list[types.SearchResult]) -> dict[str, Any]:
+    """Return which hit stands whole, in short or not at all in the text."""
+    told = [
+        {
+            "memory_id": hit.memory.id,
+            "tier": packed.tiers[hit.memory.id],
+            "estimated_tokens": tokens(hit.memory.content),
+        }
+        for hit in hits
+        if hit.memory.id in packed.tiers
+    ]
+    short = [h.memory.id for h in hits if packed.tiers.get(h.memory.id) != "L2"]
+    return {"tier_assignments": told, "expand_ids": short}

@@ -1,0 +1,244 @@
+"""One request to a gateway: search, add or flush. Never repeated, never chatty.
+
+The whole exchange has one deadline, a slow drip included; a long answer is cut off; no
+redirect is followed and no proxy gets between. A fault says which operation failed, in
+what way and with which status: nothing that was sent or received.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import json
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+import httpx
+from django.conf import settings
+
+from memory import http_out
+from memory.integrations.gateway.config import GatewayConfig
+from memory.rules.json_structure import is_within
+
+ANSWER_BYTES: Final = 4 * 1024 * 1024
+ANSWER_VALUES: Final = 100_000
+JSON_TYPE: Final = "application/json"
+
+
+class Operation(StrEnum):
+    """What a gateway is asked to do."""
+
+    SEARCH = "search"
+    ADD = "add"
+    FLUSH = "flush"
+
+
+class Category(StrEnum):
+    """In what way an operation failed."""
+
+    TIMEOUT = "timeout"
+    NETWORK = "network"
+    ADDRESS = "forbidden_address"
+    STATUS = "http_status"
+    JSON = "invalid_json"
+    ANSWER = "invalid_answer"
+    SIZE = "answer_too_large"
+    SETUP = "setup"
+
+
+class GatewayFailure(Exception):
+    """A gateway did not do what it was asked; safe to log and to keep."""
+
+    def __init__(
+        self, operation: Operation, category: Category, status: int | None = None
+    ) -> None:
+        self.operation, self.category, self.status = operation, category, status
+        told = f" status={status}" if status is not None else ""
+        super().__init__(f"Memory Gateway {operation} failed: {category}{told}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    """A failure on its way out of the exception that would drag the request along."""
+
+    category: Category
+    status: int | None = None
+
+
+class _Stop(Exception):
+    def __init__(self, fault: _Fault) -> None:
+        self.fault = fault
+
+
+def _stop(category: Category, status: int | None = None) -> _Stop:
+    return _Stop(_Fault(category, status))
+
+
+# ── Addresses ────────────────────────────────────────────────────────────────
+def _may_reach(text: str) -> bool:
+    return bool(settings.GATEWAY_PRIVATE) or http_out.is_public(
+        ipaddress.ip_address(text)
+    )
+
+
+def is_allowed(base_url: str) -> bool:
+    """Whether a base address may be kept: a bare private one needs the setting."""
+    try:
+        return _may_reach(httpx.URL(base_url).host)
+    except ValueError:
+        return True  # a name: judged whenever it is resolved
+
+
+async def _resolved(host: str, port: int) -> str:
+    """Return the address to connect to; one bad address refuses the whole name."""
+    loop = asyncio.get_running_loop()
+    try:
+        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        raise _stop(Category.NETWORK) from None
+    addresses = [str(one[4][0]).partition("%")[0] for one in found]
+    if not addresses or not all(_may_reach(one) for one in addresses):
+        raise _stop(Category.ADDRESS)
+    return addresses[0]
+
+
+class GatewayClient:
+    """Speaks to one gateway as one user.
+
+    With a ``transport`` of the caller's the address is the transport's own affair;
+    otherwise a name is resolved once, judged, and that address is connected to.
+    """
+
+    def __init__(
+        self,
+        config: GatewayConfig,
+        *,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._config, self._transport = config, transport
+        self._base = config.base_url.rstrip("/")
+
+    def __repr__(self) -> str:
+        return "GatewayClient()"
+
+    # ── The three calls ──────────────────────────────────────────────────────
+    async def search(self, conversation_id: str, query: str) -> list[Any]:
+        """Return the raw ``results``; raise GatewayFailure."""
+        config = self._config
+        body = {
+            "conversation_id": conversation_id,
+            "query": query,
+            "scope": [scope.value for scope in config.scope],
+            "top_k": config.top_k,
+        }
+        found = (await self._post(Operation.SEARCH, body)).get("results")
+        if not isinstance(found, list):
+            raise GatewayFailure(Operation.SEARCH, Category.ANSWER)
+        return found
+
+    async def add(
+        self, session_id: str, messages: Sequence[Mapping[str, Any]]
+    ) -> dict[str, Any]:
+        """Hand messages over; raise GatewayFailure."""
+        body = {"session_id": session_id, "messages": [dict(m) for m in messages]}
+        return await self._post(Operation.ADD, body)
+
+    async def flush(self, session_id: str) -> dict[str, Any]:
+        """Have what was added made searchable; raise GatewayFailure."""
+        return await self._post(Operation.FLUSH, {"session_id": session_id})
+
+    # ── The wire ─────────────────────────────────────────────────────────────
+    async def _post(self, operation: Operation, more: dict[str, Any]) -> dict[str, Any]:
+        """Send once, and return the answer's object.
+
+        The failure is raised outside of every ``except``: what went wrong inside holds
+        the request, and with it the key.
+        """
+        done: dict[str, Any] | _Fault
+        try:
+            async with asyncio.timeout(self._config.timeout_seconds):
+                done = await self._exchange(operation, more)
+        except _Stop as stop:
+            done = stop.fault
+        except (TimeoutError, httpx.TimeoutException):
+            done = _Fault(Category.TIMEOUT)
+        except Exception:  # noqa: BLE001  (whatever a transport can think of)
+            done = _Fault(Category.NETWORK)
+        if isinstance(done, _Fault):
+            raise GatewayFailure(operation, done.category, done.status)
+        return done
+
+    async def _exchange(
+        self, operation: Operation, more: dict[str, Any]
+    ) -> dict[str, Any]:
+        request = await self._request(operation, self._body(more))
+        client = httpx.AsyncClient(
+            transport=self._transport, trust_env=False, follow_redirects=False
+        )
+        try:
+            response = await client.send(request, stream=True)
+            try:
+                return await _read(response)
+            finally:
+                await response.aclose()
+        finally:
+            if self._transport is None:
+                await client.aclose()
+
+    def _body(self, more: dict[str, Any]) -> bytes:
+        config = self._config
+        body = {
+            "user_id": config.user_id,
+            "user_key": config.user_key.reveal(),
+            "app_id": config.app_id,
+            "project_id": config.project_id,
+            **more,
+        }
+        return json.dumps(body).encode()
+
+    async def _request(self, operation: Operation, body: bytes) -> httpx.Request:
+        url = httpx.URL(f"{self._base}/memories/{operation}")
+        host, netloc = url.raw_host.decode("ascii"), url.netloc.decode("ascii")
+        seconds = self._config.timeout_seconds
+        extensions: dict[str, Any] = {"timeout": httpx.Timeout(seconds).as_dict()}
+        if self._transport is None:
+            port = url.port or (443 if url.scheme == "https" else 80)
+            url = url.copy_with(host=await _resolved(host, port))
+            extensions["sni_hostname"] = host
+        headers = {
+            "Host": netloc,
+            "Content-Type": JSON_TYPE,
+            "Accept": JSON_TYPE,
+            # A packed answer could be a bomb.
+            "Accept-Encoding": "identity",
+            "User-Agent": "crewship-memory",
+        }
+        return httpx.Request(
+            "POST", url, content=body, headers=headers, extensions=extensions
+        )
+
+
+async def _read(response: httpx.Response) -> dict[str, Any]:
+    """Return the object of a good answer, or stop with what is wrong with it."""
+    status = response.status_code
+    if not response.is_success:
+        raise _stop(Category.STATUS, status)
+    if response.headers.get("Content-Encoding", "identity").lower() != "identity":
+        raise _stop(Category.ANSWER, status)
+    raw = bytearray()
+    async for piece in response.aiter_bytes():
+        raw += piece
+        if len(raw) > ANSWER_BYTES:
+            raise _stop(Category.SIZE, status)
+    if not is_within(bytes(raw), values=ANSWER_VALUES):
+        raise _stop(Category.SIZE, status)
+    try:
+        answer = json.loads(bytes(raw))
+    except (ValueError, RecursionError):
+        raise _stop(Category.JSON, status) from None
+    if not isinstance(answer, dict):
+        raise _stop(Category.ANSWER, status)
+    return answer

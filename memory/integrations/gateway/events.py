@@ -1,0 +1,112 @@
+"""Hidden audit events of a turn's memory: what was asked of a gateway, and how it went.
+
+An event names the operation, the category and the status of a failure: no key, no
+address, no words of the conversation. It is an entry of the journal that no agent sees
+and no recall or search finds: the house writes it, and it is retired as it is written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from asgiref.sync import sync_to_async
+from django.db import transaction
+
+from memory.integrations.gateway.client import GatewayFailure, Operation
+from memory.journal import append as journal
+from memory.journal import visibility
+from memory.models import Agent
+from memory.rules import entries, permissions
+from memory.rules.entries import NewEntry, Severity
+
+PREFIX: Final = "memory_gateway"
+_VERBS: Final = {
+    Operation.SEARCH: "recall",
+    Operation.ADD: "add",
+    Operation.FLUSH: "flush",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened; ``context_visible`` is never true."""
+
+    name: str
+    payload: dict[str, Any] = field(default_factory=dict)
+    context_visible: bool = field(default=False, init=False)
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether something did not work."""
+        return self.name.endswith("_failed")
+
+
+def succeeded(operation: Operation, **payload: Any) -> Event:
+    """Return the event of an operation that worked."""
+    return Event(f"{PREFIX}_{_VERBS[operation]}_succeeded", payload)
+
+
+def failed(failure: GatewayFailure, **more: Any) -> Event:
+    """Return the event of one that did not."""
+    told: dict[str, Any] = {
+        "operation": failure.operation.value,
+        "category": failure.category.value,
+    }
+    if failure.status is not None:
+        told["status"] = failure.status
+    name = f"{PREFIX}_{_VERBS[failure.operation]}_failed"
+    return Event(name, told | more)
+
+
+class Sink(Protocol):
+    """Where a strategy's events go; its own faults are the store's affair."""
+
+    async def record(self, event: Event) -> None:
+        """Keep an event."""
+        ...
+
+
+class Silent:
+    """A sink that keeps nothing."""
+
+    async def record(self, event: Event) -> None:
+        """Let it go."""
+
+
+class InMemory:
+    """A sink that keeps events in a list, for programs without our journal."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    async def record(self, event: Event) -> None:
+        """Append it."""
+        self.events.append(event)
+
+
+def write(event: Event, agent: Agent) -> None:
+    """Put an event of an agent's turn into the journal, out of everybody's way."""
+    what = event.name.removeprefix(f"{PREFIX}_")
+    new = NewEntry(
+        entry_type=entries.UNSEARCHED + what,
+        severity=Severity.WARN if event.is_failure else Severity.INFO,
+        summary=f"Memory gateway: {what.replace('_', ' ')}",
+        payload={"event": event.name, "agent_id": agent.id, **event.payload},
+        refs={"context_visible": event.context_visible},
+    )
+    by = permissions.system(agent.workspace_id, "gateway")
+    with transaction.atomic():
+        entry = journal.write([new], by=by)[0]
+        visibility.retire(agent.workspace_id, [entry.id])
+
+
+class Journal:
+    """A sink over the journal of an agent's workspace."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+
+    async def record(self, event: Event) -> None:
+        """Write it, in the thread that owns the database connection."""
+        await sync_to_async(write)(event, self._agent)

@@ -1,0 +1,223 @@
+"""The Memory Gateway's wire at ``/gateway``: search, add, flush, with user and key.
+
+The credential is in the body. Bodies may hold keys that we do not know yet; answers to
+bad ones say where the fault is and repeat nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
+
+from memory.integrations.base import (
+    Answer,
+    Call,
+    Dialect,
+    Route,
+    headers_of,
+    parse,
+    token_of,
+)
+from memory.integrations.gateway import server as gateway_server
+from memory.integrations.gateway import users
+from memory.integrations.gateway.config import Scope
+from memory.integrations.gateway.server import Asked, Message, Place
+from memory.integrations.gateway.users import Guest
+from memory.rules import errors
+from memory.rules.permissions import Actor
+
+# A key as we issue them. Inside of a string its quotation marks would be escaped.
+_KEY: Final = re.compile(rb'"user_key"\s{0,16}:\s{0,16}"(uk_[A-Za-z0-9_-]{20,128})"')
+ANSWER_401: Final = "Unknown user or wrong key."
+Name = Annotated[str, StringConstraints(min_length=1, max_length=128)]
+Words = Annotated[str, StringConstraints(min_length=1, max_length=65_536)]
+SafeName = Annotated[
+    str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^/\\\x00-\x1f]+$")
+]
+
+
+class _In(BaseModel):
+    """Strict in what is known, deaf to what is not; its text shows no value."""
+
+    model_config = ConfigDict(strict=True, extra="ignore", hide_input_in_errors=True)
+
+
+class Credentials(_In):
+    """Who asks, and for which app, project and agent."""
+
+    user_id: Name
+    user_key: Annotated[str, Field(min_length=1, max_length=512, repr=False)]
+    app_id: Name = "default"
+    project_id: Name = "default"
+    agent_id: Annotated[str, StringConstraints(max_length=128)] | None = None
+
+
+class SearchIn(_In):
+    """A search; without a conversation the scope ``current_chat`` reaches nothing."""
+
+    conversation_id: Annotated[str, StringConstraints(max_length=128)] | None = None
+    query: Words
+    scope: list[Literal["current_chat", "resources", "all_user_memory"]] = Field(
+        min_length=1
+    )
+    top_k: Annotated[int, Field(ge=1, le=100)] = 8
+
+
+class MessageIn(_In):
+    """One message; ``sender_id`` stands in paths elsewhere, so it holds no slash."""
+
+    sender_id: SafeName
+    role: Literal["user", "assistant", "tool"]
+    timestamp: Annotated[int, Field(gt=0, lt=2**53)]
+    content: Words
+
+    @field_validator("sender_id")
+    @classmethod
+    def no_dots(cls, value: str) -> str:
+        """Refuse a name that is a step in a path."""
+        if value in (".", ".."):
+            message = "is not a name"
+            raise ValueError(message)
+        return value
+
+
+class SessionIn(_In):
+    """Which conversation is meant."""
+
+    session_id: Name
+
+
+class AddIn(SessionIn):
+    """Messages of a conversation."""
+
+    messages: list[MessageIn] = Field(min_length=1, max_length=500)
+
+
+def _come_in(call: Call) -> Actor | None:
+    """Return the agent that a user acts for; the guest waits for the handler."""
+    told = parse(Credentials, call.body)
+    guest = users.authenticate(told.user_id, told.user_key)
+    if guest is None:
+        return None
+    call.kept["guest"], call.kept["told"] = guest, told
+    return guest.actor
+
+
+def is_known(headers: Mapping[str, str], start: bytes) -> bool:
+    """Whether a request shows a user key that works, before its body is read.
+
+    In a header, or in the first bytes of the body. Who the request is from is decided
+    by the whole body; here only somebody without any key is told apart.
+    """
+    token = token_of(headers)
+    if token and users.is_active(token):
+        return True
+    found = _KEY.search(start)
+    return found is not None and users.is_active(found[1].decode())
+
+
+def _guest(call: Call, action: str) -> tuple[Guest, Place]:
+    guest: Guest = call.kept["guest"]
+    told: Credentials = call.kept["told"]
+    guest.actor.require(action)
+    users.permit(
+        guest.key,
+        app_id=told.app_id,
+        project_id=told.project_id,
+        agent_id=told.agent_id or "",
+    )
+    return guest, Place(app_id=told.app_id, project_id=told.project_id)
+
+
+def search(call: Call) -> dict[str, Any]:
+    """Return the memories that answer a query."""
+    guest, place = _guest(call, "records.read")
+    told = call.read(SearchIn)
+    asked = Asked(
+        query=told.query,
+        scopes=tuple(dict.fromkeys(Scope(name) for name in told.scope)),
+        conversation_id=told.conversation_id or "",
+        top_k=told.top_k,
+    )
+    return {
+        "results": [_result(one) for one in gateway_server.search(guest, place, asked)]
+    }
+
+
+def _result(found: gateway_server.Result) -> dict[str, Any]:
+    record = found.record
+    raw = {name: record.metadata.get(name) for name in ("role", "timestamp")}
+    return {
+        "id": record.id,
+        "session_id": record.session_id,
+        "text": record.content,
+        "score": found.score,
+        "source_scope": found.source_scope.value,
+        "resource_uri": gateway_server.resource_uri(record),
+        "raw": raw,
+    }
+
+
+def add(call: Call) -> dict[str, Any]:
+    """Store the messages of a conversation."""
+    guest, place = _guest(call, "records.write")
+    told = call.read(AddIn)
+    messages = [Message(**one.model_dump()) for one in told.messages]
+    done = gateway_server.add(guest, place, told.session_id, messages)
+    return {"status": "accumulated", "message_count": done.count, "held": done.held}
+
+
+def flush(call: Call) -> dict[str, str]:
+    """Make what was added findable."""
+    guest, place = _guest(call, "records.write")
+    done = gateway_server.flush(guest, place, call.read(SessionIn).session_id)
+    return {"status": "extracted" if done else "no_extraction"}
+
+
+def health(_call: Call) -> dict[str, Any]:
+    """Say that somebody is here."""
+    return {"status": "ok", "api": {"status": "ok"}, "backend": {"status": "ok"}}
+
+
+def _detail(error: errors.HouseError) -> Any:
+    """Return what is wrong, as FastAPI would say it and without what was sent."""
+    if error.status == errors.Unauthenticated.status:
+        return ANSWER_401
+    faults = error.fields.get("errors")
+    if error.status != errors.Invalid.status or not isinstance(faults, list):
+        return error.detail
+    return [
+        {
+            "loc": ["body", *filter(None, str(fault["field"]).split("."))],
+            "msg": fault["message"],
+            "type": fault["code"],
+        }
+        for fault in faults
+    ]
+
+
+def refuse(error: errors.HouseError) -> Answer:
+    """Answer ``{detail}``; the credential is in the body, so no scheme is named."""
+    headers = headers_of(error)
+    headers.pop("WWW-Authenticate", None)
+    return Answer({"detail": _detail(error)}, error.status, headers)
+
+
+DIALECT: Final = Dialect(
+    name="gateway",
+    prefix="/gateway",
+    routes=(
+        Route("health", {"GET": health}, is_open=True),
+        Route("memories/search", {"POST": search}),
+        Route("memories/add", {"POST": add}),
+        Route("memories/flush", {"POST": flush}),
+    ),
+    refuse=refuse,
+    authenticate=_come_in,
+    reads_first=True,
+    is_known=is_known,
+    body_bytes=8 * 1024 * 1024,
+)

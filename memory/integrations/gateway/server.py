@@ -1,0 +1,263 @@
+"""Serving the gateway: messages become records, found again by user, app and project.
+
+A record's whole scope map is the user, the app and the project, matched exactly, so one
+user's memories are never another's. A message is stored before ``add`` answers; what
+the scanner holds waits for a person and is not found meanwhile. The same message again
+(user, session, role, time, words) is the same record.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+from django.db import transaction
+from django.utils import timezone
+
+from memory import records
+from memory.files.paths import Owner
+from memory.files.quarantine import Held, Refused
+from memory.integrations.gateway.config import Scope
+from memory.integrations.gateway.users import Guest
+from memory.journal import append as journal
+from memory.models import GatewayPending, JournalEntry, Record
+from memory.ports import ranker
+from memory.records import ranked_search
+from memory.records.drafts import Draft
+from memory.rules import entries, errors, hashing
+from memory.rules.scopes import Scope as RecordScope
+
+CHAT, RESOURCE, EDIT = "chat:", "resource:", "memory_edit:"
+SESSION_CHARS: Final = 128
+# How long a flush waits until what was added is found by meaning too.
+SETTLE_SECONDS: Final = 1.0
+STEP_SECONDS: Final = 0.02
+SETTLED: Final = 50
+# Messages per transaction.
+PIECE: Final = 100
+FORGOTTEN_AFTER: Final = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """The app and project of a request, the other half of whose memory it is."""
+
+    app_id: str
+    project_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One message as a client hands it over; ``timestamp`` in UTC milliseconds."""
+
+    sender_id: str
+    role: str
+    timestamp: int
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A search: what for, in which scopes, and how much."""
+
+    query: str
+    scopes: tuple[Scope, ...]
+    conversation_id: str
+    top_k: int
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A memory that answers, and the most particular scope it was found in."""
+
+    record: Record
+    score: float
+    source_scope: Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """How many messages were taken; ``held`` of them wait for a person."""
+
+    count: int
+    held: int
+
+
+# ── Whose, and where ─────────────────────────────────────────────────────────
+def _owner(guest: Guest) -> Owner:
+    return Owner(guest.key.agent.crew, guest.key.agent)
+
+
+def _scope(guest: Guest, place: Place) -> RecordScope:
+    extra = {"app_id": place.app_id, "project_id": place.project_id}
+    return RecordScope(user=guest.key.user_id, extra=extra)
+
+
+def _wanted(guest: Guest, place: Place, **more: Any) -> records.Wanted:
+    return records.Wanted(
+        owner=_owner(guest),
+        scope=_scope(guest, place),
+        match=records.Match.EXACT,
+        **more,
+    )
+
+
+def check_session(guest: Guest, session_id: str) -> str:
+    """Return a session id of this user: a chat, one of their resources, their edits."""
+    user = guest.key.user_id
+    kinds = (CHAT, f"{RESOURCE}{user}:")
+    named = any(
+        session_id.startswith(kind) and len(session_id) > len(kind) for kind in kinds
+    )
+    if len(session_id) <= SESSION_CHARS and (named or session_id == EDIT + user):
+        return session_id
+    message = "session_id is chat:<conversation>, or one of your own resources."
+    fault = {"field": "session_id", "code": "bad_session", "message": message}
+    raise errors.Invalid(message, code="bad_session", errors=[fault])
+
+
+def resource_uri(record: Record) -> str | None:
+    """Return where a resource's memory comes from; None for a conversation's."""
+    uri = record.metadata.get("resource_uri")
+    return uri if isinstance(uri, str) else None
+
+
+def _uri(session_id: str) -> dict[str, str]:
+    if not session_id.startswith(RESOURCE):
+        return {}
+    _, user, name = session_id.split(":", 2)
+    return {"resource_uri": f"resource://{user}/{name}"}
+
+
+# ── Search ───────────────────────────────────────────────────────────────────
+def _filter(asked: Asked) -> dict[str, Any] | None:
+    """Return which sessions the scopes reach; an empty ``or`` reaches none."""
+    chat = {
+        "field": "session_id",
+        "op": "eq",
+        "value": CHAT + asked.conversation_id,
+    }
+    resources = {"field": "metadata.resource_uri", "op": "exists"}
+    parts = []
+    if Scope.CURRENT_CHAT in asked.scopes and asked.conversation_id:
+        parts.append(chat)
+    if Scope.RESOURCES in asked.scopes:
+        parts.append(resources)
+    if Scope.ALL_USER_MEMORY in asked.scopes:
+        return None
+    return parts[0] if len(parts) == 1 else {"or": parts}
+
+
+def _source(record: Record, asked: Asked) -> Scope:
+    chat = CHAT + asked.conversation_id
+    if Scope.CURRENT_CHAT in asked.scopes and record.session_id == chat:
+        return Scope.CURRENT_CHAT
+    if Scope.RESOURCES in asked.scopes and resource_uri(record):
+        return Scope.RESOURCES
+    return Scope.ALL_USER_MEMORY
+
+
+def search(guest: Guest, place: Place, asked: Asked) -> list[Result]:
+    """Return the best memories of the scopes together, each once, best first."""
+    where = _filter(asked)
+    if where == {"or": []}:
+        return []
+    wanted = _wanted(guest, place, filter=where)
+    query = asked.query[: ranked_search.QUERY_CHARS]
+    found = records.search(query, wanted, limit=asked.top_k, by=guest.actor).hits
+    results = [
+        Result(hit.record, hit.score, _source(hit.record, asked)) for hit in found
+    ]
+    return sorted(results, key=lambda one: (-one.score, one.record.id))
+
+
+# ── Add and flush ────────────────────────────────────────────────────────────
+def _digest(*parts: object) -> str:
+    return hashing.keyed_digest(journal.key(), entries.canonical(list(parts)))
+
+
+def _pending(guest: Guest, place: Place, session_id: str) -> str:
+    key = guest.key
+    whose = (key.agent_id, key.user_id, place.app_id, place.project_id)
+    return _digest("gateway.pending", *whose, session_id)
+
+
+def _draft(guest: Guest, place: Place, session_id: str, told: Message) -> Draft:
+    """Return a message as a record; its external id makes a replay the same one."""
+    user = guest.key.user_id
+    same = (session_id, told.role, told.timestamp, told.content)
+    return Draft(
+        content=told.content,
+        owner=_owner(guest),
+        kind="document" if session_id.startswith(RESOURCE) else "episode",
+        scope=_scope(guest, place),
+        metadata={
+            "role": told.role,
+            "sender_id": told.sender_id,
+            "timestamp": told.timestamp,
+            **_uri(session_id),
+        },
+        session_id=session_id,
+        external_id="gw:" + _digest("gateway.message", user, *same),
+        subjects=(user,),
+    )
+
+
+def add(
+    guest: Guest, place: Place, session_id: str, messages: Sequence[Message]
+) -> Added:
+    """Store messages; they are found when this returns.
+
+    The scanner judges each before; a message it holds does not keep back the others.
+    They are written in pieces, so that nobody else waits long; after a crash half-way
+    the same request again stores the rest and nothing twice.
+    """
+    guest.actor.require("records.write")
+    check_session(guest, session_id)
+    by, said = guest.actor, records.Provenance.AGENT_EXTRACTED
+    drafts = [_draft(guest, place, session_id, told) for told in messages]
+    found = records.prepare_all(drafts, provenance=said, by=by)
+    judged = records.all_or_nothing(
+        [one for one in found if not isinstance(one, Held | Refused)]
+    )
+    for start in range(0, len(judged), PIECE):
+        with transaction.atomic():
+            part = judged[start : start + PIECE]
+            records.keep_all(part, provenance=said, by=by)
+            GatewayPending.objects.get_or_create(
+                workspace_id=guest.actor.workspace_id,
+                digest=_pending(guest, place, session_id),
+            )
+    return Added(len(messages), len(messages) - len(judged))
+
+
+def _settle(guest: Guest, place: Place, session_id: str) -> None:
+    """Wait, not long, until the newest messages of a session are found by meaning."""
+    wanted = _wanted(guest, place, session_id=session_id)
+    rows = records.page(wanted, limit=SETTLED, by=guest.actor).rows
+    made = JournalEntry.objects.filter(
+        workspace_id=guest.actor.workspace_id,
+        pk__in=[row.current_entry_id for row in rows if row.current_entry_id],
+    )
+    waiting, end = list(made), time.monotonic() + SETTLE_SECONDS
+    while waiting and time.monotonic() < end:
+        states = ranker.ranker().states(waiting)
+        waiting = [one for one in waiting if states[one.id].state == "pending"]
+        if waiting:
+            time.sleep(STEP_SECONDS)
+
+
+def flush(guest: Guest, place: Place, session_id: str) -> bool:
+    """Make what was added findable; whether there was anything. Again is harmless."""
+    guest.actor.require("records.write")
+    check_session(guest, session_id)
+    mine = GatewayPending.objects.filter(workspace_id=guest.actor.workspace_id)
+    gone, _ = mine.filter(digest=_pending(guest, place, session_id)).delete()
+    # Who never flushes leaves a digest behind, and nobody asks for it again.
+    mine.filter(since__lt=timezone.now() - FORGOTTEN_AFTER).delete()
+    if gone:
+        _settle(guest, place, session_id)
+    return bool(gone)

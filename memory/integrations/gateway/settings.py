@@ -1,0 +1,182 @@
+"""Which memory the turns of a workspace or an agent have: chosen by an admin.
+
+A set-up is told as the ``memory`` section of a configuration file and judged by the
+same rules. The user key is sealed and never told again; it stays when a later change
+leaves it out, unless the address changes: a key is not carried to another server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from django.db import transaction
+from django.utils import timezone
+
+from memory.installation import identity as installation
+from memory.integrations.gateway import client as gateway_client
+from memory.integrations.gateway import config
+from memory.integrations.gateway import secrets as gateway_secrets
+from memory.integrations.gateway.config import GatewayConfig, MemoryConfig, Mode, Secret
+from memory.journal import append as journal
+from memory.journal import queries
+from memory.models import Agent, GatewaySetup, Workspace
+from memory.rules import errors
+from memory.rules.entries import NewEntry, Severity
+from memory.rules.permissions import Actor
+
+MAY: Final = "workspace.manage"
+# A turn holds one of the server's threads as long as its gateway takes.
+MOST_SECONDS: Final = 60.0
+SAMPLE: Final = 20
+
+
+def listed(by: Actor) -> list[GatewaySetup]:
+    """Return the workspace's own set-up and those of its agents."""
+    by.require(MAY)
+    rows = GatewaySetup.objects.filter(workspace_id=by.workspace_id)
+    found = rows.select_related("agent__crew")
+    return sorted(found, key=lambda one: one.agent.slug if one.agent else "")
+
+
+def of_agent(agent: Agent) -> GatewaySetup | None:
+    """Return the set-up that holds for an agent: its own, else the workspace's."""
+    rows = GatewaySetup.objects.filter(workspace_id=agent.workspace_id)
+    own = rows.filter(agent=agent).first()
+    return own or rows.filter(agent=None).first()
+
+
+def _bound_to(row: GatewaySetup) -> str:
+    return f"{row.workspace_id}:{row.id}"
+
+
+def key_opens(key: str) -> bool | None:
+    """Try a key on the sealed user keys; None when there are none."""
+    rows = list(GatewaySetup.objects.exclude(sealed_key="")[:SAMPLE])
+    if not rows:
+        return None
+    return any(
+        gateway_secrets.opens(key, row.sealed_key, _bound_to(row)) for row in rows
+    )
+
+
+def install() -> None:
+    """Say how the gateway key is tried; called at start-up."""
+    installation.register_witness("gateway", key_opens)
+
+
+def settings_of(row: GatewaySetup | None) -> MemoryConfig:
+    """Return a set-up as a strategy needs it; raise sealing.Broken for a lost key."""
+    if row is None or row.mode == Mode.CURATED:
+        return MemoryConfig()
+    return MemoryConfig(
+        Mode(row.mode),
+        gateway_of(row, gateway_secrets.unseal(row.sealed_key, _bound_to(row))),
+    )
+
+
+def gateway_of(row: GatewaySetup, key: Secret) -> GatewayConfig:
+    """Return the gateway's settings of a set-up with this key."""
+    return GatewayConfig(
+        base_url=row.base_url,
+        user_id=row.user_id,
+        user_key=key,
+        scope=config.scopes(row.scope),
+        app_id=row.app_id,
+        project_id=row.project_id,
+        top_k=row.top_k,
+        timeout_seconds=row.timeout_seconds,
+    )
+
+
+# ── Choosing ─────────────────────────────────────────────────────────────────
+def _with_kept_key(section: Mapping[str, Any], row: GatewaySetup) -> dict[str, Any]:
+    """Return a section with the key that is kept, when it may be used again."""
+    told = section.get("gateway")
+    if not isinstance(told, Mapping) or told.get("userKey") or not row.sealed_key:
+        return dict(section)
+    base = told.get("baseUrl")
+    if not isinstance(base, str) or config.address(base) != row.base_url:
+        return dict(section)
+    try:
+        key = gateway_secrets.unseal(row.sealed_key, _bound_to(row)).reveal()
+    except gateway_secrets.Broken:
+        return dict(section)
+    return {**section, "gateway": {**told, "userKey": key}}
+
+
+def _check_reach(found: GatewayConfig) -> None:
+    if not gateway_client.is_allowed(found.base_url):
+        detail = "A memory gateway may not lie on a private address here."
+        raise errors.Invalid(detail, code="private_address")
+    if found.timeout_seconds > MOST_SECONDS:
+        detail = f"timeoutSeconds is at most {MOST_SECONDS:.0f} here."
+        raise errors.Invalid(detail, code="bad_gateway_config")
+
+
+def _fill(row: GatewaySetup, told: MemoryConfig, by: Actor) -> None:
+    """Put a judged section into its row; curated forgets where the gateway was."""
+    row.mode = told.mode.value
+    row.updated_at, row.updated_by = timezone.now(), by.label
+    found = told.gateway
+    row.base_url = found.base_url if found else ""
+    row.user_id = found.user_id if found else ""
+    row.sealed_key = (
+        gateway_secrets.seal(found.user_key, _bound_to(row)) if found else ""
+    )
+    row.app_id = found.app_id if found else ""
+    row.project_id = found.project_id if found else ""
+    row.scope = [one.value for one in found.scope] if found else []
+    row.top_k = found.top_k if found else config.DEFAULT_TOP_K
+    row.timeout_seconds = found.timeout_seconds if found else config.DEFAULT_SECONDS
+
+
+def _record(row: GatewaySetup, by: Actor) -> None:
+    new = NewEntry(
+        entry_type="gateway_setup.chosen",
+        severity=Severity.NOTICE,
+        summary=f"Turns use {row.mode} memory",
+        payload={"mode": row.mode, "agent_id": row.agent_id, "scope": row.scope},
+        refs={"setup_id": row.id},
+        crew_id=row.agent.crew_id if row.agent else None,
+    )
+    journal.write([new], by=by)
+
+
+def choose(
+    section: Mapping[str, Any], *, agent_id: str | None = None, by: Actor
+) -> GatewaySetup:
+    """Let turns use a memory from now on; raise ConfigError without what was told."""
+    by.require(MAY)
+    agent = queries.agent(by, agent_id) if agent_id else None
+    with transaction.atomic():
+        Workspace.objects.select_for_update().get(pk=by.workspace_id)
+        rows = GatewaySetup.objects.filter(workspace_id=by.workspace_id, agent=agent)
+        row = rows.first() or GatewaySetup(workspace_id=by.workspace_id, agent=agent)
+        told = config.parse({config.SECTION: _with_kept_key(section, row)})
+        if told.gateway is not None:
+            _check_reach(told.gateway)
+        _fill(row, told, by)
+        row.save()
+        _record(row, by)
+    return row
+
+
+def remove(setup_id: str, *, by: Actor) -> None:
+    """Forget a set-up with its key; the next wider one holds from now on."""
+    by.require(MAY)
+    with transaction.atomic():
+        rows = GatewaySetup.objects.filter(workspace_id=by.workspace_id, pk=setup_id)
+        row = rows.select_related("agent").first()
+        if row is None:
+            raise errors.NotFound
+        agent_id = row.agent_id
+        rows.delete()
+        new = NewEntry(
+            entry_type="gateway_setup.removed",
+            severity=Severity.NOTICE,
+            summary="A memory set-up of turns was removed",
+            payload={"agent_id": agent_id},
+            refs={"setup_id": setup_id},
+        )
+        journal.write([new], by=by)

@@ -1,0 +1,114 @@
+"""Running the chosen strategy for an agent that is not written in Python.
+
+Recall before the model is asked, persist after the answer. Whatever a gateway does, the
+agent gets an answer: trouble is a hidden event for operators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from asgiref.sync import async_to_sync
+
+from memory.integrations.gateway import secrets as gateway_secrets
+from memory.integrations.gateway import settings as gateway_settings
+from memory.integrations.gateway import snapshots, strategies
+from memory.integrations.gateway.client import (
+    Category,
+    GatewayClient,
+    GatewayFailure,
+    Operation,
+)
+from memory.integrations.gateway.config import GatewayConfig, Mode, Secret
+from memory.integrations.gateway.events import Journal
+from memory.integrations.gateway.strategies import (
+    Gateway,
+    MemoryStrategy,
+    Outcome,
+    Recall,
+    Snapshot,
+    Turn,
+)
+from memory.models import Agent, GatewaySetup
+from memory.rules.permissions import Actor
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """What memory has for a turn, and which strategy said so."""
+
+    strategy: MemoryStrategy
+    recall: Recall
+
+
+class _Unusable(GatewayClient):
+    """Stands in when the key of a set-up cannot be opened: every call fails."""
+
+    async def _post(self, operation: Operation, more: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        raise GatewayFailure(operation, Category.SETUP)
+
+
+def _client(row: GatewaySetup) -> tuple[GatewayConfig, GatewayClient]:
+    """Return a set-up's client."""
+    try:
+        config = gateway_settings.settings_of(row).gateway
+    except gateway_secrets.Broken:
+        config = None
+    if config is None:
+        lost = gateway_settings.gateway_of(row, Secret(""))
+        return lost, _Unusable(lost)
+    return config, GatewayClient(config)
+
+
+def strategy(agent: Agent, look: Callable[[], Snapshot] = Snapshot) -> MemoryStrategy:
+    """Return the one strategy of an agent's turn; ``look`` is for its files."""
+    row = gateway_settings.of_agent(agent)
+    mode = Mode(row.mode) if row else Mode.CURATED
+    gateway = None
+    if row is not None and mode is not Mode.CURATED:
+        config, client = _client(row)
+        gateway = Gateway(config, Journal(agent), client)
+    # Looked at here: a strategy runs where the database may not be asked.
+    files = Snapshot() if mode is Mode.MEMORY_GATEWAY else look()
+    return strategies.build(mode, gateway, lambda: files)
+
+
+def _chosen(by: Actor) -> type[MemoryStrategy]:
+    """Return which strategy the turns of an agent's key have; others are curated."""
+    if not by.is_agent:
+        return strategies.Curated
+    row = gateway_settings.of_agent(_agent(by))
+    return strategies.OF_MODE[Mode(row.mode) if row else Mode.CURATED]
+
+
+def has_memory_tool(by: Actor) -> bool:
+    """Whether a caller has the tools over memory files."""
+    return _chosen(by).has_memory_tool
+
+
+def has_session_search(by: Actor) -> bool:
+    """Whether a caller has the tool that searches earlier sessions."""
+    return by.is_agent and _chosen(by).has_session_search
+
+
+def _agent(by: Actor) -> Agent:
+    rows = Agent.objects.select_related("crew__workspace")
+    return rows.get(pk=by.id, workspace_id=by.workspace_id)
+
+
+def recall(turn: Turn, *, by: Actor) -> Recalled:
+    """Run an agent's strategy before its run."""
+    by.require("turns.recall")
+    agent = _agent(by)
+    chosen = strategy(agent, lambda: snapshots.take(agent, turn, by=by))
+    return Recalled(chosen, async_to_sync(chosen.recall_before_run)(turn))
+
+
+def persist(turn: Turn, outcome: Outcome, *, by: Actor) -> MemoryStrategy:
+    """Run it after the run; return which one it was."""
+    by.require("turns.persist")
+    chosen = strategy(_agent(by))
+    async_to_sync(chosen.persist_after_run)(turn, outcome)
+    return chosen

@@ -1,0 +1,120 @@
+"""mem0's filters as a scope and an expression of ours; what is not understood is said.
+
+A filter is a map of fields, or ``AND``, ``OR`` and ``NOT`` over such maps. Who a memory
+belongs to becomes the scope, so it may stand at the top or below ``AND`` and nowhere
+else: under ``OR`` it would have to widen what is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from memory.integrations.mem0.schemas import ENTITIES
+from memory.rules import errors
+
+ANYBODY: Final = "*"
+DEPTH: Final = 6
+OPERATORS: Final = {
+    "eq": "eq",
+    "ne": "neq",
+    "gt": "gt",
+    "gte": "gte",
+    "lt": "lt",
+    "lte": "lte",
+    "in": "in",
+    "contains": "contains",
+    "icontains": "contains",
+}
+FIELDS: Final = {
+    "memory": "content",
+    "created_at": "created_at",
+    "updated_at": "updated_at",
+}
+Expression = dict[str, Any]
+
+
+def _bad(message: str) -> errors.Invalid:
+    return errors.Invalid(f"filters: {message}", code="bad_filter")
+
+
+def _leaf(field: str, value: object) -> list[Expression]:
+    """Return one field's conditions; a bare value means that it is equal."""
+    if not isinstance(value, Mapping):
+        return [{"field": field, "op": "eq", "value": value}]
+    found = []
+    for name, wanted in value.items():
+        if name not in OPERATORS:
+            raise _bad(f"operators are {', '.join(OPERATORS)}.")
+        found.append({"field": field, "op": OPERATORS[name], "value": wanted})
+    return found
+
+
+def _metadata(value: object) -> list[Expression]:
+    if not isinstance(value, Mapping):
+        raise _bad("metadata is a map of keys and values.")
+    return [
+        one for key, wanted in value.items() for one in _leaf(f"metadata.{key}", wanted)
+    ]
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.scope: dict[str, str] = {}
+
+    def _entity(self, name: str, value: object) -> list[Expression]:
+        if isinstance(value, Mapping) and len(value) == 1:
+            among = value.get("in")
+            value = among[0] if isinstance(among, list) and len(among) == 1 else value
+        if value == ANYBODY:
+            return []
+        if not isinstance(value, str) or not value:
+            raise _bad(f"{name} is one id, or {ANYBODY} for any.")
+        if self.scope.setdefault(ENTITIES[name], value) != value:
+            raise _bad(f"{name} is named twice.")
+        return []
+
+    def _field(self, key: str, value: object, *, on_top: bool) -> list[Expression]:
+        if key in ENTITIES:
+            if not on_top:
+                raise _bad(f"{key} may not stand under OR or NOT.")
+            return self._entity(key, value)
+        if key == "metadata":
+            return _metadata(value)
+        if key in FIELDS:
+            return _leaf(FIELDS[key], value)
+        raise _bad("a field is known as memory, created_at, updated_at or metadata.")
+
+    def _several(self, parts: object, depth: int, *, on_top: bool) -> list[Expression]:
+        if not isinstance(parts, list) or not parts:
+            raise _bad("AND, OR and NOT take a list of filters.")
+        found = [self.read(part, depth + 1, on_top=on_top) for part in parts]
+        if not on_top and None in found:
+            raise _bad("an empty filter may not stand under OR or NOT.")
+        return [one for one in found if one is not None]
+
+    def read(
+        self, value: object, depth: int = 0, *, on_top: bool = True
+    ) -> Expression | None:
+        """Return a filter as an expression, None when it narrows by scope alone."""
+        if not isinstance(value, Mapping) or depth > DEPTH:
+            raise _bad("they are a map, not nested too deep.")
+        found: list[Expression] = []
+        for key, wanted in value.items():
+            if key == "AND":
+                found += self._several(wanted, depth, on_top=on_top)
+            elif key in ("OR", "NOT"):
+                either = {"or": self._several(wanted, depth, on_top=False)}
+                found.append(either if key == "OR" else {"not": either})
+            else:
+                found += self._field(key, wanted, on_top=on_top)
+        if not found:
+            return None
+        return found[0] if len(found) == 1 else {"and": found}
+
+
+def read(value: Mapping[str, Any] | None) -> tuple[dict[str, str], Expression | None]:
+    """Return whose memories and which of them; Invalid for what is not understood."""
+    reader = _Reader()
+    expression = reader.read(value or {})
+    return reader.scope, expression

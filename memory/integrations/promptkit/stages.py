@@ -1,0 +1,69 @@
+"""What runs before a model and after it. Trouble with memory never stops a turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import structlog
+
+from memory.integrations.promptkit import memories
+from memory.integrations.promptkit.memories import Memory, Provenance, Scope, formatted
+from memory.integrations.promptkit.protocols import Extractor, Retriever, Store, Turn
+
+VARIABLE = "memory_context"
+log = structlog.get_logger(__name__)
+
+
+class RetrievalStage:
+    """Puts what is remembered into the turn's variable ``memory_context``."""
+
+    def __init__(
+        self,
+        retriever: Retriever | None,
+        scope: Scope,
+        formatter: Callable[[Sequence[Memory]], str] = formatted,
+    ) -> None:
+        self._retriever, self._scope, self._formatter = retriever, scope, formatter
+
+    def process(self, turn: Turn) -> Turn:
+        """Ask once, with the whole conversation; a turn passes whatever happens."""
+        if self._retriever is None or not turn.messages:
+            return turn
+        try:
+            found = self._retriever.retrieve_context(self._scope, turn.messages)
+            text = self._formatter(found)
+        except Exception as error:  # noqa: BLE001  (a turn goes on without memory)
+            log.warning("memory_retrieval_failed", error=type(error).__name__)
+            return turn
+        if text:
+            turn.variables[VARIABLE] = text
+        return turn
+
+
+class ExtractionStage:
+    """Keeps what a turn leaves behind."""
+
+    def __init__(self, extractor: Extractor | None, store: Store, scope: Scope) -> None:
+        self._extractor, self._store, self._scope = extractor, store, scope
+
+    def process(self, turn: Turn) -> Turn:
+        """Extract and save; one memory that cannot be saved stops no other."""
+        if self._extractor is None or not turn.messages:
+            return turn
+        try:
+            found = self._extractor.extract(self._scope, turn.messages)
+        except Exception as error:  # noqa: BLE001  (a turn goes on without memory)
+            log.warning("memory_extraction_failed", error=type(error).__name__)
+            return turn
+        for memory in found:
+            self._keep(memory)
+        return turn
+
+    def _keep(self, memory: Memory) -> None:
+        memory.scope = memory.scope or dict(self._scope)
+        if not memory.provenance:
+            memories.stamp(memory, Provenance.AGENT_EXTRACTED)
+        try:
+            self._store.save(memory)
+        except Exception as error:  # noqa: BLE001  (a turn goes on without memory)
+            log.warning("memory_save_failed", error=type(error).__name__)

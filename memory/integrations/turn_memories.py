@@ -1,0 +1,86 @@
+"""A turn with memories around it: what is recalled before it, what is kept after it.
+
+The strategy of a turn knows files and gateways. Where a workspace wants it, the stages
+over memories run beside the strategy, in the scope of the end user whom the request
+names, else of the agent. Trouble in a stage never stops a turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memory import workspace_settings
+from memory.integrations import agent_tools
+from memory.integrations.gateway import turns
+from memory.integrations.gateway.strategies import (
+    Completion,
+    MemoryStrategy,
+    Outcome,
+    Recall,
+    Turn,
+)
+from memory.integrations.promptkit import extracting, memories
+from memory.integrations.promptkit.memories import Memory, Message
+from memory.integrations.promptkit.protocols import Turn as Conversation
+from memory.integrations.promptkit.retrieving import ConversationRetriever
+from memory.integrations.promptkit.stages import (
+    VARIABLE,
+    ExtractionStage,
+    RetrievalStage,
+)
+from memory.integrations.promptkit.store import RecordStore
+from memory.rules import prompt_fence
+from memory.rules.permissions import Actor
+from memory.workspace_settings.declarations import TURNS_USE_MEMORIES
+
+
+@dataclass(frozen=True, slots=True)
+class RecalledTurn:
+    """What memory has for a turn; ``memory_context`` is None where nothing is known."""
+
+    strategy: MemoryStrategy
+    recall: Recall
+    memory_context: str | None
+
+
+def _fenced(found: Sequence[Memory]) -> str:
+    """Return memories as a prompt may carry them; nothing for none."""
+    return prompt_fence.around_text(memories.formatted(found)) if found else ""
+
+
+def _uses_memories(by: Actor) -> bool:
+    """Whether the stages run: the workspace wants it and the tools would be there."""
+    wanted = workspace_settings.value(by.workspace_id, TURNS_USE_MEMORIES)
+    return wanted and agent_tools.has_memories(by)
+
+
+def recall(turn: Turn, *, by: Actor) -> RecalledTurn:
+    """Run an agent's strategy before its run, and the retrieval stage beside it."""
+    done = turns.recall(turn, by=by)
+    if not _uses_memories(by):
+        return RecalledTurn(done.strategy, done.recall, None)
+    store = RecordStore(by)
+    stage = RetrievalStage(
+        ConversationRetriever(store), agent_tools.scope_of(by), _fenced
+    )
+    conversation = Conversation(messages=[Message(role="user", content=turn.prompt)])
+    text = stage.process(conversation).variables.get(VARIABLE)
+    return RecalledTurn(done.strategy, done.recall, text)
+
+
+def persist(turn: Turn, outcome: Outcome, *, by: Actor) -> MemoryStrategy:
+    """Run the strategy after the run, and the extraction stage beside it.
+
+    A run that ended in an error leaves nothing behind.
+    """
+    strategy = turns.persist(turn, outcome, by=by)
+    if outcome.completion is not Completion.ERROR and _uses_memories(by):
+        scope = agent_tools.scope_of(by)
+        stage = ExtractionStage(extracting.extractor(), RecordStore(by), scope)
+        messages = [
+            Message(role="user", content=turn.prompt),
+            Message(role="assistant", content=outcome.answer),
+        ]
+        stage.process(Conversation(messages=messages))
+    return strategy

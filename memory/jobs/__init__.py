@@ -1,0 +1,1 @@
+"""Scheduled work: the registry of jobs, their status, and housekeeping."""

@@ -1,0 +1,341 @@
+"""The clock's jobs: who registers them, who claims a run, how a run is told.
+
+Floors register their jobs at start-up; this module knows none of them. A run is
+claimed by inserting (job, slot): of two schedulers that want the same slot one gets it
+and does the work once. While it runs, a thread signs its heartbeat; a run whose process
+died is taken over by the next tick that wants the slot. A job that fails is told with
+its cause and stops no other.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, time, timedelta
+from typing import Final
+
+import structlog
+from celery import current_app
+from django.db import DatabaseError, IntegrityError, connections, transaction
+from django.utils import timezone
+
+from memory.installation import identity as installation
+from memory.installation import schema_version
+from memory.jobs import dispatch
+from memory.models import JobRun, RunState, Workspace
+from memory.rules import errors
+from memory.rules.permissions import Actor
+
+NIGHT: Final = time(3, 0, tzinfo=UTC)
+HEARTBEAT_SECONDS: Final = 10.0
+# A process that gave no sign of life for this long is gone.
+STALE: Final = timedelta(seconds=60)
+KEPT: Final = 50
+HOUSE: Final = ""
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run did; a ``fault`` says what was left over and makes it "partly"."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    fault: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One job of the clock.
+
+    ``act`` is given a workspace's id, or "" when the job is ``house_wide``. ``every``
+    makes the tick run it, ``night`` is its place in the nightly chain; a job with
+    neither keeps its own time and only notes what it did.
+    """
+
+    name: str
+    title: str
+    schedule: str
+    act: Callable[[str], Outcome]
+    every: timedelta | None = None
+    night: int | None = None
+    house_wide: bool = False
+    longest: timedelta = timedelta(hours=1)
+
+
+_registry: dict[str, Job] = {}
+
+
+def register(job: Job) -> None:
+    """Put a job on the timetable; called at start-up, once per job."""
+    _registry[job.name] = job
+
+
+def registered() -> list[Job]:
+    """Return every job: those that keep their own time, by interval, by night."""
+    return sorted(
+        _registry.values(),
+        key=lambda job: (job.night or 0, job.every or timedelta(), job.title),
+    )
+
+
+def named(name: str) -> Job:
+    """Return a job, or raise NotFound."""
+    if name not in _registry:
+        raise errors.NotFound
+    return _registry[name]
+
+
+def _homes(job: Job) -> list[str]:
+    """Return whom a job runs for: each workspace, or the house once."""
+    if job.house_wide:
+        return [HOUSE]
+    return list(Workspace.objects.order_by("number").values_list("pk", flat=True))
+
+
+# ── Claiming ─────────────────────────────────────────────────────────────────
+def _me() -> str:
+    return f"{socket.gethostname()[:60]}:{os.getpid()}:{secrets.token_hex(4)}"
+
+
+def _take_over(rows: dict[str, str], me: str, now: datetime) -> JobRun | None:
+    """Take a run whose process is gone; the conditional UPDATE lets one win."""
+    dead = JobRun.objects.filter(
+        **rows, state=RunState.RUNNING, heartbeat_at__lt=now - STALE
+    )
+    if dead.update(claimed_by=me, heartbeat_at=now, started_at=now):
+        return JobRun.objects.get(**rows)
+    return None
+
+
+def claim(job: Job, home: str, slot: str) -> JobRun | None:
+    """Take a slot of a job; None when somebody else has it or had it."""
+    now, me = timezone.now(), _me()
+    key = {"name": job.name, "slot": f"{home or 'house'} {slot}"}
+    if JobRun.objects.filter(**key).exists():
+        return _take_over(key, me, now)
+    try:
+        with transaction.atomic():
+            return JobRun.objects.create(
+                **key, workspace_id=home or None, claimed_by=me,
+                started_at=now, heartbeat_at=now,
+            )  # fmt: skip
+    except IntegrityError:
+        return None
+
+
+@contextmanager
+def _heartbeat(run: JobRun) -> Iterator[None]:
+    """Sign that the process lives, from a thread, until the run is over."""
+    over = threading.Event()
+
+    def beat() -> None:
+        while not over.wait(HEARTBEAT_SECONDS):
+            try:
+                mine = JobRun.objects.filter(pk=run.pk, claimed_by=run.claimed_by)
+                mine.update(heartbeat_at=timezone.now())
+            except DatabaseError:
+                log.warning("heartbeat_missed", job=run.name)
+        connections.close_all()
+
+    thread = threading.Thread(target=beat, name=f"heart of {run.name}", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+
+
+def cause(error: Exception) -> str:
+    """Return why a job failed, in words that may be shown: never a foreign message."""
+    if isinstance(error, errors.HouseError):
+        return error.detail[:400]
+    return f"{type(error).__name__}; the server's log has the whole of it"
+
+
+def _attempt(job: Job, home: str) -> tuple[RunState, Outcome]:
+    try:
+        installation.require()
+        outcome = job.act(home)
+    except errors.Unavailable as error:
+        log.warning("job_stopped", job=job.name, why=error.detail)
+        return RunState.FAILED, Outcome(fault=cause(error))
+    except Exception as error:  # a job's fault must not stop the clock
+        log.exception("job_failed", job=job.name, workspace=home or None)
+        return RunState.FAILED, Outcome(fault=cause(error))
+    return (RunState.PARTLY if outcome.fault else RunState.DONE), outcome
+
+
+def execute(job: Job, run: JobRun) -> JobRun:
+    """Do the work of a claimed run, and tell how it ended."""
+    with _heartbeat(run):
+        state, outcome = _attempt(job, run.workspace_id or HOUSE)
+    now = timezone.now()
+    JobRun.objects.filter(pk=run.pk, claimed_by=run.claimed_by).update(
+        state=state,
+        counts=outcome.counts,
+        error=outcome.fault[:400],
+        ended_at=now,
+        heartbeat_at=now,
+    )
+    _prune(run)
+    run.refresh_from_db()
+    return run
+
+
+def _prune(run: JobRun) -> None:
+    """Keep the last runs of a job, and what has not ended."""
+    rows = JobRun.objects.filter(name=run.name, workspace_id=run.workspace_id)
+    edge = rows.order_by("-pk").values_list("pk", flat=True)[KEPT : KEPT + 1]
+    for last in edge:
+        rows.filter(pk__lte=last, ended_at__isnull=False).delete()
+
+
+# ── Scheduling ───────────────────────────────────────────────────────────────
+def _run_all(job: Job, slot: str) -> list[JobRun]:
+    done = []
+    for home in _homes(job):
+        run = claim(job, home, slot)
+        if run is not None:
+            done.append(execute(job, run))
+    return done
+
+
+def slot_of(every: timedelta, now: datetime) -> datetime:
+    """Return when the interval that ``now`` lies in began, counted from 1970."""
+    seconds = int(every.total_seconds())
+    return datetime.fromtimestamp(int(now.timestamp()) // seconds * seconds, UTC)
+
+
+def last_night(now: datetime) -> datetime:
+    """Return the last 03:00 UTC."""
+    tonight = datetime.combine(now.astimezone(UTC).date(), NIGHT)
+    return tonight if tonight <= now else tonight - timedelta(days=1)
+
+
+def tick(now: datetime | None = None) -> list[JobRun]:
+    """Run what is due by its interval, and what was asked for and got lost."""
+    schema_version.guard()
+    moment, done = now or timezone.now(), []
+    for job in registered():
+        if job.every is not None:
+            slot = slot_of(job.every, moment).strftime("%Y-%m-%dT%H:%M:%SZ")
+            done += _run_all(job, slot)
+    waiting = JobRun.objects.filter(
+        state=RunState.WAITING, started_at__lt=moment - STALE / 2
+    )
+    for pk in list(waiting.values_list("pk", flat=True)):
+        done += run_asked(pk)
+    return done
+
+
+def nightly(now: datetime | None = None) -> list[JobRun]:
+    """Run the nightly chain in order, unless this night's was run already.
+
+    Called more often than nightly: a night that was missed is made up for.
+    """
+    schema_version.guard()
+    slot = f"night of {last_night(now or timezone.now()):%Y-%m-%d}"
+    done = []
+    for job in registered():
+        if job.night is not None:
+            done += _run_all(job, slot)
+    return done
+
+
+# ── Noting ───────────────────────────────────────────────────────────────────
+def note(name: str, do: Callable[[], Outcome]) -> Outcome:
+    """Run a sweep that keeps its own time, and note it when it did something.
+
+    What happens within a minute is one row: its counts and seconds add up. A failure
+    is noted and raised again, unless it only says that the work cannot be done now.
+    """
+    schema_version.guard()
+    began = timezone.now()
+    try:
+        installation.require()
+        outcome = do()
+    except errors.Unavailable as error:
+        log.warning("job_stopped", job=name, why=error.detail)
+        stopped = Outcome({"times": 1}, cause(error))
+        _note(name, began, RunState.FAILED, stopped)
+        return stopped
+    except Exception as error:
+        _note(name, began, RunState.FAILED, Outcome({"times": 1}, cause(error)))
+        raise
+    if outcome.fault or any(outcome.counts.values()):
+        state = RunState.PARTLY if outcome.fault else RunState.DONE
+        _note(name, began, state, outcome)
+    return outcome
+
+
+def _note(name: str, began: datetime, state: RunState, outcome: Outcome) -> None:
+    now = timezone.now()
+    slot = f"house {began:%Y-%m-%dT%H:%M} {state}"
+    with transaction.atomic():
+        run, fresh = JobRun.objects.select_for_update().get_or_create(
+            name=name, slot=slot, defaults={"state": state, "started_at": began}
+        )
+        counts = dict(run.counts)
+        for key, number in outcome.counts.items():
+            counts[key] = counts.get(key, 0) + number
+        before = timedelta() if fresh else timedelta(seconds=run.seconds)
+        run.started_at, run.ended_at = began - before, now
+        run.heartbeat_at, run.counts, run.error = now, counts, outcome.fault[:400]
+        run.save()
+    if fresh:
+        _prune(run)
+
+
+# ── By hand ──────────────────────────────────────────────────────────────────
+def ask(name: str, *, by: Actor) -> JobRun:
+    """Run a job now, for an operator: by the worker where there is one, else here.
+
+    One that is running already is Conflict ``job_running``.
+    """
+    by.require("jobs.run")
+    schema_version.guard()
+    job = named(name)
+    home = HOUSE if job.house_wide else by.workspace_id
+    now = timezone.now()
+    alive = JobRun.objects.filter(
+        name=name,
+        workspace_id=home or None,
+        state__in=(RunState.RUNNING, RunState.WAITING),
+        heartbeat_at__gte=now - STALE,
+    )
+    if alive.exists():
+        detail = f"{job.title} is running already."
+        raise errors.Conflict(detail, code="job_running")
+    run = JobRun.objects.create(
+        name=name,
+        slot=f"{home or 'house'} by hand {secrets.token_hex(8)}",
+        workspace_id=home or None,
+        state=RunState.WAITING,
+        asked_by=by.label,
+    )
+    if current_app.conf.get("crewship_delivers"):
+        # Without a broker the tick finds the run waiting.
+        transaction.on_commit(lambda: dispatch.send("memory.run_job", [run.pk]))
+        return run
+    run_asked(run.pk)
+    run.refresh_from_db()
+    return run
+
+
+def run_asked(run_id: int) -> list[JobRun]:
+    """Do a run that was asked for, unless somebody else has taken it."""
+    schema_version.guard()
+    me, now = _me(), timezone.now()
+    waiting = JobRun.objects.filter(pk=run_id, state=RunState.WAITING)
+    taken = waiting.update(
+        state=RunState.RUNNING, claimed_by=me, started_at=now, heartbeat_at=now
+    )
+    if not taken:
+        return []
+    run = JobRun.objects.get(pk=run_id)
+    return [execute(named(run.name), run)]

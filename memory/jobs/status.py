@@ -1,0 +1,186 @@
+"""What people see of the clock: every job's last run, what is stuck, what failed.
+
+A workspace sees its own runs and those of the whole house. What a house-wide run
+counted, and why it failed, is shown only where there is no other tenant to tell about.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
+
+from django.db.models import Max, Q, QuerySet
+from django.utils import timezone
+
+from memory.jobs import registry as jobs
+from memory.jobs.registry import Job
+from memory.models import JobRun, RunState, Workspace
+from memory.rules.permissions import Actor
+
+HISTORY: Final = 30
+LOUD: Final = {
+    RunState.WAITING: ("", "Waiting"),
+    RunState.RUNNING: ("", "Running"),
+    RunState.DONE: ("green", "Done"),
+    RunState.PARTLY: ("yellow", "Partly"),
+    RunState.FAILED: ("red", "Failed"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One run as people read it; ``stuck`` says why it counts as stuck, or nothing."""
+
+    run: JobRun
+    stuck: str
+    is_secret: bool
+
+    @property
+    def colour(self) -> str:
+        """The colour of its band."""
+        return "red" if self.stuck else LOUD[RunState(self.run.state)][0]
+
+    @property
+    def word(self) -> str:
+        """Its state in a word."""
+        return "Stuck" if self.stuck else LOUD[RunState(self.run.state)][1]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has not ended."""
+        return self.run.ended_at is None
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """What it counted."""
+        return {} if self.is_secret else dict(self.run.counts)
+
+    @property
+    def did(self) -> str:
+        """What it did, in words."""
+        if self.is_secret:
+            return ""
+        told = [f"{n:,} {k.replace('_', ' ')}" for k, n in self.run.counts.items() if n]
+        return ", ".join(told) or ("" if self.is_open else "nothing to do")
+
+    @property
+    def fault(self) -> str:
+        """Why it failed, or what it left over."""
+        if not self.run.error:
+            return ""
+        return "told to the administrator" if self.is_secret else self.run.error
+
+    @property
+    def asked_by(self) -> str:
+        """Who asked for it, "" for the clock."""
+        return "" if self.is_secret else self.run.asked_by
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A job with its last run, None before the first, and when it runs next."""
+
+    job: Job
+    last: Told | None
+    next_at: datetime | None
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether its last run failed."""
+        return self.last is not None and self.last.run.state == RunState.FAILED
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """Every job, and what needs somebody."""
+
+    lines: list[Line]
+    stuck: list[Line] = field(default_factory=list)
+    failed: list[Line] = field(default_factory=list)
+
+    @property
+    def finding(self) -> str:
+        """What is true now, in a sentence."""
+        if self.stuck:
+            return f"{_several(self.stuck)} stuck"
+        if self.failed:
+            return f"{_several(self.failed)} not finish the last time"
+        ran = sum(line.last is not None for line in self.lines)
+        if not ran:
+            return "No job has run yet"
+        return "Every job that ran finished its work"
+
+
+def _several(lines: list[Line]) -> str:
+    stuck = any(line.last and line.last.stuck for line in lines)
+    if len(lines) == 1:
+        return f"{lines[0].job.title} {'is' if stuck else 'did'}"
+    return f"{len(lines)} jobs {'are' if stuck else 'did'}"
+
+
+def _is_shared() -> bool:
+    return Workspace.objects.count() > 1
+
+
+def _visible(actor: Actor) -> QuerySet[JobRun]:
+    mine = Q(workspace_id=actor.workspace_id) | Q(workspace_id=None)
+    return JobRun.objects.filter(mine)
+
+
+def why_stuck(run: JobRun, longest: timedelta, now: datetime) -> str:
+    """Return why a run counts as stuck, "" when it does not."""
+    if run.ended_at is not None:
+        return ""
+    if run.state == RunState.WAITING:
+        late = now - run.started_at > 2 * jobs.STALE
+        return "no worker has taken it" if late else ""
+    if now - run.heartbeat_at > jobs.STALE:
+        return "its process gives no sign of life"
+    late = now - run.started_at > longest
+    return "it runs longer than it ever should" if late else ""
+
+
+def _told(job: Job, run: JobRun, *, shared: bool, now: datetime) -> Told:
+    secret = shared and run.workspace_id is None
+    return Told(run, why_stuck(run, job.longest, now), secret)
+
+
+def _next(job: Job, now: datetime) -> datetime | None:
+    if job.every is not None:
+        return jobs.slot_of(job.every, now) + job.every
+    return None if job.night is None else jobs.last_night(now) + timedelta(days=1)
+
+
+def board(actor: Actor) -> Board:
+    """Return every job with its last run."""
+    actor.require("jobs.read")
+    now, shared = timezone.now(), _is_shared()
+    newest = _visible(actor).order_by().values("name").annotate(last=Max("pk"))
+    runs = JobRun.objects.filter(pk__in=newest.values("last"))
+    last = {run.name: run for run in runs}
+    lines = []
+    for job in jobs.registered():
+        run = last.get(job.name)
+        told = _told(job, run, shared=shared, now=now) if run else None
+        lines.append(Line(job, told, _next(job, now)))
+    return Board(
+        lines,
+        [line for line in lines if line.last and line.last.stuck],
+        [line for line in lines if line.has_failed],
+    )
+
+
+def history(actor: Actor, name: str) -> tuple[Job, list[Told]]:
+    """Return the last runs of a job, newest first."""
+    actor.require("jobs.read")
+    job, now, shared = jobs.named(name), timezone.now(), _is_shared()
+    runs = _visible(actor).filter(name=name).order_by("-pk")[:HISTORY]
+    return job, [_told(job, run, shared=shared, now=now) for run in runs]
+
+
+def told(actor: Actor, run: JobRun) -> Told:
+    """Return one run as this actor may read it."""
+    actor.require("jobs.read")
+    job = jobs.named(run.name)
+    return _told(job, run, shared=_is_shared(), now=timezone.now())

@@ -1,0 +1,1 @@
+"""The journal: append, read, verify, compact and erase entries of a hash chain."""

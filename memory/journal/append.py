@@ -1,0 +1,356 @@
+"""The append-only record, hash-chained per workspace; the sole writer of entries.
+
+Two processes that append to one workspace meet at the chain head: its row is locked
+first (on SQLite the IMMEDIATE transaction is that lock), so the chain never forks and
+no number is given twice. Everything that can fail is checked before the lock is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from django.db import transaction
+from django.dispatch import Signal
+from django.utils import timezone
+
+from memory import workspace_numbers
+from memory.installation import identity as installation
+from memory.installation import schema_version
+from memory.journal import head as chain_head
+from memory.models import (
+    ChainHead,
+    IdempotencyRecord,
+    JournalEntry,
+    PriorityChange,
+    SubjectMention,
+    ids,
+)
+from memory.ports import ranker, subject_linker
+from memory.rules import entries, errors, hashing, tokenizer, validation
+from memory.rules.entries import NewEntry, Priority
+from memory.rules.permissions import Actor
+
+# Sent after the commit with workspace_id and embeddable (how many of the entries
+# deserve an embedding). The only stairs up.
+entry_appended = Signal()
+
+BATCH: Final = 1_000
+FOREIGN_END: Final = (
+    "The end of this workspace's chain was not signed with this installation's journal"
+    " key: nothing is appended to it. manage.py doctor says more."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """One entry of a batch that was not written, and why."""
+
+    index: int
+    code: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class BatchResult:
+    """What became of a batch: (index, entry) pairs written, and the rest."""
+
+    accepted: list[tuple[int, JournalEntry]]
+    rejected: list[Rejected]
+
+
+def key() -> bytes:
+    """Return the chain's secret key; raise NotReady when it is another one."""
+    return installation.key("journal")
+
+
+def stamp(moment: datetime) -> str:
+    """Return a moment as RFC 3339 UTC with milliseconds and Z."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+
+
+def content(entry: JournalEntry) -> bytes:
+    """Return the canonical bytes that an entry's commitment covers."""
+    return hashing.frame(
+        [
+            entry.workspace_id,
+            str(entry.seq),
+            entry.id,
+            entry.crew_id,
+            entry.agent_id,
+            entry.mission_id,
+            stamp(entry.ts),
+            entry.entry_type,
+            entry.severity,
+            entry.priority_at_emit,
+            entry.actor_type,
+            entry.actor_id,
+            entry.summary,
+            entry.payload_text,
+            entry.refs_text,
+            entry.trace_id,
+            entry.span_id,
+            stamp(entry.expires_at) if entry.expires_at else "",
+        ]
+    )
+
+
+def searchable(entry_type: str, payload: dict[str, Any]) -> str:
+    """Return the words of an entry that go into the word index.
+
+    They are decided here, before the entry is chained, and nothing sets them later but
+    an erasure or a redaction, which decides them here as well.
+    """
+    # New payloads hold no NUL; older ones may, and their words must stay the same.
+    return entries.body_of(entry_type, payload).replace("\x00", " ")
+
+
+def _row(new: NewEntry, by: Actor, now: datetime) -> JournalEntry:
+    """Return an unsaved row; only its place in the chain is missing."""
+    own = by.is_agent
+    return JournalEntry(
+        id=ids.entry(),
+        workspace_id=by.workspace_id,
+        ts=entries.round_ms((new.ts or now).astimezone(UTC)),
+        recorded_at=now,
+        entry_type=new.entry_type,
+        severity=new.severity.value,
+        priority=Priority.NORMAL.value,
+        priority_at_emit=Priority.NORMAL.value,
+        actor_type="agent" if new.as_agent else by.type,
+        actor_id=new.agent_id if new.as_agent and new.agent_id else by.id,
+        crew_id=by.crew_id if own else new.crew_id,
+        agent_id=by.id if own else new.agent_id,
+        mission_id=new.mission_id,
+        trace_id=new.trace_id,
+        span_id=new.span_id,
+        summary=new.summary,
+        payload_text=entries.canonical(new.payload),
+        refs_text=entries.canonical(new.refs),
+        body=searchable(new.entry_type, new.payload),
+        embeddable=ranker.ranker().is_embeddable(
+            new.entry_type, new.severity.value, new.payload, new.refs
+        ),
+    )
+
+
+def _chain(rows: Sequence[JournalEntry], head: ChainHead, number: int) -> None:
+    """Give each row its number, salt and hash, and move the head behind the last.
+
+    Nothing follows an end that was signed with another key: the chain would be broken
+    for good, by whoever runs on this database with a folder of their own.
+    """
+    secret = key()
+    signed = hashing.head_mac(secret, head.workspace_id, head.seq, head.entry_hash)
+    if head.seq and head.mac != signed:
+        raise installation.NotReady(reason=FOREIGN_END)
+    for row in rows:
+        head.seq += 1
+        row.seq = head.seq
+        row.docid = (number << entries.SEQ_BITS) + head.seq
+        salt = hashing.new_salt()
+        row.salt = salt
+        row.prev_hash = head.entry_hash
+        row.commitment = hashing.commitment(salt, content(row))
+        row.entry_hash = hashing.link(secret, head.entry_hash, row.commitment)
+        head.entry_hash = row.entry_hash
+    head.mac = hashing.head_mac(secret, head.workspace_id, head.seq, head.entry_hash)
+
+
+def _mentions(
+    rows: Sequence[JournalEntry], news: Sequence[NewEntry]
+) -> list[SubjectMention]:
+    found: list[SubjectMention] = []
+    for row, new in zip(rows, news, strict=True):
+        by_fold = {tokenizer.fold(alias): alias.strip() for alias in new.subjects}
+        found.extend(
+            SubjectMention(
+                workspace_id=row.workspace_id,
+                entry_id=row.id,
+                alias=alias,
+                folded=folded,
+            )
+            for folded, alias in by_fold.items()
+        )
+    return found
+
+
+def _admit(
+    new: NewEntry, now: datetime, by: Actor, gate: subject_linker.Gate | None
+) -> None:
+    """Raise for an entry that may not enter the journal."""
+    validation.check(new, now)
+    if gate is not None:
+        gate(subject_linker.told(_row(new, by, now)), new.subjects)
+
+
+def _announce(workspace_id: str, rows: Sequence[JournalEntry]) -> None:
+    embeddable = sum(row.embeddable for row in rows)
+    transaction.on_commit(
+        lambda: entry_appended.send(
+            sender=JournalEntry, workspace_id=workspace_id, embeddable=embeddable
+        )
+    )
+
+
+def write(news: Sequence[NewEntry], *, by: Actor) -> list[JournalEntry]:
+    """Append checked entries in one transaction, in order, and return the rows.
+
+    For callers inside the house whose own act is being recorded: no permission is
+    asked here, because the act itself was permitted.
+    """
+    now, gate = timezone.now(), subject_linker.gate(by.workspace_id)
+    for new in news:
+        _admit(new, now, by, gate)
+    return _written(news, now, by)
+
+
+def _written(news: Sequence[NewEntry], now: datetime, by: Actor) -> list[JournalEntry]:
+    schema_version.guard()
+    rows = [_row(new, by, now) for new in news]
+    if not rows:
+        return rows
+    installation.require()
+    with transaction.atomic():
+        _store(rows, news, by.workspace_id)
+    return rows
+
+
+def _store(
+    rows: Sequence[JournalEntry], news: Sequence[NewEntry], workspace_id: str
+) -> None:
+    head = chain_head.locked(workspace_id)
+    _chain(rows, head, workspace_numbers.of(workspace_id))
+    chain_head.insert(rows)
+    chain_head.move(head)
+    mentions = _mentions(rows, news)
+    if mentions:
+        SubjectMention.objects.bulk_create(mentions)
+    subject_linker.note(workspace_id, "journal", subject_linker.entries_of(rows, news))
+    _announce(workspace_id, rows)
+
+
+def append(new: NewEntry, *, by: Actor) -> JournalEntry:
+    """Append one entry for an agent; it is committed when this returns."""
+    by.require("journal.append")
+    validation.check_offered(new)
+    return write([new], by=by)[0]
+
+
+def append_batch(items: Sequence[NewEntry | Rejected], *, by: Actor) -> BatchResult:
+    """Append many entries in one transaction; bad ones are reported, not fatal.
+
+    An item that its door could not read arrives as Rejected and stays that.
+    """
+    by.require("journal.append")
+    now, gate = timezone.now(), subject_linker.gate(by.workspace_id)
+    good: list[tuple[int, NewEntry]] = []
+    rejected: list[Rejected] = []
+    for index, item in enumerate(items):
+        if isinstance(item, Rejected):
+            rejected.append(item)
+            continue
+        try:
+            validation.check_offered(item)
+            _admit(item, now, by, gate)
+        except errors.HouseError as error:
+            rejected.append(Rejected(index, error.problem_code, error.detail))
+        else:
+            good.append((index, item))
+    rows = _written([new for _, new in good], now, by)
+    indexes = [index for index, _ in good]
+    return BatchResult(list(zip(indexes, rows, strict=True)), rejected)
+
+
+def once(
+    idempotency_key: str,
+    body: object,
+    act: Callable[[], dict[str, Any]],
+    *,
+    by: Actor,
+) -> dict[str, Any]:
+    """Run ``act`` once per key and actor; a repeat gets the first answer.
+
+    The record and the act commit together. A key that comes back with another body
+    is a mistake of the caller: Conflict ``idempotency_mismatch``.
+    """
+    secret = key()
+    digest = hashing.keyed_digest(secret, idempotency_key)
+    body_digest = hashing.keyed_digest(secret, entries.canonical(body))
+    with transaction.atomic():
+        # The head's lock makes two simultaneous repeats wait for each other.
+        chain_head.locked(by.workspace_id)
+        seen = IdempotencyRecord.objects.filter(
+            workspace_id=by.workspace_id, actor_id=by.id, key_digest=digest
+        ).first()
+        if seen is None:
+            answer = act()
+            IdempotencyRecord.objects.create(
+                workspace_id=by.workspace_id,
+                actor_id=by.id,
+                key_digest=digest,
+                body_digest=body_digest,
+                answer=answer,
+            )
+            return answer
+    if seen.body_digest != body_digest:
+        detail = "This Idempotency-Key was used with another body."
+        raise errors.Conflict(detail, code="idempotency_mismatch")
+    return dict(seen.answer)
+
+
+def prioritise(
+    entry: JournalEntry, priority: Priority, reason: str, *, by: Actor
+) -> PriorityChange:
+    """Mark an entry, with a ledger row and a chained entry in the same transaction.
+
+    The previous value is read inside the transaction, so that two operators at once
+    leave a ledger in which each step starts where the last one ended. Setting what is
+    already set changes nothing and leaves no trace.
+    """
+    by.require("journal.prioritise", entry.workspace_id)
+    if len(reason) > entries.SUMMARY_BYTES or not entries.is_storable(reason):
+        raise errors.Invalid("reason is too long or not text.", code="bad_reason")
+    with transaction.atomic():
+        chain_head.locked(entry.workspace_id)
+        live = JournalEntry.objects.select_for_update().get(pk=entry.pk)
+        if live.priority == priority.value:
+            return PriorityChange(
+                previous=live.priority, priority=live.priority, reason=reason
+            )
+        number = PriorityChange.objects.filter(entry=live).count() + 1
+        change = PriorityChange.objects.create(
+            workspace_id=live.workspace_id,
+            entry=live,
+            number=number,
+            previous=live.priority,
+            priority=priority.value,
+            reason=reason,
+            set_by=by.label,
+        )
+        JournalEntry.objects.filter(pk=live.pk).update(priority=priority.value)
+        write([_priority_entry(live, change)], by=by)
+    entry.priority = priority.value
+    return change
+
+
+def _priority_entry(live: JournalEntry, change: PriorityChange) -> NewEntry:
+    """Return the chained witness of a ledger row: a forged ledger disagrees with it."""
+    return NewEntry(
+        entry_type="memory.priority_changed",
+        severity=entries.Severity.NOTICE,
+        summary=f"Priority of {live.id} set to {change.priority}, "
+        f"was {change.previous}",
+        payload={
+            "target_entry_id": live.id,
+            "target_entry_type": live.entry_type,
+            "previous_priority": change.previous,
+            "new_priority": change.priority,
+            "number": change.number,
+            "reason": change.reason,
+        },
+        refs={"entry_id": live.id},
+        crew_id=live.crew_id,
+    )

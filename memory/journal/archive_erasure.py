@@ -1,0 +1,56 @@
+"""Taking words out of what compaction moved away: the archive keeps its rows.
+
+An archived entry is the sign that a number in the chain left on purpose; its identity
+and its hashes stay, its words go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from django.db import transaction
+
+from memory.journal import compaction
+from memory.models import ArchivedEntry
+from memory.rules import entries
+
+_FREE: Final = ("mission_id", "trace_id", "span_id")
+_LEFT: Final = ("summary", "payload_text", "subjects", *_FREE)
+
+
+def empty_archived(workspace_id: str, ids: Sequence[str]) -> int:
+    """Destroy the words of archived entries; return how many rows there were."""
+    rows = ArchivedEntry.objects.filter(workspace_id=workspace_id, pk__in=ids)
+    return rows.update(
+        summary="",
+        payload_text="{}",
+        subjects="",
+        **dict.fromkeys(_FREE),
+    )
+
+
+def mask_archived(
+    workspace_id: str, ids: Sequence[str], mask: Callable[[Any], Any]
+) -> int:
+    """Put what ``mask`` leaves of texts and payloads in their place; return how many.
+
+    ``mask`` takes a text or a JSON value. A line of ``subjects`` that it changes goes.
+    """
+    with transaction.atomic():
+        rows = list(
+            ArchivedEntry.objects.select_for_update(of=("self",)).filter(
+                workspace_id=workspace_id, pk__in=ids
+            )
+        )
+        for row in rows:
+            row.summary = str(mask(row.summary))[: compaction.SUMMARY_CHARS]
+            left = entries.canonical(mask(row.payload))
+            row.payload_text = compaction.cut_payload(left)
+            kept = [one for one in row.subjects.split("\n") if one and mask(one) == one]
+            row.subjects = "\n" + "\n".join(kept) + "\n" if kept else ""
+            for name in _FREE:
+                value = getattr(row, name)
+                setattr(row, name, str(mask(value))[:128] if value else value)
+        ArchivedEntry.objects.bulk_update(rows, _LEFT)
+    return len(rows)

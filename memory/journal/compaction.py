@@ -1,0 +1,352 @@
+"""Compaction: old noise leaves the journal, its identity stays in the archive.
+
+Only five chatty types, only info and notice, only what nobody ever marked, only whole
+UTC days older than the limit, only ten or more of a kind. A bucket (crew, day, type) is
+one transaction behind the chain head's lock: archive, sign a checkpoint over what
+leaves, delete, write one summary, and compare the counts. Anything that does not add up
+takes the whole bucket back. A bucket that holds an entry whose hash does not reproduce
+is evidence: it is left as it is and reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any, Final
+
+from django.db import transaction
+from django.db.models import Count, Exists, OuterRef, QuerySet
+from django.db.models.functions import TruncDate
+from django.utils import timezone
+
+from memory.journal import append as journal
+from memory.journal import integrity
+from memory.models import (
+    ArchivedEntry,
+    ChainCheckpoint,
+    ChainHead,
+    JournalEntry,
+    PriorityChange,
+    SubjectMention,
+)
+from memory.ports import legal_holds
+from memory.rules import entries, errors, hashing
+from memory.rules.entries import NewEntry, Priority, Severity
+from memory.rules.permissions import system
+
+TYPES: Final = (
+    "exec.output_chunk",
+    "container.metrics",
+    "network.port_opened",
+    "network.port_closed",
+    "llm.call",
+)
+QUIET: Final = (Severity.INFO.value, Severity.NOTICE.value)
+DAYS: Final = 30
+LEAST: Final = 10
+CHUNK: Final = 500
+SUMMARY_CHARS: Final = 200
+PAYLOAD_CHARS: Final = 400
+SAME: Final = (
+    "id", "workspace_id", "seq", "ts", "recorded_at", "entry_type", "severity",
+    "priority", "actor_type", "actor_id", "crew_id", "agent_id", "mission_id",
+    "trace_id", "span_id", "expires_at", "commitment", "prev_hash", "entry_hash",
+)  # fmt: skip
+
+
+class RowsLost(errors.HouseError):
+    """What was archived and what was deleted differ; the bucket was taken back."""
+
+    code, status, title = "rows_lost", 500, "Rows would have been lost"
+    sentence = (
+        "Compaction stopped: of {wanted} rows {archived} were archived"
+        " and {deleted} deleted; that bucket was taken back."
+    )
+
+
+class Fenced(Exception):
+    """A bucket holds an entry that must not be destroyed; the message names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """What becomes one summary: a crew's entries of one type on one UTC day."""
+
+    crew_id: str | None
+    day: date
+    entry_type: str
+    count: int
+
+
+@dataclass(slots=True)
+class Report:
+    """What a run did; ``refused`` tells of buckets that were left as they are."""
+
+    buckets: int = 0
+    archived: int = 0
+    bytes: int = 0
+    refused: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Leaving:
+    """The sums of one bucket while it leaves."""
+
+    pairs: list[tuple[int, str]] = field(default_factory=list)
+    bytes: int = 0
+    deleted: int = 0
+    times: list[datetime] = field(default_factory=list)
+
+
+# ── Resting ──────────────────────────────────────────────────────────────────
+def restrict(workspace_id: str, entry_ids: Sequence[str]) -> int:
+    """Keep archived entries out of every list until ``lift``; return how many."""
+    rows = ArchivedEntry.objects.filter(workspace_id=workspace_id, restricted_at=None)
+    return rows.filter(pk__in=entry_ids).update(restricted_at=timezone.now())
+
+
+def lift(workspace_id: str, entry_ids: Sequence[str]) -> int:
+    """Let archived entries be listed again; return how many."""
+    rows = ArchivedEntry.objects.filter(workspace_id=workspace_id, pk__in=entry_ids)
+    return rows.exclude(restricted_at=None).update(restricted_at=None)
+
+
+# ── Choosing ─────────────────────────────────────────────────────────────────
+def cutoff(days: int, at: datetime) -> datetime:
+    """Return the midnight before which entries are old enough: days leave whole."""
+    moment = at.astimezone(UTC) - timedelta(days=days)
+    return datetime.combine(moment.date(), time.min, UTC)
+
+
+def _eligible(workspace_id: str, before: datetime) -> QuerySet[JournalEntry]:
+    """Return what may leave; what was ever marked stays, also when unmarked since."""
+    normal = Priority.NORMAL.value
+    rows = JournalEntry.objects.filter(
+        workspace_id=workspace_id,
+        entry_type__in=TYPES,
+        severity__in=QUIET,
+        priority=normal,
+        priority_at_emit=normal,
+        ts__lt=before,
+        erased_at__isnull=True,
+        # The archive cuts words short, and a restriction keeps them as they are.
+        restricted_at__isnull=True,
+    )
+    return rows.exclude(Exists(PriorityChange.objects.filter(entry=OuterRef("pk"))))
+
+
+def plan(
+    workspace_id: str, *, days: int = DAYS, at: datetime | None = None
+) -> list[Bucket]:
+    """Return the buckets that are large enough to leave, the oldest first."""
+    rows = _eligible(workspace_id, cutoff(days, at or timezone.now())).order_by()
+    counted = (
+        rows.annotate(day=TruncDate("ts", tzinfo=UTC))
+        .values("crew_id", "day", "entry_type")
+        .annotate(count=Count("pk"))
+        .filter(count__gte=LEAST)
+        .order_by("day", "crew_id", "entry_type")
+    )
+    return [Bucket(**row) for row in counted]
+
+
+# ── Fences ───────────────────────────────────────────────────────────────────
+class _Predecessors:
+    """Knows the hash at a place in the chain: from a live entry, or as signed."""
+
+    def __init__(self, workspace_id: str) -> None:
+        self._workspace_id = workspace_id
+        self._signed: dict[int, dict[int, str]] = {}
+
+    def of(self, rows: Sequence[JournalEntry]) -> dict[int, str]:
+        """Return seq → hash for the entries before some rows, as far as known."""
+        wanted = [row.seq - 1 for row in rows]
+        mine = {"workspace_id": self._workspace_id, "seq__in": wanted}
+        live = JournalEntry.objects.filter(**mine).values_list("seq", "entry_hash")
+        found: dict[int, str] = {0: "", **dict(live)}
+        gone = ArchivedEntry.objects.filter(**mine).exclude(checkpoint=None)
+        for seq, point in gone.values_list("seq", "checkpoint_id"):
+            signed = self._of_point(point)
+            if seq in signed:
+                found.setdefault(seq, signed[seq])
+        return found
+
+    def _of_point(self, point_id: int) -> dict[int, str]:
+        if point_id not in self._signed:
+            if len(self._signed) > 32:
+                self._signed.clear()
+            point = ChainCheckpoint.objects.get(pk=point_id)
+            self._signed[point_id] = integrity.signed(point)
+        return self._signed[point_id]
+
+
+def _check(rows: Sequence[JournalEntry], before: dict[int, str]) -> None:
+    """Raise Fenced for an entry that is not what was chained, where it was chained."""
+    adopted = integrity.adopted_until(rows[0].workspace_id) if rows else 0
+    for row in rows:
+        fault = integrity.content_fault(row)
+        if not integrity.is_linked(row, adopted):
+            fault = "its hash does not reproduce"
+        elif before.get(row.seq - 1) != row.prev_hash:
+            fault = "it does not follow the entry before it"
+        if fault is not None:
+            raise Fenced(f"{row.id}: {fault.rstrip('.').lower()}")
+
+
+# ── Moving ───────────────────────────────────────────────────────────────────
+def cut_payload(text: str) -> str:
+    """Return a payload's JSON text in 400 characters, still a JSON object."""
+    if len(text) <= PAYLOAD_CHARS:
+        return text
+    keep = PAYLOAD_CHARS - len('{"cut":""}')
+    while True:
+        made = entries.canonical({"cut": text[:keep]})
+        if len(made) <= PAYLOAD_CHARS:
+            return made
+        keep -= len(made) - PAYLOAD_CHARS
+
+
+def size(row: JournalEntry) -> int:
+    """Return the bytes of an entry's texts."""
+    return sum(len(t.encode()) for t in (row.summary, row.payload_text, row.refs_text))
+
+
+def _people(rows: Sequence[JournalEntry]) -> dict[str, str]:
+    """Return entry id → folded aliases, as the archive keeps them."""
+    named: dict[str, list[str]] = {}
+    found = SubjectMention.objects.filter(entry_id__in=[row.id for row in rows])
+    for entry_id, folded in found.order_by("folded").values_list("entry_id", "folded"):
+        named.setdefault(entry_id, []).append(folded)
+    return {entry_id: "\n" + "\n".join(f) + "\n" for entry_id, f in named.items()}
+
+
+def _archived(
+    rows: Sequence[JournalEntry], point: ChainCheckpoint, now: datetime
+) -> list[ArchivedEntry]:
+    people = _people(rows)
+    return [
+        ArchivedEntry(
+            **{name: getattr(row, name) for name in SAME},
+            checkpoint=point,
+            archived_at=now,
+            summary=row.summary[:SUMMARY_CHARS],
+            payload_text=cut_payload(row.payload_text),
+            subjects=people.get(row.id, ""),
+            original_size_bytes=size(row),
+        )
+        for row in rows
+    ]
+
+
+def _store(rows: Iterable[ArchivedEntry]) -> None:
+    """Write archive rows; a failure here must stop the deletion."""
+    ArchivedEntry.objects.bulk_create(rows)
+
+
+def _chunks(rows: QuerySet[JournalEntry]) -> Iterator[list[JournalEntry]]:
+    ids = list(rows.order_by("seq").values_list("pk", flat=True))
+    for start in range(0, len(ids), CHUNK):
+        part = JournalEntry.objects.filter(pk__in=ids[start : start + CHUNK])
+        yield list(part.order_by("seq"))
+
+
+def _leave(
+    rows: QuerySet[JournalEntry], point: ChainCheckpoint, now: datetime
+) -> _Leaving:
+    """Archive a bucket's entries, then delete them with what hangs on them."""
+    known, sums, ids = _Predecessors(point.workspace_id), _Leaving(), []
+    for chunk in _chunks(rows):
+        _check(chunk, known.of(chunk))
+        _store(_archived(chunk, point, now))
+        ids.append([row.id for row in chunk])
+        sums.pairs += [(row.seq, row.entry_hash) for row in chunk]
+        sums.bytes += sum(size(row) for row in chunk)
+        sums.times += [row.ts for row in chunk]
+    # Only now: an entry is the witness of the one that follows it.
+    for part in ids:
+        _, by_table = JournalEntry.objects.filter(pk__in=part).delete()
+        sums.deleted += by_table.get(JournalEntry._meta.label, 0)
+    return sums
+
+
+def _compact(workspace_id: str, bucket: Bucket, before: datetime) -> _Leaving | None:
+    """Compact one bucket in one transaction; None when it has become too small."""
+    now, start = timezone.now(), datetime.combine(bucket.day, time.min, UTC)
+    with transaction.atomic():
+        # Appends, and decisions on priorities, wait for this lock.
+        ChainHead.objects.select_for_update().get(pk=workspace_id)
+        rows = _eligible(workspace_id, before).filter(
+            crew_id=bucket.crew_id,
+            entry_type=bucket.entry_type,
+            ts__gte=start,
+            ts__lt=start + timedelta(days=1),
+        )
+        ids = list(rows.values_list("pk", flat=True))
+        # The archive cuts words short: what a legal hold keeps stays where it is.
+        held = legal_holds.kept(workspace_id, ids)
+        if len(ids) - len(held) < LEAST:
+            return None
+        rows = rows.exclude(pk__in=held)
+        point = ChainCheckpoint.objects.create(
+            workspace_id=workspace_id, removed=[], mac=""
+        )
+        sums = _leave(rows, point, now)
+        _sign(point, sums)
+        _compare(point, sums)
+        _summarise(workspace_id, bucket, point, sums)
+    return sums
+
+
+def _sign(point: ChainCheckpoint, sums: _Leaving) -> None:
+    point.removed = [list(pair) for pair in sums.pairs]
+    point.mac = hashing.checkpoint_mac(journal.key(), point.workspace_id, sums.pairs)
+    point.save(update_fields=["removed", "mac"])
+
+
+def _compare(point: ChainCheckpoint, sums: _Leaving) -> None:
+    """Raise RowsLost unless exactly what left is archived and signed for."""
+    kept = ArchivedEntry.objects.filter(checkpoint=point).count()
+    if not len(sums.pairs) == kept == sums.deleted:
+        raise RowsLost(wanted=len(sums.pairs), archived=kept, deleted=sums.deleted)
+
+
+def _summarise(
+    workspace_id: str, bucket: Bucket, point: ChainCheckpoint, sums: _Leaving
+) -> None:
+    day, count = bucket.day.isoformat(), len(sums.pairs)
+    told: dict[str, Any] = {
+        "bucket_date": day,
+        "entry_type": bucket.entry_type,
+        "count": count,
+        "bytes_sum": sums.bytes,
+        "first_ts": journal.stamp(min(sums.times)),
+        "last_ts": journal.stamp(max(sums.times)),
+        "checkpoint": point.pk,
+    }
+    new = NewEntry(
+        entry_type="system.compaction",
+        summary=f"{count} {bucket.entry_type} entries of {day} were archived",
+        payload=told,
+        ts=datetime.combine(bucket.day, time(23, 59, 59), UTC),
+        crew_id=bucket.crew_id,
+    )
+    journal.write([new], by=system(workspace_id, "compaction"))
+
+
+def run(workspace_id: str, *, days: int = DAYS, at: datetime | None = None) -> Report:
+    """Compact every bucket of a workspace that is due; RowsLost stops the run."""
+    moment, report = at or timezone.now(), Report()
+    before = cutoff(days, moment)
+    for bucket in plan(workspace_id, days=days, at=moment):
+        try:
+            left = _compact(workspace_id, bucket, before)
+        except Fenced as fence:
+            told = f"{bucket.day} {bucket.entry_type} left as it is, {fence}"
+            report.refused.append(told)
+            continue
+        if left is not None:
+            report.buckets += 1
+            report.archived += len(left.pairs)
+            report.bytes += left.bytes
+    return report

@@ -1,0 +1,136 @@
+"""Whether one entry still says what it said when it was chained."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from memory.journal import append as journal
+from memory.models import ArchivedEntry, ChainCheckpoint, ChainSegment, JournalEntry
+from memory.rules import hashing
+
+
+class Linked(Protocol):
+    """What of an entry makes its hash."""
+
+    @property
+    def prev_hash(self) -> str: ...
+
+    @property
+    def commitment(self) -> str: ...
+
+    @property
+    def entry_hash(self) -> str: ...
+
+
+def adopted_until(workspace_id: str) -> int:
+    """Return the last number that was chained with a key that is lost, 0 for none."""
+    last = 0
+    for row in ChainSegment.objects.filter(workspace_id=workspace_id):
+        mac = hashing.segment_mac(
+            journal.key(), workspace_id, row.last_seq, row.last_hash
+        )
+        if mac == row.mac:
+            last = max(last, row.last_seq)
+    return last
+
+
+def is_linked(row: Linked, adopted: int = 0) -> bool:
+    """Whether an entry's hash reproduces; one that is not even a hash does not.
+
+    Up to the number ``adopted`` no hash does, and the seal of the adoption counts; what
+    is left of an erased entry has its own seal, which ``content_fault`` judges.
+    """
+    if isinstance(row, JournalEntry) and row.seq <= adopted:
+        sealed = hashing.adopted_seal(
+            journal.key(), row.prev_hash, row.commitment, row.entry_hash
+        )
+        return row.salt is None or sealed == row.seal
+    try:
+        made = hashing.link(journal.key(), row.prev_hash, row.commitment)
+    except ValueError:
+        return False
+    return made == row.entry_hash
+
+
+def _searchable(row: JournalEntry) -> str | None:
+    """Return the words that the payload gives to the index, None when it is no JSON."""
+    try:
+        return journal.searchable(row.entry_type, row.payload)
+    except (ValueError, TypeError):
+        return None
+
+
+def _remains_fault(row: JournalEntry) -> str | None:
+    """Judge what an erasure or a redaction left, by the seal it put on."""
+    if row.erased_at is None and row.redacted_at is None:
+        return "Its salt is gone."
+    kind = "erased" if row.erased_at is not None else "redacted"
+    left = (row.summary, row.body, row.payload_text, row.refs_text)
+    if kind == "erased" and left != ("", "", "{}", "{}"):
+        return "An erased entry holds words."
+    made = hashing.seal(journal.key(), row.entry_hash, kind, journal.content(row))
+    if made != row.seal:
+        return f"It is marked as {kind} and nothing signed says so."
+    if row.body != _searchable(row):
+        return "Its words in the index were changed."
+    return None
+
+
+def content_fault(row: JournalEntry) -> str | None:
+    """Return what was changed in an entry, None when it says what it always said."""
+    if row.salt is None:
+        return _remains_fault(row)
+    if hashing.commitment(bytes(row.salt), journal.content(row)) != row.commitment:
+        return "Its content was changed."
+    if row.erased_at is not None or row.redacted_at is not None:
+        return "It is marked as erased and was not."
+    if row.body != _searchable(row):
+        return "Its words in the index were changed."
+    return None
+
+
+def signed(point: ChainCheckpoint) -> dict[int, str]:
+    """Return seq → hash of what a checkpoint covers; a forged one covers nothing."""
+    try:
+        pairs = [(int(seq), str(digest)) for seq, digest in point.removed]
+    except (TypeError, ValueError):
+        return {}
+    mac = hashing.checkpoint_mac(journal.key(), point.workspace_id, pairs)
+    return dict(pairs) if mac == point.mac else {}
+
+
+def left_hash(workspace_id: str, seq: int) -> str | None:
+    """Return the signed hash of an entry that left on purpose, None when none did."""
+    points = ChainCheckpoint.objects.filter(workspace_id=workspace_id)
+    archived = ArchivedEntry.objects.filter(workspace_id=workspace_id, seq=seq)
+    named = archived.values_list("checkpoint_id", flat=True).first()
+    if named is not None:
+        points = points.filter(pk=named)
+    for point in points.order_by("-pk").iterator(chunk_size=16):
+        covered = signed(point)
+        if seq in covered:
+            return covered[seq]
+    return None
+
+
+def _follows(row: JournalEntry, before: JournalEntry | None) -> bool:
+    """Whether an entry follows the one before it, which may have left on purpose."""
+    if before is not None and before.seq == row.seq - 1:
+        return before.entry_hash == row.prev_hash
+    if row.seq == 1:
+        return row.prev_hash == ""
+    return left_hash(row.workspace_id, row.seq - 1) == row.prev_hash
+
+
+def of(row: JournalEntry, before: JournalEntry | None) -> str:
+    """Return holds, erased, redacted or broken for an entry and its link back.
+
+    ``before`` is the nearest entry that is still there, None when there is none.
+    """
+    if not (_follows(row, before) and is_linked(row, adopted_until(row.workspace_id))):
+        return "broken"
+    if content_fault(row) is not None:
+        return "broken"
+    if row.salt is not None:
+        return "holds"
+    return "erased" if row.erased_at is not None else "redacted"

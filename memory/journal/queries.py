@@ -1,0 +1,352 @@
+"""Access functions and lists, for both doors.
+
+One access function per noun: missing and not yours are the same answer. Every list
+starts from the actor's workspace, then from what the actor may see in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import TypeVar
+
+from django.db.models import Q, QuerySet
+from django.utils.dateparse import parse_datetime
+
+from memory import fulltext, pagination
+from memory.journal import append as journal
+from memory.journal import integrity
+from memory.models import (
+    Agent,
+    AgentKey,
+    ArchivedEntry,
+    ChainHead,
+    Crew,
+    JournalEntry,
+    Membership,
+    OperatorKey,
+    PriorityChange,
+    Workspace,
+)
+from memory.rules import entries, errors, tokenizer
+from memory.rules.permissions import Actor
+
+Row = TypeVar("Row", JournalEntry, ArchivedEntry)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalFilter:
+    """Which entries a list shows; empty means any. Ids are checked, not trusted."""
+
+    q: str = ""
+    crew_id: str | None = None
+    agent_id: str | None = None
+    mission_id: str | None = None
+    trace_id: str | None = None
+    entry_type: tuple[str, ...] = ()
+    exclude_entry_type: tuple[str, ...] = ()
+    severity: tuple[str, ...] = ()
+    priority: tuple[str, ...] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+    subject: str | None = None
+    include_archive: bool = False
+
+    @property
+    def digest(self) -> str:
+        """A short name for this question, kept inside its cursors."""
+        return pagination.digest(asdict(self))
+
+
+@dataclass(frozen=True, slots=True)
+class JournalPage:
+    """One page of entries, newest first; ``next_cursor`` is None on the last.
+
+    ``archived`` are what compaction took out, in the same stretch of time; they are
+    there only when they were asked for.
+    """
+
+    entries: list[JournalEntry]
+    next_cursor: str | None
+    archived: list[ArchivedEntry] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPlace:
+    """Where an entry stands in the chain, and whether its hash reproduces."""
+
+    previous: JournalEntry | None
+    following: JournalEntry | None
+    verdict: str = field(default="unknown")
+
+
+# ── One of a kind ────────────────────────────────────────────────────────────
+def workspace(actor: Actor) -> Workspace:
+    """Return the actor's workspace."""
+    found = Workspace.objects.filter(pk=actor.workspace_id).first()
+    if found is None:
+        raise errors.NotFound
+    return found
+
+
+def crew(actor: Actor, crew_id: str) -> Crew:
+    """Return a crew the actor may name; an agent may name its own crew only."""
+    found = Crew.objects.filter(pk=crew_id, workspace_id=actor.workspace_id).first()
+    if found is None:
+        raise errors.NotFound
+    if actor.is_agent and actor.crew_id != found.id:
+        raise errors.NotFound
+    return found
+
+
+def agent(actor: Actor, agent_id: str) -> Agent:
+    """Return an agent the actor may name; an agent sees its own crew's agents."""
+    rows = Agent.objects.select_related("crew")
+    found = rows.filter(pk=agent_id, workspace_id=actor.workspace_id).first()
+    if found is None:
+        raise errors.NotFound
+    if actor.is_agent and actor.crew_id != found.crew_id:
+        raise errors.NotFound
+    return found
+
+
+def entry(actor: Actor, entry_id: str) -> JournalEntry:
+    """Return an entry the actor may read."""
+    actor.require("journal.read")
+    found = visible_entries(actor).filter(pk=entry_id).first()
+    if found is None:
+        raise errors.NotFound
+    return found
+
+
+def archived_entry(actor: Actor, entry_id: str) -> ArchivedEntry:
+    """Return what compaction kept of an entry the actor may read."""
+    actor.require("journal.read")
+    rows = _mine(ArchivedEntry.objects.all(), actor)
+    if not actor.can("gdpr.read"):
+        rows = rows.filter(restricted_at=None)
+    found = rows.filter(pk=entry_id).first()
+    if found is None:
+        raise errors.NotFound
+    return found
+
+
+def key(actor: Actor, key_id: str) -> AgentKey | OperatorKey:
+    """Return a key of the workspace, of either kind."""
+    actor.require("keys.read")
+    mine = Q(pk=key_id, workspace_id=actor.workspace_id)
+    found: AgentKey | OperatorKey | None
+    found = AgentKey.objects.select_related("agent").filter(mine).first()
+    if found is None:
+        found = OperatorKey.objects.select_related("user").filter(mine).first()
+    if found is None:
+        raise errors.NotFound
+    return found
+
+
+def member(actor: Actor, member_id: str) -> Membership:
+    """Return a membership of the workspace."""
+    actor.require("members.read")
+    rows = Membership.objects.select_related("user")
+    found = rows.filter(pk=member_id, workspace_id=actor.workspace_id).first()
+    if found is None:
+        raise errors.NotFound
+    return found
+
+
+# ── Lists ────────────────────────────────────────────────────────────────────
+def _mine(rows: QuerySet[Row], actor: Actor) -> QuerySet[Row]:
+    """Return what an actor may read of some rows.
+
+    People see their workspace. An agent sees what it may recall: its own entries and
+    its crew's.
+    """
+    rows = rows.filter(workspace_id=actor.workspace_id)
+    if actor.is_agent:
+        rows = rows.filter(Q(agent_id=actor.id) | Q(crew_id=actor.crew_id))
+    return rows
+
+
+def visible_entries(actor: Actor) -> QuerySet[JournalEntry]:
+    """Return the entries an actor may read.
+
+    What may not be used is there for those who answer for personal data, and for them
+    alone: no agent and no operator finds it.
+    """
+    rows = _mine(JournalEntry.objects.all(), actor)
+    return rows if actor.can("gdpr.read") else rows.filter(restricted_at=None)
+
+
+def _authorise(actor: Actor, wanted: JournalFilter) -> None:
+    """Refuse a filter that names somebody else's crew or agent."""
+    if wanted.crew_id is not None:
+        crew(actor, wanted.crew_id)
+    if wanted.agent_id is not None:
+        agent(actor, wanted.agent_id)
+
+
+def _times(rows: QuerySet[Row], wanted: JournalFilter) -> QuerySet[Row]:
+    if wanted.since and wanted.until and wanted.since > wanted.until:
+        raise errors.Invalid("since lies after until.", code="bad_range")
+    if wanted.since:
+        rows = rows.filter(ts__gte=wanted.since)
+    if wanted.until:
+        rows = rows.filter(ts__lte=wanted.until)
+    return rows
+
+
+def _named(rows: QuerySet[Row], wanted: JournalFilter) -> QuerySet[Row]:
+    """Return the rows whose columns and times are the wanted ones."""
+    rows = _times(rows, wanted)
+    for name in ("crew_id", "agent_id", "mission_id", "trace_id"):
+        value = getattr(wanted, name)
+        if value is not None:
+            rows = rows.filter(**{name: value})
+    for name in ("entry_type", "severity", "priority"):
+        values = getattr(wanted, name)
+        if values:
+            rows = rows.filter(**{f"{name}__in": values})
+    if wanted.exclude_entry_type:
+        rows = rows.exclude(entry_type__in=wanted.exclude_entry_type)
+    return rows
+
+
+def filtered(actor: Actor, wanted: JournalFilter) -> QuerySet[JournalEntry]:
+    """Return the entries that match; list, count and pages all start here."""
+    actor.require("journal.read")
+    _authorise(actor, wanted)
+    rows = _named(visible_entries(actor), wanted)
+    if wanted.subject:
+        folded = tokenizer.fold(wanted.subject)
+        rows = rows.filter(
+            mentions__workspace_id=actor.workspace_id, mentions__folded=folded
+        )
+    if wanted.q.strip():
+        found = fulltext.matching(actor.workspace_id, wanted.q)
+        rows = rows.none() if found is None else rows.filter(docid__in=found)
+        rows = rows.exclude(entry_type__startswith=entries.UNSEARCHED)
+        rows = rows.filter(retired_at=None)
+    return rows
+
+
+def archived(actor: Actor, wanted: JournalFilter) -> QuerySet[ArchivedEntry]:
+    """Return the archived entries that match, none unless they are asked for.
+
+    The archive has no word index: each word is looked for inside the cut texts.
+    """
+    rows = ArchivedEntry.objects.all()
+    if not wanted.include_archive:
+        return rows.none()
+    actor.require("journal.read")
+    _authorise(actor, wanted)
+    rows = _named(_mine(rows, actor), wanted)
+    if not actor.can("gdpr.read"):
+        rows = rows.filter(restricted_at=None)
+    if wanted.subject:
+        rows = rows.filter(subjects__contains=f"\n{tokenizer.fold(wanted.subject)}\n")
+    if wanted.q.strip():
+        quoted, single = tokenizer.phrases(wanted.q)
+        told = [*(" ".join(p) for p in quoted), *tokenizer.telling(single)]
+        if not told:
+            return rows.none()
+        for word in told[: fulltext.MAX_TERMS]:
+            rows = rows.filter(
+                Q(summary__icontains=word) | Q(payload_text__icontains=word)
+            )
+    return rows
+
+
+def count(actor: Actor, wanted: JournalFilter) -> int:
+    """Return how many entries match, with the archive when it is asked for."""
+    total = filtered(actor, wanted).count()
+    return total + (archived(actor, wanted).count() if wanted.include_archive else 0)
+
+
+def _below(
+    rows: QuerySet[Row], cursor: str, workspace_id: str, digest: str
+) -> QuerySet[Row]:
+    """Return the rows older than a cursor's place; both lists have the same places."""
+    ts, seq = pagination.read(cursor, workspace_id, digest)
+    moment = parse_datetime(str(ts))
+    return rows.filter(Q(ts__lt=moment) | Q(ts=moment, seq__lt=seq))
+
+
+def journal_page(
+    actor: Actor, wanted: JournalFilter, *, limit: int, cursor: str | None = None
+) -> JournalPage:
+    """Return a page of entries, newest first."""
+    live, gone = filtered(actor, wanted), archived(actor, wanted)
+    shop, digest = actor.workspace_id, wanted.digest
+    if cursor:
+        live = _below(live, cursor, shop, digest)
+        gone = _below(gone, cursor, shop, digest)
+    found: list[JournalEntry | ArchivedEntry] = []
+    found += live.order_by("-ts", "-seq")[: limit + 1]
+    found += gone.order_by("-ts", "-seq")[: limit + 1]
+    found.sort(key=lambda row: (row.ts, row.seq), reverse=True)
+    page, made = found[:limit], None
+    if len(found) > limit:
+        last = page[-1]
+        position: list[str | int] = [journal.stamp(last.ts), last.seq]
+        made = pagination.make(shop, digest, position)
+    kept = [row for row in page if isinstance(row, JournalEntry)]
+    return JournalPage(kept, made, [r for r in page if isinstance(r, ArchivedEntry)])
+
+
+def entry_place(row: JournalEntry) -> EntryPlace:
+    """Return the neighbours of an entry in the chain, and the verdict on its hash."""
+    rows = JournalEntry.objects.filter(workspace_id=row.workspace_id)
+    before = rows.filter(seq__lt=row.seq).order_by("-seq").first()
+    after = rows.filter(seq__gt=row.seq).order_by("seq").first()
+    return EntryPlace(before, after, integrity.of(row, before))
+
+
+def priorities(row: JournalEntry) -> list[PriorityChange]:
+    """Return the ledger of an entry's priority, oldest first."""
+    return list(row.priorities.order_by("number"))
+
+
+def crews(actor: Actor) -> list[Crew]:
+    """Return the crews the actor may name."""
+    rows = Crew.objects.filter(workspace_id=actor.workspace_id)
+    return list(rows.filter(pk=actor.crew_id) if actor.is_agent else rows)
+
+
+def agents(actor: Actor) -> list[Agent]:
+    """Return the agents the actor may name, with their crews."""
+    rows = Agent.objects.filter(workspace_id=actor.workspace_id).select_related("crew")
+    if actor.is_agent:
+        rows = rows.filter(crew_id=actor.crew_id)
+    return list(rows.order_by("crew__slug", "-role", "slug"))
+
+
+def keys(actor: Actor) -> list[AgentKey | OperatorKey]:
+    """Return every key of the workspace, newest first."""
+    actor.require("keys.read")
+    mine = Q(workspace_id=actor.workspace_id)
+    found: list[AgentKey | OperatorKey] = [
+        *AgentKey.objects.filter(mine).select_related("agent"),
+        *OperatorKey.objects.filter(mine).select_related("user"),
+    ]
+    return sorted(found, key=lambda key: key.created_at, reverse=True)
+
+
+def members(actor: Actor) -> list[Membership]:
+    """Return the people of the workspace."""
+    actor.require("members.read")
+    rows = Membership.objects.filter(workspace_id=actor.workspace_id)
+    return list(rows.select_related("user").order_by("user__email"))
+
+
+def names(entries: Sequence[JournalEntry]) -> dict[str, str]:
+    """Return agent id → slug for the agents behind some entries."""
+    wanted = {row.agent_id for row in entries if row.agent_id}
+    rows = Agent.objects.filter(pk__in=wanted)
+    return dict(rows.values_list("id", "slug"))
+
+
+def chain_length(workspace_id: str) -> int:
+    """Return the last number of a workspace's chain."""
+    head = ChainHead.objects.filter(pk=workspace_id).first()
+    return head.seq if head else 0

@@ -1,0 +1,53 @@
+"""Entries that stay in the journal and leave recall and search.
+
+Retired: a newer version of what they say holds. Restricted: a person's data may be kept
+and not be used. Either keeps an entry out; both have to end before it comes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from memory.journal.erasure import entries_left
+from memory.models import JournalEntry
+
+# What recall, search and exports may use.
+USABLE = Q(retired_at=None, restricted_at=None)
+
+
+def _mark(workspace_id: str, entry_ids: Sequence[str], column: str, *, on: bool) -> int:
+    """Set or clear a column, and tell the floors above whose state that changed."""
+    with transaction.atomic():
+        rows = JournalEntry.objects.filter(
+            workspace_id=workspace_id, pk__in=entry_ids, **{f"{column}__isnull": on}
+        )
+        ids = list(rows.values_list("pk", flat=True))
+        rows = JournalEntry.objects.filter(workspace_id=workspace_id, pk__in=ids)
+        rows.update(**{column: timezone.now() if on else None})
+        moved = ids if on else list(rows.filter(USABLE).values_list("pk", flat=True))
+        entries_left.send(
+            sender=JournalEntry,
+            workspace_id=workspace_id,
+            entry_ids=moved,
+            kind="withheld" if on else "freed",
+        )
+    return len(ids)
+
+
+def retire(workspace_id: str, entry_ids: Sequence[str]) -> int:
+    """Take entries out of recall because a newer version holds; return how many."""
+    return _mark(workspace_id, entry_ids, "retired_at", on=True)
+
+
+def restrict(workspace_id: str, entry_ids: Sequence[str]) -> int:
+    """Keep entries out of every use until ``lift``; return how many."""
+    return _mark(workspace_id, entry_ids, "restricted_at", on=True)
+
+
+def lift(workspace_id: str, entry_ids: Sequence[str]) -> int:
+    """End a restriction; entries that are retired too stay out. Return how many."""
+    return _mark(workspace_id, entry_ids, "restricted_at", on=False)

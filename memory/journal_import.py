@@ -1,0 +1,263 @@
+"""Journal entries from JSON lines: read, judged one by one, appended in batches.
+
+A line is what POST /journal takes, plus the slugs of a crew and an agent. A bad line is
+reported with its number and skipped; it never stops the rest. The file is streamed, and
+neither a line nor a batch can grow without bound.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, BinaryIO, Final, NoReturn
+
+from django.utils import timezone
+
+from memory.accounts import workspaces
+from memory.journal import append as journal
+from memory.models import Agent, Crew
+from memory.ports import subject_linker
+from memory.rules import entries, errors, validation
+from memory.rules.entries import NewEntry, Severity
+from memory.rules.json_structure import is_within
+from memory.rules.permissions import Actor
+
+LINE_BYTES: Final = 4 * 1024 * 1024
+# As many as one entry over the API.
+LINE_VALUES: Final = 50_000
+BATCH: Final = 500
+BATCH_BYTES: Final = 8 * 1024 * 1024
+BOM: Final = b"\xef\xbb\xbf"
+TEXTS: Final = ("mission_id", "trace_id", "span_id", "ts", "crew", "agent", "severity")
+OBJECTS: Final = ("payload", "refs")
+KNOWN: Final = frozenset({"entry_type", "summary", "subjects", *TEXTS, *OBJECTS})
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of the file; ``raw`` is None when it was longer than a line may be."""
+
+    number: int
+    size: int
+    raw: bytes | None
+
+
+@dataclass(slots=True)
+class Report:
+    """What became of a file."""
+
+    appended: int = 0
+    refused: int = 0
+
+
+Watch = Callable[[Iterable[Line]], Iterable[Line]]
+Tell = Callable[[int, str], None]
+
+
+def _silent(lines: Iterable[Line]) -> Iterable[Line]:
+    return lines
+
+
+# ── Reading ──────────────────────────────────────────────────────────────────
+def read_lines(source: BinaryIO) -> Iterator[Line]:
+    """Yield the lines of a file; of a line that is too long only the length is kept."""
+    number = 0
+    while raw := source.readline(LINE_BYTES + 1):
+        number += 1
+        size = len(raw)
+        if size <= LINE_BYTES:
+            yield Line(number, size, raw.removeprefix(BOM) if number == 1 else raw)
+            continue
+        while not raw.endswith(b"\n") and (raw := source.readline(LINE_BYTES)):
+            size += len(raw)
+        yield Line(number, size, None)
+
+
+def _refuse(message: str) -> NoReturn:
+    raise errors.Invalid(message)
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        _refuse("an object names a key twice")
+    return found
+
+
+def _constant(name: str) -> NoReturn:
+    _refuse(f"{name} is not JSON")
+
+
+def _object(line: Line) -> dict[str, Any]:
+    """Return the JSON object of a line, or raise what is wrong with it."""
+    if line.raw is None:
+        _refuse(f"the line is longer than {LINE_BYTES} bytes")
+    if not is_within(line.raw, values=LINE_VALUES):
+        _refuse(f"the JSON nests too deep or holds more than {LINE_VALUES} values")
+    try:
+        text = line.raw.decode()
+        value = json.loads(text, object_pairs_hook=_pairs, parse_constant=_constant)
+    except UnicodeDecodeError as error:
+        _refuse(f"not UTF-8 at byte {error.start + 1}")
+    except RecursionError:
+        _refuse("the JSON nests too deep")
+    except ValueError as error:
+        _refuse(f"not JSON: {getattr(error, 'msg', 'a number is too long')}")
+    if not isinstance(value, dict):
+        _refuse("not a JSON object")
+    return value
+
+
+def _check_shape(row: dict[str, Any]) -> None:
+    """Raise on unknown fields and on fields of the wrong type."""
+    unknown = sorted(set(row) - KNOWN)
+    if unknown:
+        _refuse(f"unknown field {unknown[0][:80]!r}")
+    for name in ("entry_type", "summary"):
+        if not isinstance(row.get(name), str):
+            _refuse(f"{name} is required and is text")
+    for name in TEXTS:
+        if not isinstance(row.get(name), str | None):
+            _refuse(f"{name} is text")
+    for name in OBJECTS:
+        if not isinstance(row.get(name), dict | None):
+            _refuse(f"{name} is an object")
+    _check_subjects(row.get("subjects"))
+
+
+def _check_subjects(value: object) -> None:
+    if value is None:
+        return
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        _refuse("subjects is a list of texts")
+
+
+def _moment(value: str | None) -> datetime | None:
+    if value is None:
+        return None
+    try:
+        return datetime.fromisoformat(value)
+    except ValueError:
+        _refuse("ts is not a time such as 2026-11-21T09:30:00Z")
+
+
+def _severity(value: str | None) -> Severity:
+    try:
+        return Severity(value or Severity.INFO)
+    except ValueError:
+        _refuse(f"severity is one of {', '.join(Severity)}")
+
+
+# ── Whose it is ──────────────────────────────────────────────────────────────
+@dataclass(slots=True)
+class Names:
+    """Crews and agents by slug, looked up once; made when ``create`` says so."""
+
+    by: Actor
+    create: bool
+    crews: dict[str, Crew] = field(default_factory=dict)
+    agents: dict[tuple[str, str], Agent] = field(default_factory=dict)
+
+    def crew(self, slug: str) -> Crew:
+        """Return a crew of the workspace."""
+        if slug not in self.crews:
+            rows = Crew.objects.filter(workspace_id=self.by.workspace_id, slug=slug)
+            found = rows.first()
+            if found is None and self.create:
+                found, _made = workspaces.ensure_crew(slug, by=self.by)
+            self.crews[slug] = found or _refuse(f"there is no crew {slug[:64]!r}")
+        return self.crews[slug]
+
+    def agent(self, crew: Crew, slug: str) -> Agent:
+        """Return an agent of a crew."""
+        key = (crew.id, slug)
+        if key not in self.agents:
+            found = Agent.objects.filter(crew=crew, slug=slug).first()
+            if found is None and self.create:
+                found, _made = workspaces.ensure_agent(slug, crew, by=self.by)
+            missing = f"there is no agent {slug[:64]!r} in crew {crew.slug!r}"
+            self.agents[key] = found or _refuse(missing)
+        return self.agents[key]
+
+    def ids(self, row: dict[str, Any]) -> tuple[str | None, str | None]:
+        """Return the crew and agent of a line; an agent is nobody without a crew."""
+        crew_slug, agent_slug = row.get("crew"), row.get("agent")
+        if crew_slug is None:
+            return (None, None) if agent_slug is None else _refuse("agent needs crew")
+        crew = self.crew(crew_slug)
+        if agent_slug is None:
+            return crew.id, None
+        return crew.id, self.agent(crew, agent_slug).id
+
+
+def _entry(line: Line, names: Names, now: datetime) -> NewEntry:
+    """Return a line as an entry that may enter the journal, or raise why not."""
+    row = _object(line)
+    _check_shape(row)
+    new = NewEntry(
+        entry_type=row["entry_type"],
+        summary=row["summary"],
+        severity=_severity(row.get("severity")),
+        payload=row.get("payload") or {},
+        refs=row.get("refs") or {},
+        ts=_moment(row.get("ts")),
+        subjects=tuple(row.get("subjects") or ()),
+        mission_id=row.get("mission_id"),
+        trace_id=row.get("trace_id"),
+        span_id=row.get("span_id"),
+    )
+    # Judged before names are looked up: a bad line must not leave a crew behind.
+    validation.check(new, now)
+    texts = (new.summary, entries.canonical([new.payload, new.refs]))
+    try:
+        subject_linker.refuse(names.by.workspace_id, texts, new.subjects)
+    except errors.Conflict as error:
+        raise errors.Conflict(f"{error.problem_code}: {error.detail}") from error
+    crew_id, agent_id = names.ids(row)
+    return replace(
+        new, crew_id=crew_id, agent_id=agent_id, as_agent=agent_id is not None
+    )
+
+
+# ── Appending ────────────────────────────────────────────────────────────────
+def _judged(
+    lines: Iterable[Line], names: Names, tell: Tell, report: Report
+) -> Iterator[tuple[Line, NewEntry]]:
+    for line in lines:
+        if line.raw is not None and not line.raw.strip():
+            continue
+        try:
+            new = _entry(line, names, timezone.now())
+        except errors.HouseError as error:
+            report.refused += 1
+            tell(line.number, error.detail)
+        else:
+            yield line, new
+
+
+def append(
+    lines: Iterable[Line],
+    *,
+    by: Actor,
+    tell: Tell,
+    create: bool = False,
+    watch: Watch = _silent,
+) -> Report:
+    """Append every good line to the workspace; ``tell`` hears of every bad one.
+
+    Batches commit one by one: what was counted is kept, whatever happens next.
+    """
+    by.require("journal.import")
+    report, names = Report(), Names(by, create)
+    batch: list[NewEntry] = []
+    size = 0
+    for line, new in _judged(watch(lines), names, tell, report):
+        batch.append(new)
+        size += line.size
+        if len(batch) >= BATCH or size >= BATCH_BYTES:
+            report.appended += len(journal.write(batch, by=by))
+            batch, size = [], 0
+    report.appended += len(journal.write(batch, by=by))
+    return report

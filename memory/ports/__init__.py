@@ -1,0 +1,1 @@
+"""What upper packages supply to this one: one module per port."""

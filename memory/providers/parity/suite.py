@@ -1,0 +1,83 @@
+"""The parity suite: every behaviour of the contract, tried on any provider.
+
+Part of the product: whoever writes a provider writes a harness for it (a dozen
+lines) and runs this. A check passes, fails with a sentence, or is not applicable with
+a reason.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from memory.providers.parity import health as health_checks
+from memory.providers.parity import items, scopes
+from memory.providers.parity.base import ALL, Check, Failed, Harness, NotApplicable
+
+PASSED: Final = "passed"
+FAILED: Final = "failed"
+SKIPPED: Final = "not applicable"
+MODULES: Final = (items, health_checks, scopes)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one check; ``note`` is why it failed or does not apply."""
+
+    id: str
+    text: str
+    state: str
+    note: str
+    milliseconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One run of the suite."""
+
+    provider: str
+    outcomes: list[Outcome]
+    seconds: float
+
+    def count(self, state: str) -> int:
+        """Return how many checks ended in a state."""
+        return sum(one.state == state for one in self.outcomes)
+
+    @property
+    def is_green(self) -> bool:
+        """Nothing failed, and something passed."""
+        return not self.count(FAILED) and self.count(PASSED) > 0
+
+
+def checks() -> list[Check]:
+    """Return every check, by its number."""
+    return sorted(ALL, key=lambda one: one.id)
+
+
+def _try(one: Check, harness: Harness) -> tuple[str, str]:
+    try:
+        harness.reset()
+        one.run(harness)
+    except NotApplicable as reason:
+        return SKIPPED, str(reason)
+    except Failed as failure:
+        return FAILED, str(failure)
+    except Exception as error:  # noqa: BLE001  (a provider may raise anything at all)
+        return FAILED, f"{type(error).__name__}: {error}"[:300]
+    return PASSED, ""
+
+
+def run(harness: Harness, told: Callable[[Outcome], None] | None = None) -> Report:
+    """Run every check on a provider; ``told`` hears of each as it ends."""
+    outcomes, begun = [], time.perf_counter()
+    for one in checks():
+        start = time.perf_counter()
+        state, note = _try(one, harness)
+        spent = round((time.perf_counter() - start) * 1000, 1)
+        outcome = Outcome(one.id, one.text, state, note, spent)
+        outcomes.append(outcome)
+        if told:
+            told(outcome)
+    return Report(harness.name, outcomes, round(time.perf_counter() - begun, 2))

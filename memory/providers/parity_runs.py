@@ -1,0 +1,152 @@
+"""What is known of a workspace's providers: the last parity run, the last pulse."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from django.db import transaction
+from django.utils import timezone
+
+from memory import workspace_settings
+from memory.journal import append as journal
+from memory.models import ProviderPulse, ProviderRun, Workspace
+from memory.providers import (
+    deadline,
+    native,
+    parity_harness,
+    registry,
+    remote,
+    tierfiles,
+)
+from memory.providers.base import Bound
+from memory.providers.parity import suite as parity
+from memory.rules import errors
+from memory.rules.entries import NewEntry, Severity
+from memory.rules.permissions import Actor, system
+from memory.workspace_settings import declarations
+
+FRESH: Final = timedelta(seconds=10)
+KEPT_RUNS: Final = 20
+TRIED: Final = (tierfiles.NAME, native.NAME, remote.NAME)
+_running = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderState:
+    """One provider on the board; ``is_chosen`` is the workspace's own."""
+
+    name: str
+    title: str
+    is_chosen: bool
+    ok: bool
+    message: str
+    checked_at: datetime
+    last_good_at: datetime | None
+    milliseconds: float
+    run: ProviderRun | None
+
+
+def last_run(workspace_id: str, provider: str) -> ProviderRun | None:
+    """Return the newest parity run of a provider, None before the first."""
+    rows = ProviderRun.objects.filter(workspace_id=workspace_id, provider=provider)
+    return rows.order_by("-started_at", "-id").first()
+
+
+def run_now(workspace: Workspace, provider: str, *, by: Actor) -> ProviderRun:
+    """Run the parity suite on a provider, on a stage of its own, and keep the result.
+
+    Takes seconds. One run at a time in a process: the second caller gets Conflict.
+    """
+    by.require("providers.manage", workspace.id)
+    if provider not in TRIED:
+        raise errors.NotFound
+    if not _running.acquire(blocking=False):
+        detail = "A conformance run is going on; wait for its result."
+        raise errors.Conflict(detail, code="run_going_on")
+    try:
+        started = timezone.now()
+        with parity_harness.up(provider) as harness:
+            report = parity.run(harness)
+    finally:
+        _running.release()
+    return _keep(workspace, report, started, by)
+
+
+def _keep(
+    workspace: Workspace, report: parity.Report, started: datetime, by: Actor
+) -> ProviderRun:
+    passed, failed = report.count(parity.PASSED), report.count(parity.FAILED)
+    with transaction.atomic():
+        run = ProviderRun.objects.create(
+            workspace=workspace,
+            provider=report.provider,
+            started_at=started,
+            seconds=report.seconds,
+            passed=passed,
+            failed=failed,
+            skipped=report.count(parity.SKIPPED),
+            details=[asdict(one) for one in report.outcomes],
+            started_by=by.label,
+        )
+        rows = ProviderRun.objects.filter(workspace=workspace, provider=report.provider)
+        kept = list(rows.order_by("-id").values_list("pk", flat=True)[:KEPT_RUNS])
+        rows.exclude(pk__in=kept).delete()
+        new = NewEntry(
+            entry_type="provider.checked",
+            severity=Severity.WARN if failed else Severity.INFO,
+            summary=f"Provider {report.provider}: {passed} passed, {failed} failed",
+            payload={"provider": report.provider, "passed": passed, "failed": failed},
+        )
+        journal.write([new], by=by)
+    return run
+
+
+# ── Pulses ───────────────────────────────────────────────────────────────────
+def take_pulse(workspace: Workspace, entry: registry.Entry) -> ProviderPulse:
+    """Ask a provider how it is, within its deadline, and remember the answer."""
+    bound = Bound(by=system(workspace.id, "pulse"), workspace_id=workspace.id)
+    try:
+        made = registry.provider(workspace, bound, entry.name)
+        found, spent = deadline.timed(made, entry.seconds)
+        ok, message, moment = found.ok, found.message, found.checked_at
+    except errors.HouseError as error:
+        ok, message, moment, spent = False, error.detail, timezone.now(), 0.0
+    known = {"ok": ok, "message": message[:300], "checked_at": moment}
+    known["milliseconds"] = round(spent, 1)
+    if ok:
+        known["last_good_at"] = moment
+    row, _ = ProviderPulse.objects.update_or_create(
+        workspace=workspace, provider=entry.name, defaults=known
+    )
+    return row
+
+
+def pulses(workspace_id: str) -> list[ProviderState]:
+    """Return every provider with a pulse of the last ten seconds and its last run."""
+    workspace = Workspace.objects.get(pk=workspace_id)
+    known = {
+        row.provider: row for row in ProviderPulse.objects.filter(workspace=workspace)
+    }
+    chosen = workspace_settings.value(workspace.id, declarations.PROVIDER)
+    states = []
+    for entry in registry.entries():
+        row = known.get(entry.name)
+        if row is None or timezone.now() - row.checked_at > FRESH:
+            row = take_pulse(workspace, entry)
+        states.append(
+            ProviderState(
+                name=entry.name,
+                title=entry.title,
+                is_chosen=entry.name == chosen,
+                ok=row.ok,
+                message=row.message,
+                checked_at=row.checked_at,
+                last_good_at=row.last_good_at,
+                milliseconds=row.milliseconds,
+                run=last_run(workspace_id, entry.name),
+            )
+        )
+    return states

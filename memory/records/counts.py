@@ -1,0 +1,69 @@
+"""Counting records: how many, and by the names a scope is divided by.
+
+An agent is told of as many as it could list: what no model may see is not counted.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from django.db.models import Count, QuerySet
+
+from memory.files.paths import Owner
+from memory.models import Record
+from memory.records.access import mine, owner_for, select
+from memory.records.reading import COUNTED, HIDDEN, asked_for, seen, told_of, walk
+from memory.records.redaction import withheld
+from memory.records.types import Wanted
+from memory.rules import errors
+from memory.rules.permissions import Actor
+from memory.rules.scopes import NAMES
+
+
+def _hidden(rows: QuerySet[Record], by: Actor) -> set[str]:
+    """Return what of some rows is not there for whoever asks."""
+    return withheld(rows, COUNTED) if by.is_agent else set()
+
+
+def count(wanted: Wanted, *, by: Actor) -> int:
+    """Return how many records are wanted; with a filter, of the first 50,000.
+
+    What no model may see is looked for among the first 50,000 too.
+    """
+    by.require("records.read")
+    if wanted.as_of is not None:
+        looked = islice(seen(walk(wanted, by=by), by), COUNTED)
+        return sum(row is not None for row, _ in looked)
+    rows = select(wanted, by=by)
+    hidden = _hidden(rows, by)
+    asked, holds = asked_for(wanted)
+    if holds is None:
+        return rows.count() - len(hidden)
+    ordered = rows.order_by("-updated_at", "id").values_list("pk", *asked)
+    told = ordered[:COUNTED].iterator()
+    return sum(
+        holds(told_of(asked, values)) and key not in hidden for key, *values in told
+    )
+
+
+def scopes(
+    name: str, *, owner: Owner | None, by: Actor, limit: int = 1_000
+) -> list[tuple[str, int]]:
+    """Return the values of user, agent, namespace or thread, each with its count."""
+    if name not in NAMES:
+        raise errors.Invalid("A scope's name is not known.", code="bad_scope")
+    column = f"scope_{name}"
+    if owner is None and by.is_agent:
+        owner = owner_for(by)
+    rows = mine(owner, by=by).exclude(**{column: ""}).order_by(column)
+    if hidden := _hidden(rows, by):
+        rows = rows.exclude(pk__in=list(hidden)[:HIDDEN])
+    counted = rows.values(column).annotate(many=Count("pk"))
+    return [(row[column], row["many"]) for row in counted[:limit]]
+
+
+def kinds(*, by: Actor, limit: int = 100) -> list[str]:
+    """Return the kinds of record in a workspace, for a filter's choices."""
+    by.require("records.read")
+    rows = Record.objects.filter(workspace_id=by.workspace_id).order_by("kind")
+    return list(rows.values_list("kind", flat=True).distinct()[:limit])

@@ -1,0 +1,241 @@
+"""Records on their way in: their shape, and the scanner's gate.
+
+A held record waits in the same quarantine as a held file, on the tier ``records``; all
+that it would have been rests beside the case, for the person who releases it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final
+
+from memory import scanner
+from memory.files import quarantine, redaction
+from memory.files.paths import Owner
+from memory.files.quarantine import Held, Incoming, Judgement, Policy, Refused
+from memory.files.redaction import Remainder, Standard
+from memory.files.storage import digest
+from memory.models import HeldFile, HeldRecord
+from memory.rules import entries, errors, scopes
+from memory.rules.permissions import Actor
+from memory.rules.scopes import Scope as Scope
+
+CONTENT_BYTES: Final = 65_536
+METADATA_BYTES: Final = 32_768
+METADATA_DEPTH: Final = 16
+WORD_CHARS: Final = 256
+EXTERNAL_CHARS: Final = 200
+KIND_CHARS: Final = 40
+NAMED: Final = ("kind", "session_id", "external_id")
+SAME: Final = {name: name for name in scopes.NAMES}
+
+
+class Shelf(StrEnum):
+    """The quarantine's name for records."""
+
+    RECORDS = "records"
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where a record stands, as policy and people name it."""
+
+    key: str
+    tier: Shelf = Shelf.RECORDS
+
+    @property
+    def label(self) -> str:
+        """The record as people read it; one with a file's label keeps that."""
+        return f"records/{self.key or 'new'}"[:80]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A record as a caller hands it in. ``owner`` None is the workspace itself."""
+
+    content: str
+    owner: Owner | None
+    kind: str = "statement"
+    scope: Scope = field(default_factory=Scope)
+    metadata: dict[str, Any] = field(default_factory=dict)
+    confidence: float = 1.0
+    session_id: str = ""
+    turn_range: list[int] | None = None
+    expires_at: datetime | None = None
+    external_id: str = ""
+    subjects: tuple[str, ...] = ()
+
+
+# ── Shape ────────────────────────────────────────────────────────────────────
+def _bad(name: str, message: str) -> errors.Invalid:
+    fault = {"field": name, "code": f"bad_{name}", "message": message}
+    return errors.Invalid(message, code=f"bad_{name}", errors=[fault])
+
+
+def _check_metadata(metadata: dict[str, Any]) -> None:
+    if entries.depth(metadata, METADATA_DEPTH) > METADATA_DEPTH:
+        raise _bad("metadata", f"metadata may nest {METADATA_DEPTH} levels deep.")
+    try:
+        size = len(entries.canonical(metadata).encode())
+    except (ValueError, TypeError):
+        raise _bad("metadata", "metadata is not valid JSON.") from None
+    if size > METADATA_BYTES:
+        raise errors.TooLarge(what="metadata", limit=METADATA_BYTES, size=size)
+
+
+def _check_words(draft: Draft) -> None:
+    named = [getattr(draft, name) for name in NAMED]
+    texts = [draft.content, *named, *entries.texts(draft.metadata)]
+    if not all(entries.is_storable(text) for text in texts):
+        detail = "A text holds a NUL or half a surrogate pair."
+        raise errors.Invalid(detail, code="bad_text")
+    if not 0 < len(draft.kind) <= KIND_CHARS:
+        raise _bad("kind", f"kind is 1 to {KIND_CHARS} characters.")
+    if len(draft.session_id) > WORD_CHARS:
+        raise _bad("session_id", f"session_id is {WORD_CHARS} characters at most.")
+    if len(draft.external_id) > EXTERNAL_CHARS:
+        raise _bad(
+            "external_id", f"external_id is {EXTERNAL_CHARS} characters at most."
+        )
+
+
+def check(draft: Draft) -> None:
+    """Raise Invalid or TooLarge when a draft cannot be a record."""
+    if not draft.content.strip():
+        raise errors.Invalid("content must not be empty.", code="empty_content")
+    _check_words(draft)
+    size = len(draft.content.encode())
+    if size > CONTENT_BYTES:
+        raise errors.TooLarge(what="content", limit=CONTENT_BYTES, size=size)
+    if not 0 <= draft.confidence <= 1:
+        raise _bad("confidence", "confidence lies between 0 and 1.")
+    if draft.expires_at is not None and draft.expires_at.tzinfo is None:
+        raise _bad("expires_at", "expires_at needs a time zone, such as a final Z.")
+    scopes.check(draft.scope)
+    _check_metadata(draft.metadata)
+
+
+# ── The gate ─────────────────────────────────────────────────────────────────
+def _incoming(draft: Draft, owner: Owner, source: str, by: Actor) -> Incoming:
+    return Incoming(
+        owner=owner,
+        place=Spot(draft.external_id[:64]),
+        text=draft.content,
+        mode="replace",
+        source=source[:16],
+        written_by=by.label,
+    )
+
+
+class Gate:
+    """The gate for one writer's drafts: what it asks the database, it asks once."""
+
+    def __init__(self, *, source: str, by: Actor) -> None:
+        self._source, self._by = source, by
+        self._policies: dict[str, Policy] = {}
+        self._blocked: dict[str | None, bool] = {}
+
+    def admit(self, draft: Draft, record_id: str = "") -> Draft:
+        """Let a draft pass, redact it, or raise Held or Refused."""
+        source = self._source
+        if draft.owner is None:
+            if scanner.scan(draft.content, source=source).is_held:
+                why = "name a crew or an agent: only theirs can be reviewed."
+                raise Refused(why=why)
+            return draft
+        incoming = _incoming(draft, draft.owner, source, self._by)
+        if self._is_blocked(incoming):
+            raise Refused(why="this writer is blocked until an operator lifts it.")
+        judged = self._judge(draft, incoming)
+        if judged.action == "allow":
+            return draft
+        if judged.action == "block":
+            raise Refused(why=judged.why)
+        if judged.action == "redact":
+            left = self._redacted(incoming, judged)
+            if left.is_clean:
+                return replace(draft, content=left.text)
+        held = quarantine.hold(incoming, judged, by=self._by)
+        _keep(held, draft, record_id, source)
+        raise Held(held_id=held.id, why=judged.why)
+
+    def _redacted(self, incoming: Incoming, judged: Judgement) -> Remainder:
+        """Return what a policy that redacts by itself would let in."""
+        spans = scanner.spans(judged.verdict.findings)
+        by = Standard.of(incoming, self._policy(incoming.owner.workspace_id))
+        return redaction.of(incoming.text, spans, by, is_reviewed=False)
+
+    def _is_blocked(self, incoming: Incoming) -> bool:
+        whose = incoming.owner.agent_id
+        if whose not in self._blocked:
+            self._blocked[whose] = quarantine.is_blocked(incoming)
+        return self._blocked[whose]
+
+    def _policy(self, workspace_id: str) -> Policy:
+        if workspace_id not in self._policies:
+            self._policies[workspace_id] = quarantine.policy(workspace_id)
+        return self._policies[workspace_id]
+
+    def _judge(self, draft: Draft, incoming: Incoming) -> Judgement:
+        """Judge content; metadata that looks bad is refused, it cannot be released."""
+        said = self._policy(incoming.owner.workspace_id)
+        leaves = "\n".join(entries.leaves(draft.metadata))
+        if leaves.strip():
+            beside = quarantine.judge(incoming, leaves, said)
+            if beside.action != "allow":
+                why = "the metadata holds text that the scanner does not let pass."
+                raise Refused(why=why)
+        return quarantine.judge(incoming, draft.content, said)
+
+
+def gate(draft: Draft, record_id: str, *, source: str, by: Actor) -> Draft:
+    """Let a draft pass, redact it, or raise Held or Refused.
+
+    Runs outside any transaction: what is held must outlive the refusal.
+    """
+    return Gate(source=source, by=by).admit(draft, record_id)
+
+
+def _keep(held: HeldFile, draft: Draft, record_id: str, source: str) -> None:
+    """Keep what a held text would have become; the words themselves are the case's."""
+    kept = {
+        "scope": draft.scope.whole(),
+        "kind": draft.kind,
+        "metadata": draft.metadata,
+        "confidence": draft.confidence,
+        "session_id": draft.session_id,
+        "turn_range": draft.turn_range,
+        "expires_at": draft.expires_at.isoformat() if draft.expires_at else None,
+        "external_id": draft.external_id,
+        "subjects": list(draft.subjects),
+        "record_id": record_id,
+        "provenance": source,
+        "sha256": digest(draft.content.encode()),
+    }
+    HeldRecord.objects.update_or_create(
+        held=held, defaults={"workspace_id": held.workspace_id, "draft": kept}
+    )
+
+
+def draft_of(held: HeldFile, text: str) -> tuple[Draft, dict[str, Any]]:
+    """Return a held record as a draft again, with what was kept beside it."""
+    kept = dict(HeldRecord.objects.get(pk=held.pk).draft)
+    if held.crew is None:
+        raise errors.NotFound
+    due = kept["expires_at"]
+    draft = Draft(
+        content=text,
+        owner=Owner(held.crew, held.agent),
+        kind=kept["kind"],
+        scope=Scope.of(kept["scope"], SAME),
+        metadata=kept["metadata"],
+        confidence=kept["confidence"],
+        session_id=kept["session_id"],
+        turn_range=kept["turn_range"],
+        expires_at=datetime.fromisoformat(due) if due else None,
+        external_id=kept["external_id"],
+        subjects=tuple(kept["subjects"]),
+    )
+    return draft, kept

@@ -1,0 +1,165 @@
+"""Forgetting: the words go from the record and from every entry of its chain.
+
+What stays is that there was a record, when it was forgotten, by whom and why. The
+journal's chain still verifies; nothing is left that recall, search or history could
+show, and the external id is free again.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from memory.files.paths import Owner
+from memory.journal import erasure, visibility
+from memory.models import Record, RecordEntry, RecordEvent, RecordStatus
+from memory.ports import legal_holds
+from memory.records import chain
+from memory.records.access import equal, narrowed, owner_of, permit, reach, standing
+from memory.records.reading import facts
+from memory.records.types import Match, Wanted
+from memory.rules import entries, errors, filters, tokenizer
+from memory.rules.permissions import Actor, AgentRole
+
+REASON_CHARS: Final = 1_000
+BATCH: Final = 200
+
+
+def check_reason(reason: str) -> None:
+    """Raise Invalid when a reason cannot be kept."""
+    if len(reason) > REASON_CHARS or not entries.is_storable(reason):
+        message = f"A reason is {REASON_CHARS} characters at most."
+        raise errors.Invalid(message, code="bad_reason")
+
+
+def forget(record: Record, *, reason: str = "", by: Actor) -> bool:
+    """Take a record's words away, with an entry; False when it was gone already.
+
+    Conflict ``on_hold`` when a legal hold keeps what the record says of somebody.
+    """
+    permit(owner_of(record), record.workspace_id, by)
+    check_reason(reason)
+    return _forget(record, reason, by)
+
+
+def _forget(record: Record, reason: str, by: Actor) -> bool:
+    with transaction.atomic():
+        rows = Record.objects.select_for_update().filter(pk=record.pk)
+        live = rows.filter(workspace_id=record.workspace_id).first()
+        if live is None or live.status == RecordStatus.FORGOTTEN:
+            return False
+        _silence(live, reason, by)
+    return True
+
+
+def _silence(live: Record, reason: str, by: Actor) -> None:
+    """Empty a locked row and erase what its chain says."""
+    spoken = chain.spoken_ids(live.workspace_id, [live.id])
+    legal_holds.may_destroy(live.workspace_id, spoken, legal_holds.RECORDS)
+    live.version += 1
+    live.status = RecordStatus.FORGOTTEN
+    live.content, live.sha256, live.metadata = "", "", {}
+    live.external_id, live.turn_range, live.session_id = "", None, ""
+    live.current_entry = chain.extend(
+        live, RecordEvent.INVALIDATED, by=by, reason=reason
+    )
+    live.updated_at = timezone.now()
+    live.save()
+    erasure.erase(live.workspace_id, spoken)
+
+
+# ── Many ─────────────────────────────────────────────────────────────────────
+def _check_wanted(wanted: Wanted, by: Actor) -> None:
+    """Refuse what names nobody, or what was then: only what is can be forgotten."""
+    if wanted.as_of is not None:
+        detail = "What held then cannot be forgotten: leave as_of out."
+        raise errors.Invalid(detail, code="bad_as_of")
+    named = wanted.owner or wanted.crew_id or wanted.agent_id or wanted.under
+    empty = wanted.scope.is_empty and not wanted.session_id and not named
+    if empty and not by.is_agent and wanted.match is not Match.EXACT:
+        detail = "Name whose records to forget: an owner, a scope or a session."
+        raise errors.Invalid(detail, code="too_wide")
+
+
+def _writable(rows: QuerySet[Record], by: Actor) -> QuerySet[Record]:
+    """Return the rows a writer may forget; only a lead speaks for its crew."""
+    rows = rows.exclude(status=RecordStatus.FORGOTTEN)
+    if by.is_agent and by.agent_role is not AgentRole.LEAD:
+        return rows.filter(agent_id=by.id)
+    return rows
+
+
+def _meant(wanted: Wanted, by: Actor) -> list[str]:
+    """Return the ids of what is wanted, also of what expired or was superseded.
+
+    Whoever has a scope forgotten does not want its old words to stay.
+    """
+    rows = narrowed(standing(wanted, by=by), wanted)
+    holds = filters.read(wanted.filter)
+    rows = _writable(rows, by).select_related(None).order_by("id")
+    if holds is None:
+        return list(rows.values_list("pk", flat=True))
+    return [row.id for row in rows.iterator(BATCH) if holds(facts(row))]
+
+
+def forget_scope(wanted: Wanted, *, reason: str = "", by: Actor) -> int:
+    """Forget every record that is wanted, its filter too; return how many.
+
+    A person has to name something: an empty request would forget a whole workspace.
+    Conflict ``on_hold``, and nothing is forgotten, when a legal hold keeps any of it.
+    """
+    by.require("records.write")
+    check_reason(reason)
+    _check_wanted(wanted, by)
+    ids = _meant(wanted, by)
+    home, gone = by.workspace_id, 0
+    # In pieces, so that an appender hardly waits; what is gone is gone for good.
+    parts = [ids[start : start + BATCH] for start in range(0, len(ids), BATCH)]
+    for part in parts:
+        legal_holds.may_destroy(home, chain.spoken_ids(home, part), legal_holds.RECORDS)
+    for part in parts:
+        rows = Record.objects.select_related("crew__workspace", "agent").filter(
+            equal("workspace_id", home, named=True), pk__in=part
+        )
+        with transaction.atomic():
+            gone += sum(forget(row, reason=reason, by=by) for row in rows)
+    return gone
+
+
+def forget_subject(alias: str, *, owner: Owner | None, by: Actor) -> int:
+    """Forget every record of an owner that names a person, or none; return how many.
+
+    An agent reaches what it may write. Whoever answers for personal data reaches the
+    records of an owner whoever wrote them, and without an owner the workspace's.
+    """
+    by.require("provider.forget_subject")
+    named = RecordEntry.objects.filter(
+        workspace_id=by.workspace_id,
+        entry__mentions__workspace_id=by.workspace_id,
+        entry__mentions__folded=tokenizer.fold(alias),
+    )
+    rows = reach(owner, by=by).filter(pk__in=named.values("record_id"))
+    with transaction.atomic():
+        return sum(_forget(row, "", by) for row in list(_writable(rows, by)))
+
+
+# ── The clock ────────────────────────────────────────────────────────────────
+def retire_expired(limit: int = 1_000) -> int:
+    """Take the entries of expired records out of recall and search; return how many.
+
+    The record itself stays for people, who may give it another end. A sweep over every
+    workspace: safe to run twice, on two machines, or late.
+    """
+    rows = RecordEntry.objects.filter(
+        record__status=RecordStatus.CURRENT,
+        record__expires_at__lte=timezone.now(),
+        entry__retired_at=None,
+        entry__erased_at=None,
+    ).values_list("workspace_id", "entry_id")
+    by_workspace: dict[str, list[str]] = {}
+    for workspace_id, entry_id in rows[:limit]:
+        by_workspace.setdefault(workspace_id, []).append(entry_id)
+    return sum(visibility.retire(shop, ids) for shop, ids in by_workspace.items())

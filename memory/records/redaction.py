@@ -1,0 +1,104 @@
+"""What a model may see: the scanner says so now, or a person let it pass."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from itertools import islice
+from typing import Final
+
+from django.db.models import QuerySet
+
+from memory import scanner
+from memory.files import quarantine
+from memory.files.storage import digest
+from memory.models import Clearance, HeldRecord, HeldState, Record
+
+# Texts read at a time, of those that were not judged yet.
+PART: Final = 250
+
+
+class _Verdicts:
+    """What the scanner said of texts, by their digest: it says the same again."""
+
+    def __init__(self, size: int = 65_536) -> None:
+        self._known: dict[str, bool] = {}
+        self._size = size
+        self._lock = threading.Lock()
+
+    def told(self, sha256: str) -> bool | None:
+        """Return whether a text of this digest is held; None for one not judged yet."""
+        return self._known.get(sha256)
+
+    def is_held(self, text: str) -> bool:
+        """Whether the scanner holds a text."""
+        sha256 = digest(text.encode())
+        known = self.told(sha256)
+        if known is not None:
+            return known
+        held = scanner.scan(text, source="prompt").is_held
+        with self._lock:
+            self._known[sha256] = held
+            while len(self._known) > self._size:
+                # The one that was judged first; it is judged again when it comes.
+                del self._known[next(iter(self._known))]
+        return held
+
+
+_verdicts = _Verdicts()
+
+
+def is_safe(record: Record) -> bool:
+    """Whether a model may see a record: the scanner says so now, or a person did."""
+    return may_show(record, record.content)
+
+
+def may_show(record: Record, text: str) -> bool:
+    """Whether a model may see a text that a record holds, or held before."""
+    if not _verdicts.is_held(text):
+        return True
+    if quarantine.is_cleared(record.workspace_id, text):
+        return True
+    rows = HeldRecord.objects.filter(record=record, workspace_id=record.workspace_id)
+    return rows.filter(
+        held__state=HeldState.RELEASED, held__sha256=digest(text.encode())
+    ).exists()
+
+
+# ── Among many ───────────────────────────────────────────────────────────────
+def withheld(rows: QuerySet[Record], most: int) -> set[str]:
+    """Return the ids of rows that no model may see, looking at ``most`` of them.
+
+    Only digests are read of texts that were judged before, and those are nearly all.
+    """
+    found: set[str] = set()
+    told = rows.order_by().values_list("pk", "sha256")[:most].iterator()
+    # The digest says which texts to read; the text itself has the last word.
+    doubtful = (key for key, sha256 in told if _verdicts.told(sha256) is not False)
+    while part := list(islice(doubtful, PART)):
+        named = Record.objects.filter(pk__in=part)
+        read = named.only("id", "workspace_id", "content")
+        found |= _unseen([row for row in read if _verdicts.is_held(row.content)])
+    return found
+
+
+def _unseen(held: Sequence[Record]) -> set[str]:
+    """Return which of some held records nobody let pass."""
+    if not held:
+        return set()
+    home, ids = held[0].workspace_id, [row.id for row in held]
+    prints = {row.id: scanner.fingerprint(row.content) for row in held}
+    cleared = Clearance.objects.filter(
+        workspace_id=home, fingerprint__in=set(prints.values())
+    )
+    passed = set(cleared.values_list("fingerprint", flat=True))
+    released = HeldRecord.objects.filter(
+        workspace_id=home, record_id__in=ids, held__state=HeldState.RELEASED
+    )
+    said = set(released.values_list("record_id", "held__sha256"))
+    return {
+        row.id
+        for row in held
+        if prints[row.id] not in passed
+        and (row.id, digest(row.content.encode())) not in said
+    }

@@ -1,0 +1,189 @@
+"""What a record said before: its versions, and any record as it was at a moment."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.utils.dateparse import parse_datetime
+
+from memory.files.paths import Owner
+from memory.models import (
+    Agent,
+    JournalEntry,
+    Record,
+    RecordEntry,
+    RecordEvent,
+    RecordStatus,
+    User,
+)
+from memory.records import sql_filters
+from memory.records.access import alive, owner_for, reach, standing
+from memory.records.chain import SPEAKS
+from memory.records.redaction import may_show
+from memory.records.types import Version, Wanted
+from memory.rules import errors
+from memory.rules.entries import ActorType
+from memory.rules.permissions import Actor
+
+
+def _words(entry: JournalEntry) -> str:
+    return str(entry.payload.get("content", entry.summary))
+
+
+def _facts(link: RecordEntry, record: Record) -> dict[str, Any]:
+    """Return a version's facts; one from before they were kept has the record's."""
+    refs = link.entry.refs
+    due = parse_datetime(refs["expires_at"]) if refs.get("expires_at") else None
+    told = "confidence" in refs
+    return {
+        "kind": refs.get("kind", record.kind),
+        "provenance": refs.get("provenance", record.provenance),
+        "confidence": refs["confidence"] if told else record.confidence,
+        "metadata": refs.get("metadata", {}) if told else record.metadata,
+        "expires_at": due if told else record.expires_at,
+    }
+
+
+# ── History ──────────────────────────────────────────────────────────────────
+def _version(link: RecordEntry, record: Record, text: str) -> Version:
+    entry, refs = link.entry, link.entry.refs
+    facts = _facts(link, record)
+    facts.pop("expires_at")
+    return Version(
+        id=f"{record.id}:{link.version}",
+        number=link.version,
+        content=text,
+        created_at=entry.ts,
+        parent_id=f"{record.id}:{link.version - 1}" if link.version > 1 else None,
+        event=link.event or RecordEvent.UPDATED,
+        author=entry.actor_id,
+        author_type=entry.actor_type,
+        reason=refs.get("reason", ""),
+        entry_id=entry.id,
+        valid_to=link.valid_to,
+        other_id=refs.get("superseded_by"),
+        **facts,
+    )
+
+
+def _is_withheld(entry: JournalEntry) -> bool:
+    return entry.restricted_at is not None or entry.erased_at is not None
+
+
+def _blank(version: Version) -> Version:
+    """Return a version of which only that it was is told."""
+    return replace(version, content="", metadata={}, reason="")
+
+
+def versions(record: Record) -> list[Version]:
+    """Return a record's versions, oldest first; an end repeats what ended.
+
+    A version whose entry is erased, or restricted by law, has no words. These are for
+    people: what an agent may read is ``history``.
+    """
+    links = RecordEntry.objects.filter(
+        workspace_id=record.workspace_id, record=record
+    ).select_related("entry")
+    made: list[Version] = []
+    text, silenced = "", False
+    for link in links.order_by("version"):
+        withheld = _is_withheld(link.entry)
+        if link.event in SPEAKS or link.event is None:
+            text, silenced = _words(link.entry), withheld
+        one = _version(link, record, text)
+        if withheld:
+            one = _blank(one)
+        elif silenced:
+            # Why it ended is the end's own to tell.
+            one = replace(_blank(one), reason=one.reason)
+        made.append(one)
+    return made
+
+
+def history(record_id: str, *, owner: Owner | None, by: Actor) -> list[Version]:
+    """Return the versions of a record that is current or superseded.
+
+    For an agent an expired record is NotFound, and a version that the scanner would
+    hold today has no words.
+    """
+    if owner is None and by.is_agent:
+        owner = owner_for(by)
+    rows = reach(owner, by=by).exclude(status=RecordStatus.FORGOTTEN)
+    if by.is_agent:
+        rows = rows.filter(alive())
+    record = rows.filter(pk=record_id).first()
+    if record is None:
+        raise errors.NotFound
+    told = versions(record)
+    if by.is_agent:
+        return [v if may_show(record, v.content) else _blank(v) for v in told]
+    return told
+
+
+def authors(found: Sequence[Version], *, by: Actor) -> dict[str, str]:
+    """Return entry id → who wrote a version, as people read it.
+
+    A person who is no longer a member is not named.
+    """
+    ids = {one.author for one in found}
+    agents = Agent.objects.filter(workspace_id=by.workspace_id, pk__in=ids)
+    people = User.objects.filter(
+        memberships__workspace_id=by.workspace_id, pk__in=ids
+    ).values_list("pk", "email")
+    known = {**dict(agents.values_list("pk", "slug")), **dict(people)}
+    left = {ActorType.USER.value: "a former member"}
+    return {
+        one.entry_id: known.get(one.author, left.get(one.author_type, one.author))
+        for one in found
+    }
+
+
+# ── Then ─────────────────────────────────────────────────────────────────────
+def links_at(wanted: Wanted, moment: datetime, *, by: Actor) -> QuerySet[RecordEntry]:
+    """Return the links of the versions that held at a moment, of what is wanted.
+
+    What was forgotten since has no words left, and does not come back here either.
+    """
+    rows = standing(wanted, by=by).exclude(status=RecordStatus.FORGOTTEN)
+    if wanted.filter is not None:
+        rows = rows.filter(sql_filters.conditions(wanted.filter, sql_filters.LASTING))
+    links = RecordEntry.objects.filter(
+        Q(valid_to=None) | Q(valid_to__gt=moment),
+        workspace_id=by.workspace_id,
+        record__in=rows.values("pk"),
+        event__in=SPEAKS,
+        valid_from__lte=moment,
+        entry__erased_at=None,
+        entry__restricted_at=None,
+    )
+    return links.select_related("entry", "record__crew__workspace", "record__agent")
+
+
+def at(link: RecordEntry) -> Record:
+    """Return a record as a version of it was: a copy that is never saved."""
+    then = copy.copy(link.record)
+    then.content, then.version = _words(link.entry), link.version
+    for name, value in _facts(link, link.record).items():
+        setattr(then, name, value)
+    then.updated_at, then.status = link.entry.ts, RecordStatus.CURRENT
+    then.superseded_by = None
+    then.current_entry = link.entry
+    return then
+
+
+def held(then: Record, wanted: Wanted, moment: datetime) -> bool:
+    """Whether a record as it was then is wanted, by the facts of then."""
+    if then.expires_at is not None and then.expires_at <= moment:
+        return False
+    if wanted.kinds and then.kind not in wanted.kinds:
+        return False
+    if wanted.provenances and then.provenance not in wanted.provenances:
+        return False
+    if wanted.text and wanted.text.casefold() not in then.content.casefold():
+        return False
+    return then.confidence >= wanted.min_confidence

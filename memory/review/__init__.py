@@ -1,0 +1,1 @@
+"""What a person does with held text: the queue, the detail, the decision."""

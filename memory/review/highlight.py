@@ -1,0 +1,254 @@
+"""Held text in pieces that a page can draw: what was found where, and what hides.
+
+The text itself is never changed. Characters nobody sees become pieces of their own with
+a name and a code point, and every finding keeps one number in the text, in the table
+and in the list of decoded payloads.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from memory import scanner
+from memory.scanner import Finding, Segment, invisible, normalise
+from memory.scanner.views import View
+
+MAX_MARKS: Final = 60
+SHOWN: Final = 40_000
+LEGEND: Final = 6
+ROW: Final = 16
+ROWS: Final = 256
+_SHORT: Final = {
+    0x00AD: "SHY",
+    0x034F: "CGJ",
+    0x061C: "ALM",
+    0x180E: "MVS",
+    0x200B: "ZWSP",
+    0x200C: "ZWNJ",
+    0x200D: "ZWJ",
+    0x200E: "LRM",
+    0x200F: "RLM",
+    0x202A: "LRE",
+    0x202B: "RLE",
+    0x202C: "PDF",
+    0x202D: "LRO",
+    0x202E: "RLO",
+    0x2060: "WJ",
+    0x2066: "LRI",
+    0x2067: "RLI",
+    0x2068: "FSI",
+    0x2069: "PDI",
+    0x3164: "HF",
+    0xFEFF: "BOM",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One finding with its number; the same number stands in the text."""
+
+    number: int
+    rule: str
+    family: str
+    severity: str
+    weight: float
+    start: int
+    end: int
+    decoded: str | None
+    why: str
+
+    @property
+    def badge(self) -> str:
+        """The colour of its severity."""
+        return {"high": "red", "medium": "yellow"}.get(self.severity, "")
+
+    @property
+    def css(self) -> str:
+        """The class of its mark; medium is the plain one."""
+        return "" if self.severity == "medium" else self.severity
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of text under the same findings; ``hidden`` names an unseen character.
+
+    ``opens`` are the findings that begin here, ``closes`` those that end here.
+    """
+
+    text: str
+    hidden: str
+    is_marked: bool
+    css: str
+    opens: tuple[int, ...]
+    closes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """An invisible character that occurs in the text."""
+
+    short: str
+    name: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A text ready to be drawn; ``cut`` characters at the end are left out."""
+
+    pieces: list[Piece]
+    notes: list[Note]
+    unseen: list[Unseen]
+    length: int
+    cut: int
+
+    @property
+    def other_unseen(self) -> int:
+        """How many more kinds of unseen characters there are than a legend names."""
+        return max(0, len(self.unseen) - LEGEND)
+
+    @property
+    def decoded(self) -> list[Note]:
+        """For each place that hides a payload, the finding that tells most of it."""
+        return payloads(self.notes)
+
+
+def payloads(told: Sequence[Note]) -> list[Note]:
+    """Return, by place, the finding with the longest decoded text."""
+    best: dict[tuple[int, int], Note] = {}
+    for note in told:
+        if not note.decoded:
+            continue
+        known = best.get((note.start, note.end))
+        if known is None or len(known.decoded or "") < len(note.decoded):
+            best[note.start, note.end] = note
+    return sorted(best.values(), key=lambda note: note.start)
+
+
+def notes(findings: Sequence[Mapping[str, Any]]) -> list[Note]:
+    """Return findings numbered, heaviest first; the same rule at one place is one."""
+    distinct: dict[tuple[str, int, int], Mapping[str, Any]] = {}
+    for found in findings:
+        distinct.setdefault((found["rule"], found["start"], found["end"]), found)
+    ordered = sorted(
+        distinct.values(), key=lambda f: (-f["weight"], f["start"], f["rule"])
+    )
+    return [
+        Note(
+            number=number,
+            rule=found["rule"],
+            family=found["family"],
+            severity=found["severity"],
+            weight=found["weight"],
+            start=found["start"],
+            end=found["end"],
+            decoded=found.get("decoded"),
+            why=found["why"],
+        )
+        for number, found in enumerate(ordered[:MAX_MARKS], 1)
+    ]
+
+
+def code_point(char: str) -> str:
+    """Return a character as U+200B and its Unicode name in lower case."""
+    name = unicodedata.name(char, "no name").lower()
+    return f"U+{ord(char):04X} {name}"
+
+
+def short_name(char: str) -> str:
+    """Return the few letters that stand for an unseen character."""
+    code = ord(char)
+    if code in _SHORT:
+        return _SHORT[code]
+    if 0xE0020 <= code < 0xE007F:
+        return f"TAG {chr(code - 0xE0000).replace(' ', 'sp')}"
+    if 0xFE00 <= code <= 0xFE0F:
+        return f"VS{code - 0xFDFF}"
+    if 0xE0100 <= code <= 0xE01EF:
+        return f"VS{code - 0xE0100 + 17}"
+    return f"U+{code:04X}"
+
+
+def mark(text: str, findings: Sequence[Mapping[str, Any]]) -> Marked:
+    """Cut a text at every finding and at every run of an unseen character."""
+    told = notes(findings)
+    shown = text[:SHOWN]
+    pieces, unseen, at = [], Counter[str](), 0
+    for segment in scanner.segments(shown, [_finding(note) for note in told]):
+        pieces.append(_piece(segment, at, told))
+        at += len(segment.text)
+        if segment.name:
+            unseen[segment.text[0]] += segment.count
+    named = [Unseen(short_name(c), code_point(c), n) for c, n in unseen.most_common()]
+    return Marked(pieces, told, named, len(text), len(text) - len(shown))
+
+
+def _finding(note: Note) -> Finding:
+    return Finding(
+        note.rule,
+        note.family,
+        note.severity,
+        note.weight,
+        note.start,
+        note.end,
+        note.decoded,
+        note.why,
+    )
+
+
+def _piece(segment: Segment, start: int, told: Sequence[Note]) -> Piece:
+    over = [told[place] for place in segment.findings]
+    end, text = start + len(segment.text), segment.text
+    if segment.name:
+        times = f" × {segment.count}" if segment.count > 1 else ""
+        text = f"{short_name(text[0])}{times}"
+    return Piece(
+        text=text,
+        hidden=code_point(segment.text[0]) if segment.name else "",
+        is_marked=bool(over),
+        css="" if segment.severity == "medium" else segment.severity or "",
+        opens=tuple(note.number for note in over if note.start == start),
+        closes=tuple(note.number for note in over if note.end == end),
+    )
+
+
+def as_read(text: str) -> str:
+    """Return the text as the rules saw it: folded, invisible characters gone."""
+    return normalise.normalise(View(text)).text
+
+
+def hexdump(data: bytes) -> list[str]:
+    """Return the first bytes in rows of sixteen, with their offset and letters."""
+    rows = []
+    for at in range(0, min(len(data), ROW * ROWS), ROW):
+        row = data[at : at + ROW]
+        letters = "".join(chr(b) if 0x20 <= b < 0x7F else "·" for b in row)
+        rows.append(f"{at:08x}  {row.hex(' '):<47}  {letters}")
+    return rows
+
+
+def excerpt(text: str, told: Sequence[Note], width: int = 110) -> str:
+    """Return a line around the heaviest finding, without what nobody sees.
+
+    A secret is masked: a list is read over shoulders.
+    """
+    start = told[0].start if told else 0
+    for note in sorted(told, key=lambda n: -n.start):
+        if note.family == "secrets":
+            text = text[: note.start] + _masked(text, note) + text[note.end :]
+    begin = max(text.rfind("\n", 0, start) + 1, start - width // 3, 0)
+    if begin and text[begin - 1] != "\n":
+        begin = max(text.find(" ", begin, start) + 1, begin)
+    line = invisible.ANY.sub("", text[begin : begin + 4 * width])
+    return " ".join(line.split())[:width]
+
+
+def _masked(text: str, note: Note) -> str:
+    secret = text[note.start : note.end]
+    if len(secret) < 16:
+        return "•" * len(secret)
+    return f"{secret[:8]}{'•' * 12}{secret[-4:]}"

@@ -1,0 +1,301 @@
+"""The quarantine as a reviewer works through it: lists, filters, groups, one case.
+
+Every list starts from the reviewer's workspace. The order is risk first, so that the
+text that could do most harm is on top; decided ones come newest first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from django.db.models import Count, Min, Q, QuerySet
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+
+from memory import pagination, scanner
+from memory.models import Agent, HeldFile, HeldState, SavedFilter
+from memory.review import decide as review
+from memory.review.decide import BulkItem, Decision
+from memory.rules import errors
+from memory.rules.permissions import Actor
+from memory.scanner.similarity import SAME
+
+SHOWN: Final = 100
+BULK: Final = 200
+ALIKE_AMONG: Final = 500
+SAVED: Final = 20
+AGES: Final = {
+    "hour": timedelta(hours=1),
+    "day": timedelta(days=1),
+    "week": timedelta(days=7),
+}
+OLDER: Final = "older"
+STATES: Final = tuple(HeldState.values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldFilter:
+    """Which cases a list shows; empty is any. ``age`` is hour, day, week or older."""
+
+    state: str = ""
+    source: str = ""
+    agent_id: str = ""
+    family: str = ""
+    tier: str = ""
+    age: str = ""
+    q: str = ""
+
+    @property
+    def digest(self) -> str:
+        """A short name for this question, kept inside its cursors."""
+        return pagination.digest(asdict(self))
+
+
+@dataclass(frozen=True, slots=True)
+class HeldPage:
+    """One page of cases, highest risk first; ``next_cursor`` is None on the last."""
+
+    items: list[HeldFile]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How many cases stand where, and since when the oldest waits."""
+
+    held: int
+    released: int
+    redacted: int
+    discarded: int
+    oldest: datetime | None
+
+    @property
+    def by_state(self) -> list[tuple[str, str, int]]:
+        """The states with their names and counts, waiting first."""
+        return [
+            (one.value, str(one.label), getattr(self, one.value)) for one in HeldState
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What the filter offers: only what occurs."""
+
+    sources: list[str]
+    families: list[str]
+    agents: list[tuple[str, str]]
+
+
+# ── One, and many ────────────────────────────────────────────────────────────
+def held_file(actor: Actor, held_id: str) -> HeldFile:
+    """Return a case of the actor's workspace."""
+    actor.require("quarantine.read")
+    rows = HeldFile.objects.select_related("crew__workspace", "agent")
+    found = rows.filter(pk=held_id, workspace_id=actor.workspace_id).first()
+    if found is None:
+        raise errors.NotFound
+    return found
+
+
+def waiting(actor: Actor) -> int | None:
+    """Return how many texts wait, None for who may not see them."""
+    if not actor.can("quarantine.read"):
+        return None
+    rows = HeldFile.objects.filter(workspace_id=actor.workspace_id)
+    return rows.filter(state=HeldState.HELD).count()
+
+
+def _aged(rows: QuerySet[HeldFile], age: str) -> QuerySet[HeldFile]:
+    if not age:
+        return rows
+    if age == OLDER:
+        return rows.filter(received_at__lt=timezone.now() - AGES["week"])
+    if age not in AGES:
+        raise _unknown("age", [*AGES, OLDER])
+    return rows.filter(received_at__gte=timezone.now() - AGES[age])
+
+
+def _unknown(field: str, allowed: Sequence[str]) -> errors.Invalid:
+    message = f"{field} is one of {', '.join(allowed)}."
+    fault = {"field": field, "code": "enum", "message": message}
+    return errors.Invalid(message, code=f"unknown_{field}", errors=[fault])
+
+
+def filtered(actor: Actor, wanted: HeldFilter) -> QuerySet[HeldFile]:
+    """Return the cases that match; list, count and groups all start here."""
+    actor.require("quarantine.read")
+    if wanted.state and wanted.state not in STATES:
+        raise _unknown("state", STATES)
+    rows = HeldFile.objects.filter(workspace_id=actor.workspace_id)
+    for name in ("state", "source", "agent_id", "family", "tier"):
+        value = getattr(wanted, name)
+        if value:
+            rows = rows.filter(**{name: value})
+    if wanted.q.strip():
+        told = wanted.q.strip()
+        rows = rows.filter(
+            Q(label__icontains=told)
+            | Q(written_by__icontains=told)
+            | Q(reason__icontains=told)
+            | Q(findings__icontains=told)
+            | Q(pk=told)
+        )
+    return _aged(rows, wanted.age).select_related("crew__workspace", "agent")
+
+
+def page(
+    actor: Actor, wanted: HeldFilter, *, limit: int, cursor: str | None = None
+) -> HeldPage:
+    """Return a page of cases, highest risk first, then the one that waits longest."""
+    rows = filtered(actor, wanted)
+    if cursor:
+        risk, at, held_id = pagination.read(cursor, actor.workspace_id, wanted.digest)
+        number, moment = float(risk), parse_datetime(str(at))
+        rows = rows.filter(
+            Q(risk__lt=number)
+            | Q(risk=number, received_at__gt=moment)
+            | Q(risk=number, received_at=moment, pk__gt=held_id)
+        )
+    found = list(rows.order_by("-risk", "received_at", "pk")[: limit + 1])
+    if len(found) <= limit:
+        return HeldPage(found, None)
+    last = found[limit - 1]
+    place: list[str | int] = [repr(last.risk), last.received_at.isoformat(), last.pk]
+    return HeldPage(
+        found[:limit], pagination.make(actor.workspace_id, wanted.digest, place)
+    )
+
+
+def listing(actor: Actor, wanted: HeldFilter) -> list[HeldFile]:
+    """Return what the page lists: waiting ones by risk, decided ones newest first."""
+    rows = filtered(actor, wanted)
+    if wanted.state == HeldState.HELD:
+        return list(rows.order_by("-risk", "received_at", "pk")[:SHOWN])
+    return list(rows.order_by("-decided_at", "pk")[:SHOWN])
+
+
+def standing(actor: Actor) -> Standing:
+    """Return the counts that the page's head tells."""
+    actor.require("quarantine.read")
+    rows = HeldFile.objects.filter(workspace_id=actor.workspace_id)
+    counted = rows.order_by().values_list("state").annotate(n=Count("pk"))
+    held = rows.filter(state=HeldState.HELD)
+    counts = dict.fromkeys(STATES, 0) | dict(counted)
+    return Standing(**counts, oldest=held.aggregate(at=Min("received_at"))["at"])
+
+
+def choices(actor: Actor) -> Choices:
+    """Return what occurs among the cases, for the filter's lists."""
+    actor.require("quarantine.read")
+    rows = HeldFile.objects.filter(workspace_id=actor.workspace_id).order_by()
+    agents = Agent.objects.filter(pk__in=rows.values("agent_id")).order_by("slug")
+    return Choices(
+        sources=sorted(rows.values_list("source", flat=True).distinct()),
+        families=sorted(rows.values_list("family", flat=True).distinct()),
+        agents=[(one.id, one.slug) for one in agents],
+    )
+
+
+# ── Alike ────────────────────────────────────────────────────────────────────
+def _is_alike(one: HeldFile, other: HeldFile) -> bool:
+    if one.fingerprint == other.fingerprint:
+        return True
+    return scanner.similarity(one.signature, other.signature) >= SAME
+
+
+def groups(cases: Sequence[HeldFile]) -> list[list[HeldFile]]:
+    """Return the cases that say nearly the same, in groups of two and more.
+
+    A case joins the first group whose leader it resembles, so that a chain of small
+    changes cannot tie together what is not alike.
+    """
+    found: list[list[HeldFile]] = []
+    for case in cases[:ALIKE_AMONG]:
+        home = next((group for group in found if _is_alike(group[0], case)), None)
+        if home is None:
+            found.append([case])
+        else:
+            home.append(case)
+    return [group for group in found if len(group) > 1]
+
+
+def alike(actor: Actor, held: HeldFile) -> list[HeldFile]:
+    """Return the other waiting cases that say nearly the same as one."""
+    wanted = HeldFilter(state=HeldState.HELD.value)
+    others = filtered(actor, wanted).exclude(pk=held.pk)
+    rows = others.order_by("-risk", "received_at")[:ALIKE_AMONG]
+    return [other for other in rows if _is_alike(held, other)]
+
+
+def decide_many(
+    actor: Actor, ids: Sequence[str], decision: Decision, *, reason: str
+) -> list[BulkItem]:
+    """Decide cases by their ids; one that is not theirs is reported as not found."""
+    actor.require("quarantine.decide")
+    if not reason.strip():
+        raise errors.Invalid("A decision needs a reason.", code="reason_required")
+    wanted = list(dict.fromkeys(ids))
+    if not 0 < len(wanted) <= BULK:
+        detail = f"Name between 1 and {BULK} held texts."
+        raise errors.Invalid(detail, code="bad_ids")
+    rows = HeldFile.objects.select_related("crew__workspace", "agent")
+    found = rows.filter(workspace_id=actor.workspace_id).in_bulk(wanted)
+    cases = [found[held_id] for held_id in wanted if held_id in found]
+    done = review.decide_many(cases, decision, reason=reason, by=actor)
+    by_id = {item.id: item for item in done}
+    missing = errors.NotFound()
+    return [
+        by_id.get(held_id)
+        or BulkItem(held_id, ok=False, code=missing.problem_code, detail=missing.detail)
+        for held_id in wanted
+    ]
+
+
+# ── Saved filters ────────────────────────────────────────────────────────────
+def saved(actor: Actor) -> list[SavedFilter]:
+    """Return the filters a person gave names to."""
+    mine = SavedFilter.objects.filter(workspace_id=actor.workspace_id)
+    return list(mine.filter(user_id=actor.id))
+
+
+def save(actor: Actor, name: str, query: str) -> SavedFilter:
+    """Keep a filter under a name; the same name again replaces it."""
+    actor.require("quarantine.read")
+    name = " ".join(name.split())
+    if not name or len(name) > 60 or len(query) > 500:
+        raise errors.Invalid("A name has between 1 and 60 letters.", code="bad_name")
+    mine = saved(actor)
+    if len(mine) >= SAVED and name not in {one.name for one in mine}:
+        raise errors.Conflict(f"You keep {SAVED} filters already.", code="too_many")
+    made, _ = SavedFilter.objects.update_or_create(
+        workspace_id=actor.workspace_id,
+        user_id=actor.id,
+        name=name,
+        defaults={"query": query},
+    )
+    return made
+
+
+def forget(actor: Actor, filter_id: int) -> None:
+    """Drop one of the person's own filters."""
+    mine = SavedFilter.objects.filter(workspace_id=actor.workspace_id)
+    if not mine.filter(user_id=actor.id, pk=filter_id).delete()[0]:
+        raise errors.NotFound
+
+
+# ── From one to the next ─────────────────────────────────────────────────────
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Waiting cases that are nearly one; ``lead`` has the highest risk."""
+
+    lead: HeldFile
+    count: int
+
+
+def group_summary(cases: Sequence[HeldFile]) -> list[Group]:
+    """Return the groups of a list for its foot, largest first."""
+    found = [Group(group[0], len(group)) for group in groups(cases)]
+    return sorted(found, key=lambda group: -group.count)

@@ -1,0 +1,288 @@
+"""The scanner over what is stored: a replay before a change, and a rescan that holds.
+
+A replay changes nothing: it says how many stored texts would be judged differently,
+with samples. A rescan takes a file's text off the disk when today's rules hold it: the
+last version that passes is put back and the found bytes wait for review. Both are
+bounded and say where they stopped.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from memory import scanner
+from memory.files import commit, paths, quarantine, versions
+from memory.files.quarantine import Incoming, Judgement
+from memory.files.storage import RootLost
+from memory.models import (
+    HeldFile,
+    HeldState,
+    JournalEntry,
+    MemoryFile,
+    MemoryVersion,
+    Record,
+    RecordStatus,
+)
+from memory.rules import errors
+from memory.rules.permissions import Actor
+
+BUDGET_SECONDS: Final = 6.0
+JOURNAL: Final = 400
+RECORDS: Final = 400
+WAITING: Final = 200
+SAMPLES: Final = 5
+BATCH: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """One stored text a replay looks at."""
+
+    kind: str
+    name: str
+    text: str
+    source: str
+    tier: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A text that would be judged differently, and the reason."""
+
+    kind: str
+    name: str
+    why: str
+    excerpt: str
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a replay found in one kind of place."""
+
+    kind: str
+    seen: int = 0
+    held_now: int = 0
+    held_then: int = 0
+    newly_held: int = 0
+    newly_passed: int = 0
+    samples: list[Sample] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What a change would do to what is stored; ``is_cut`` when time ran out."""
+
+    tallies: list[Tally]
+    is_cut: bool
+    seconds: float
+
+    @property
+    def seen(self) -> int:
+        """All texts looked at."""
+        return sum(tally.seen for tally in self.tallies)
+
+    @property
+    def newly_held(self) -> int:
+        """Texts that would wait for review."""
+        return sum(tally.newly_held for tally in self.tallies)
+
+    @property
+    def newly_passed(self) -> int:
+        """Texts that would no longer be held."""
+        return sum(tally.newly_passed for tally in self.tallies)
+
+    @property
+    def samples(self) -> list[Sample]:
+        """Examples from every kind."""
+        return [sample for tally in self.tallies for sample in tally.samples]
+
+
+# ── What is stored ───────────────────────────────────────────────────────────
+def _current(file: MemoryFile) -> tuple[MemoryVersion, str] | None:
+    version = versions.latest(file)
+    if version is None or not version.sha256:
+        return None
+    try:
+        return version, versions.read(version).decode("utf-8", "replace")
+    except RootLost:
+        raise
+    except errors.HouseError:
+        return None
+
+
+def _files(workspace_id: str) -> Iterator[Stored]:
+    rows = MemoryFile.objects.filter(workspace_id=workspace_id).exclude(sha256="")
+    for file in rows.order_by("path"):
+        found = _current(file)
+        if found:
+            version, text = found
+            yield Stored("memory file", file.path, text, version.source, file.tier)
+
+
+def _journal(workspace_id: str) -> Iterator[Stored]:
+    rows = JournalEntry.objects.filter(workspace_id=workspace_id)
+    rows = rows.filter(agent_id__isnull=False, erased_at__isnull=True)
+    for row in rows.order_by("-seq")[:JOURNAL]:
+        yield Stored("journal summary", row.id, row.summary, "tool", "journal")
+
+
+def _records(workspace_id: str) -> Iterator[Stored]:
+    rows = Record.objects.filter(workspace_id=workspace_id)
+    current = rows.filter(status=RecordStatus.CURRENT).order_by("-pk")
+    for row in current[:RECORDS]:
+        yield Stored("record", row.id, row.content, "tool", "record")
+
+
+def _waiting(workspace_id: str) -> Iterator[Stored]:
+    rows = HeldFile.objects.filter(workspace_id=workspace_id, state=HeldState.HELD)
+    for row in rows.order_by("-risk")[:WAITING]:
+        text = bytes(row.body).decode("utf-8", "replace")
+        yield Stored("waiting text", row.id, text, row.source, row.tier)
+
+
+def _stored(workspace_id: str) -> Iterator[Stored]:
+    for read in (_waiting, _files, _records, _journal):
+        yield from read(workspace_id)
+
+
+# ── Replaying ────────────────────────────────────────────────────────────────
+def replay(
+    actor: Actor, modes: Mapping[str, str], *, budget: float = BUDGET_SECONDS
+) -> Replay:
+    """Judge what is stored under other rule modes; nothing is changed."""
+    actor.require("scanner.read")
+    now_modes = quarantine.rule_modes(actor.workspace_id)
+    tallies: dict[str, Tally] = {}
+    begun, is_cut = time.monotonic(), False
+    for one in _stored(actor.workspace_id):
+        if time.monotonic() - begun > budget:
+            is_cut = True
+            break
+        tally = tallies.setdefault(one.kind, Tally(one.kind))
+        _count(one, tally, now_modes, modes)
+    return Replay(list(tallies.values()), is_cut, round(time.monotonic() - begun, 2))
+
+
+def _count(
+    one: Stored, tally: Tally, now: Mapping[str, str], then: Mapping[str, str]
+) -> None:
+    before = scanner.scan(one.text, source=one.source, tier=one.tier, modes=now)
+    after = scanner.scan(one.text, source=one.source, tier=one.tier, modes=then)
+    tally.seen += 1
+    tally.held_now += before.is_held
+    tally.held_then += after.is_held
+    if before.is_held == after.is_held:
+        return
+    tally.newly_held += after.is_held
+    tally.newly_passed += before.is_held
+    if len(tally.samples) < SAMPLES:
+        told = after if after.is_held else before
+        why = max(told.findings, key=lambda f: f.weight).why if told.findings else ""
+        verdict = "would be held" if after.is_held else "would pass"
+        line = " ".join(one.text.split())[:160]
+        tally.samples.append(Sample(one.kind, one.name, f"{verdict}: {why}", line))
+
+
+# ── Scanning again, for real ─────────────────────────────────────────────────
+@dataclass(frozen=True, slots=True)
+class Rescan:
+    """A stretch of a rescan; ``after`` goes on where it stopped, None at the end."""
+
+    seen: int
+    total: int
+    done: int
+    held: list[HeldFile]
+    failed: list[str]
+    after: str | None
+
+
+def rescan(actor: Actor, *, after: str = "", limit: int = BATCH) -> Rescan:
+    """Judge the next memory files by today's rules and hold what no longer passes.
+
+    Journal entries are immutable; their summaries are judged whenever a prompt is made.
+    """
+    actor.require("quarantine.decide")
+    rows = MemoryFile.objects.filter(workspace_id=actor.workspace_id)
+    rows = rows.exclude(sha256="").select_related("crew__workspace", "agent")
+    batch = list(rows.filter(path__gt=after).order_by("path")[: limit + 1])
+    total, held, failed = rows.count(), [], []
+    for file in batch[:limit]:
+        try:
+            case = _again(file, actor)
+        except RootLost:
+            raise
+        except errors.HouseError:
+            failed.append(file.label)
+            continue
+        if case:
+            held.append(case)
+    last = batch[limit - 1].path if len(batch) > limit else None
+    done = rows.filter(path__lte=last).count() if last else total
+    return Rescan(len(batch[:limit]), total, done, held, failed, last)
+
+
+def _again(file: MemoryFile, by: Actor) -> HeldFile | None:
+    owner, place = paths.owner_of(file), paths.place_of(file)
+    with paths.vault().locked(owner.path(place)):
+        commit.recover(file)
+        file.refresh_from_db(fields=["sha256", "bytes", "updated_at"])
+        found = _current(file)
+        if found is None:
+            return None
+        version, text = found
+        incoming = _incoming(file, version, text)
+        judged = _judge(incoming, text, file)
+        if judged.action == "allow":
+            return None
+        case = quarantine.hold(incoming, judged, by=by)
+        _put_back_good(file, version, by)
+        return case
+
+
+def _incoming(file: MemoryFile, version: MemoryVersion, text: str) -> Incoming:
+    before = version.parent
+    return Incoming(
+        owner=paths.owner_of(file),
+        place=paths.place_of(file),
+        text=text,
+        mode="replace",
+        source=version.source,
+        written_by=version.written_by,
+        base_sha256=before.sha256 if before else "",
+    )
+
+
+def _judge(incoming: Incoming, text: str, file: MemoryFile) -> Judgement:
+    """Judge a stored text without what a person released into this file."""
+    released = HeldFile.objects.filter(
+        workspace_id=file.workspace_id,
+        crew_id=file.crew_id,
+        agent_id=file.agent_id,
+        label=file.label,
+        state=HeldState.RELEASED,
+    )
+    for body in released.values_list("body", flat=True):
+        text = text.replace(bytes(body).decode("utf-8", "replace"), "\n")
+    return quarantine.judge(incoming, text)
+
+
+def _put_back_good(file: MemoryFile, bad: MemoryVersion, by: Actor) -> None:
+    """Make the newest version that passes the current one, or take the file away."""
+    owner, place = paths.owner_of(file), paths.place_of(file)
+    note = f"version {bad.number} held by a rescan"
+    for old in versions.log(file):
+        if not old.sha256 or old.sha256 == bad.sha256:
+            continue
+        data = versions.read(old)
+        text = data.decode("utf-8", "replace")
+        if _judge(_incoming(file, old, text), text, file).action == "allow":
+            good = versions.begin(file, data, by=by, source="rescan", note=note)
+            paths.vault().write(owner.parts(place), data)
+            commit.settle(file, good, text)
+            return
+    gone = versions.begin(file, None, by=by, source="rescan", note=note)
+    paths.vault().remove(owner.parts(place))
+    commit.settle(file, gone, "")

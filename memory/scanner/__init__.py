@@ -1,0 +1,54 @@
+"""The scanner: what poisoned text and leaked secrets look like.
+
+Pure: standard library only, no framework, no clock, no network. Rules and hidden
+channels decide; the learned head only orders the review queue. Text whose harm has no
+surface sign is not found here: scope, provenance and the untrusted fence defend there.
+"""
+
+from __future__ import annotations
+
+from memory.scanner.engine import scan
+from memory.scanner.invisible import has_any as has_unseen
+from memory.scanner.model import Family, Finding, Level, Mode, Rule, Severity, Verdict
+from memory.scanner.registry import VERSION, rule, rules
+from memory.scanner.render import (
+    Segment,
+    Span,
+    redact,
+    redact_findings,
+    redact_for_prompt,
+    segments,
+    spans,
+)
+from memory.scanner.similarity import fingerprint, signature, similarity
+from memory.scanner.units import REVIEWED, Cut, Unit, take_out, units
+
+__all__ = [
+    "REVIEWED",
+    "VERSION",
+    "Cut",
+    "Family",
+    "Finding",
+    "Level",
+    "Mode",
+    "Rule",
+    "Segment",
+    "Severity",
+    "Span",
+    "Unit",
+    "Verdict",
+    "fingerprint",
+    "has_unseen",
+    "redact",
+    "redact_findings",
+    "redact_for_prompt",
+    "rule",
+    "rules",
+    "scan",
+    "segments",
+    "signature",
+    "similarity",
+    "spans",
+    "take_out",
+    "units",
+]

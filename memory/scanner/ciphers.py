@@ -1,0 +1,269 @@
+"""Letter games: shifted alphabets, reversed text, leetspeak, letters pulled apart.
+
+Each is recognised by words it produces, so ordinary text costs one look-up a word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from memory.scanner import segment, split
+from memory.scanner.views import beyond_ascii, nearby
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from memory.scanner.views import View
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_MARKERS = (
+    "the and you your all any for with this that from previous instructions ignore "
+    "forget disregard password system prompt reveal send tell print user always never "
+    "rules message secret assistant please every remember email forward files above "
+    "before instead reply write show not into must are have will what give now new "
+    "list "
+    "everything anything rule directive guidelines bank account invoice customer admin "
+    "user users answer text word words secrets key delete run other only without about "
+    "when whenever each been was has our they who how can their first repeat".split()
+)
+_WORD = re.compile(r"[a-z]{1,255}")
+_MIN_MARKERS, _MIN_SHARE = 2, 0.12
+_LEET = str.maketrans("013457$@!|+89", "oleastsaiitbg")
+_LEET_WORD = re.compile(r"(?<![\w$@!|+])[a-z0-9$@!|+]{3,24}(?![\w$@])")
+_LEET_SIGN = re.compile(r"[013457$@!|+]")
+_MIN_LEET, _LONGEST, _FEW_LEET = 2, 24, 60
+_LETTER = re.compile("[a-z]")
+_LEET_INSIDE = re.compile(r"[013457@$!|](?<=[a-z].)[a-z]")
+_EDGES = ".,:;()[]{}<>'\"`?*"
+_SPACED = re.compile(r"(?<![^\W_])[^\W\d_](?:[\W_]{1,4}[^\W\d_]){3,800}(?![^\W_])")
+# Signs between words, and how many: dots are common in the names of modules.
+_SIGNS = {"_": 3, "+": 3, ".": 5}
+_SNAKE = {
+    sign: re.compile(rf"[a-z]{{1,20}}(?:\{sign}[a-z]{{1,20}}){{{least},40}}")
+    for sign, least in _SIGNS.items()
+}
+_LETTERS_ONLY = bytes(code if chr(code) in _LETTERS else 0x20 for code in range(256))
+_ONE_LETTER = bytes(0x20 if code == 0x20 else 0x61 for code in range(256))
+_SNAKE_INSIDE = {
+    sign: re.compile(
+        rf"\{sign}(?<=[a-z]\{sign})[a-z]{{1,20}}\{sign}[a-z]{{1,20}}\{sign}[a-z]"
+    )
+    for sign in _SIGNS
+}
+_GLUED = re.compile(r"(?<![\w/.+=-])[a-z]{18,400}(?![\w/+=-])")
+_LONE_LETTERS = b"\x01\x01\x01\x01"
+_MIN_GLUED, _MIN_LETTERS, _MIN_COVERAGE, _LONGEST_PART = 18, 4, 0.75, 20
+_MIN_GLUED_SHARE, _FEW_SIGNS = 0.8, 2
+# A longer text is read in one order of its words only.
+_FLIPPED = 8000
+_ENOUGH = b"a" * _MIN_GLUED
+
+
+# Reversed markers that are words themselves.
+_HONEST = frozenset({"saw", "won", "ton", "era", "tap", "raw"})
+
+
+def _shifted(word: str, shift: int) -> str:
+    return word.translate(_shift_table(shift))
+
+
+@lru_cache(maxsize=32)
+def _shift_table(shift: int) -> dict[int, int]:
+    turned = _LETTERS[::-1] if not shift else _LETTERS[shift:] + _LETTERS[:shift]
+    return str.maketrans(_LETTERS + _LETTERS.upper(), turned + turned.upper())
+
+
+def _marker_table() -> dict[str, str]:
+    """Enciphered marker word → the cipher; words that are real words are left out."""
+    table: dict[str, str] = {}
+    for word in _MARKERS:
+        table.setdefault(word[::-1], "reversed")
+        for shift in range(26):
+            table.setdefault(_shifted(word, shift), f"shift{-shift % 26}")
+    honest = segment.KNOWN | _HONEST
+    return {key: cipher for key, cipher in table.items() if key not in honest}
+
+
+_TABLE = _marker_table()
+_TABLE_WORDS = frozenset(_TABLE)
+
+
+def undo(view: View) -> Iterator[View]:
+    """Views with ciphers undone."""
+    letters = view.text.encode("ascii", "replace").translate(_LETTERS_ONLY).decode()
+    words = letters.split()
+    sizes = _sizes(words)
+    if not _TABLE_WORDS.isdisjoint(words):
+        yield from _substitution(view, words)
+    yield from _leet(view)
+    if _LONE_LETTERS in sizes or _has_foreign_letters(view.text):
+        yield from _spaced(view)
+    for sign, inside in _SNAKE_INSIDE.items():
+        if view.text.count(sign) > _FEW_SIGNS and inside.search(view.text):
+            yield from _snake(view, sign)
+    if max(sizes, default=0) >= _MIN_GLUED:
+        yield from _glued(view, letters)
+    yield from split.undo(view)
+
+
+def _has_foreign_letters(text: str) -> bool:
+    return any(map(str.isalpha, set(beyond_ascii(text))))
+
+
+def _sizes(words: list[str]) -> bytes:
+    """The length of each word, cut off at what a byte can hold."""
+    try:
+        return bytes(map(len, words))
+    except ValueError:
+        return bytes(min(len(word), 255) for word in words)
+
+
+def _substitution(view: View, words: list[str]) -> Iterator[View]:
+    counts = Counter(_TABLE[word] for word in words if word in _TABLE)
+    for cipher, count in counts.most_common(2):
+        if count < _MIN_MARKERS:
+            continue
+        pieces: list[tuple[str, int, int]] = []
+        there = {word for word in words if _TABLE.get(word) == cipher}
+        for start, end in _enciphered(view.text, cipher, there):
+            said = view.text[start:end]
+            said = (
+                said[::-1] if cipher == "reversed" else _shifted(said, int(cipher[5:]))
+            )
+            pieces.append((said, start, end))
+            pieces.append(("\n\n", end, end))
+            if cipher == "reversed" and end - start <= _FLIPPED:
+                flipped = " ".join(word[::-1] for word in view.text[start:end].split())
+                pieces += [(flipped, start, end), ("\n\n", end, end)]
+        kind = {"shift13": "rot13", "reversed": "reversed"}.get(cipher, "cipher")
+        if pieces:
+            yield view.derive(pieces, kind=kind)
+
+
+def _enciphered(text: str, cipher: str, there: set[str]) -> Iterator[tuple[int, int]]:
+    """Paragraphs in which this cipher explains enough words."""
+    start = 0
+    for part in re.split(r"(\n+)", text):
+        if any(word in part for word in there):
+            words = _WORD.findall(part)
+            hits = sum(_TABLE.get(word) == cipher for word in words)
+            if hits >= _MIN_MARKERS and hits >= _MIN_SHARE * len(words):
+                yield start, start + len(part)
+        start += len(part)
+
+
+@lru_cache(maxsize=8192)
+def unleet(word: str) -> str:
+    """The known word behind digits and signs, or an empty string."""
+    if len(word) > _LONGEST or word.isalpha() or not _LETTER.search(word):
+        return ""
+    bare = word.rstrip("!|+") or word
+    for ones in ("l", "i"):
+        for source in (word, bare):
+            plain = source.replace("1", ones).translate(_LEET)
+            for said in (plain, plain.replace("ph", "f")):
+                if said != word and said.isalpha() and segment.is_known(said):
+                    return said
+    return ""
+
+
+def _leet(view: View) -> Iterator[View]:
+    if not _LEET_INSIDE.search(view.text):
+        return
+    bent = {word.strip(_EDGES) for word in set(view.text.split()) if not word.isalpha()}
+    known = {word for word in bent if _LEET_SIGN.search(word) and unleet(word)}
+    if len(known) < _MIN_LEET:
+        return
+    pieces: list[tuple[str, int, int]] = []
+    position = 0
+    for match in _leet_words(known).finditer(view.text):
+        plain = unleet(match.group())
+        if plain:
+            start, end = match.span()
+            pieces.append((view.text[position:start], position, start))
+            pieces.append((plain, start, end))
+            position = end
+    if pieces:
+        pieces.append((view.text[position:], position, len(view.text)))
+        yield view.derive(nearby(pieces, view.text), kind="leetspeak")
+
+
+def _leet_words(known: set[str]) -> re.Pattern[str]:
+    """Where the bent words stand; many of them are not searched one by one."""
+    if len(known) > _FEW_LEET:
+        return _LEET_WORD
+    words = "|".join(map(re.escape, sorted(known, key=len, reverse=True)))
+    return re.compile(rf"(?<![\w$@!|+])(?:{words})(?![\w$@])")
+
+
+def _spaced(view: View) -> Iterator[View]:
+    pieces: list[tuple[str, int, int]] = []
+    position = 0
+    for match in _SPACED.finditer(view.text):
+        start, end = match.span()
+        said = _joined(match.group())
+        if said:
+            pieces.append((view.text[position:start], position, start))
+            pieces.append((said, start, end))
+            position = end
+    if pieces:
+        pieces.append((view.text[position:], position, len(view.text)))
+        yield view.derive(nearby(pieces, view.text), kind="spaced")
+
+
+def _joined(run: str) -> str:
+    """Words from pulled-apart letters; gaps wider than usual separate words."""
+    gaps = re.findall(r"[\W_]+", run)
+    narrow = min(map(len, gaps))
+    wide = re.split(rf"[\W_]{{{narrow + 1},}}", run)
+    letters = [re.sub(r"[\W_]", "", part) for part in wide]
+    words = tuple(word for part in letters if part for word in segment.segment(part))
+    if segment.coverage(words) < _MIN_COVERAGE or len("".join(letters)) < _MIN_LETTERS:
+        return ""
+    return " ".join(words)
+
+
+def _snake(view: View, sign: str) -> Iterator[View]:
+    pieces: list[tuple[str, int, int]] = []
+    for match in _snakes(view.text, sign):
+        plain = match.group().replace(sign, " ")
+        pieces.append((plain, match.start(), match.end()))
+        pieces.append(("\n\n", match.end(), match.end()))
+    if pieces:
+        yield view.derive(pieces, kind="glued")
+
+
+def _snakes(text: str, sign: str = "_") -> Iterator[re.Match[str]]:
+    """What `_SNAKE` finds, tried only where joined words lie ahead."""
+    end = 0
+    while inside := _SNAKE_INSIDE[sign].search(text, end):
+        match = _SNAKE[sign].search(text, max(end, inside.start() - _LONGEST_PART))
+        if not match:
+            return
+        yield match
+        end = match.end()
+
+
+def _glued(view: View, letters: str) -> Iterator[View]:
+    pieces: list[tuple[str, int, int]] = []
+    for start in _long_words(letters):
+        match = _GLUED.match(view.text, start)
+        words = segment.segment(match.group()) if match else ()
+        if match and len(words) >= 4 and segment.coverage(words) >= _MIN_GLUED_SHARE:
+            pieces.append((" ".join(words), match.start(), match.end()))
+            pieces.append(("\n\n", match.end(), match.end()))
+    if pieces:
+        yield view.derive(pieces, kind="glued")
+
+
+def _long_words(letters: str) -> Iterator[int]:
+    """Where a word starts that is long enough to be several."""
+    marks = letters.encode().translate(_ONE_LETTER)
+    place = marks.find(_ENOUGH)
+    while place >= 0:
+        yield place
+        blank = marks.find(b" ", place)
+        place = marks.find(_ENOUGH, blank) if blank > 0 else -1

@@ -1,0 +1,244 @@
+"""Undo encodings that hide text, within bounds.
+
+Each decoder looks at one view and returns further views whose spans still lead to
+the original. Only readable results count; depth and total size are limited by the
+caller's budget.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import html
+import re
+import urllib.parse
+from typing import TYPE_CHECKING
+
+from memory.scanner import segment
+from memory.scanner.views import nearby
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from memory.scanner.views import View
+
+MAX_DEPTH = 2
+MAX_GROWTH = 4
+_MIN_ESCAPES, _MIN_MARKED, _MIN_PLAIN = 3, 4, 12
+_MIN_LETTERS, _MIN_PRINTABLE, _MIN_READABLE = 0.6, 0.97, 0.3
+
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
+# Every sign that base64 uses becomes one mark, any other a blank.
+_SIGNS64 = frozenset(
+    b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_-"
+)
+_MARKED = bytes(0x41 if code in _SIGNS64 else 0x20 for code in range(256))
+_ENOUGH, _LINE = b"A" * 16, b"A" * 40
+_DASHED = bytes(0x41 if chr(code) in ".-/ _|?" else 0x20 for code in range(256))
+_DASHES = b"A" * 24
+_WRAPPED = re.compile(
+    r"(?:[A-Za-z0-9+/]{40,100}\r?\n){1,400}[A-Za-z0-9+/]{1,100}={0,2}"
+)
+_BASE32 = re.compile(r"[A-Z2-7]{24,}")
+_ASCII85 = re.compile(r"<~[!-uz\s]{10,20000}~>")
+# Printable text begins every byte with 2..7, which keeps words out of the way.
+_HEX = re.compile(
+    r"[2-7][0-9a-fA-F][ ,:]{0,2}(?:(?:[2-7][0-9a-fA-F]|0[aAdD9])[ ,:]{0,2}){7,}"
+)
+_HEX_MARKED = re.compile(r"(?:(?:0x|\\x)[0-9a-fA-F]{2}[ ,:]{0,2}){4,}")
+_NUMBERS = re.compile(r"[0-9][0-9a-fA-F ,:;]{15}")
+_PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2})+")
+_ENTITY = re.compile(r"(?:&(?:#[0-9]{2,7}|#[xX][0-9a-fA-F]{2,6}|[a-zA-Z]{2,8});)+")
+_ONE_ESCAPE = re.compile(
+    r"\\(?:u\{[0-9a-fA-F]{2,6}\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}"
+    r"|[01][0-7]{2})"
+)
+_ESCAPE = re.compile(rf"(?:{_ONE_ESCAPE.pattern})+")
+_BINARY = re.compile(r"(?:[01]{8}[ ,]{0,2}){6,}")
+_DECIMAL = re.compile(r"(?:(?:3[2-9]|[4-9]\d|1[01]\d|12[0-6])[ ,;]{1,2}){8,}\d{2,3}")
+_MORSE = re.compile(r"[.\-/ \u2022\u2013\u2014\u00b7_|]{24,}")
+_MORSE_TABLE = dict(
+    zip(
+        ".- -... -.-. -.. . ..-. --. .... .. .--- -.- .-.. -- -. --- .--. --.- .-. ... "
+        "- ..- ...- .-- -..- -.-- --.. .---- ..--- ...-- ....- ..... -.... --... ---.. "
+        "----. ----- .-.-.- --..-- ..--.. .--.-. "
+        "-....- ..--.- ---... .----. -..-.".split(),
+        "abcdefghijklmnopqrstuvwxyz1234567890.,?@-_:'/",
+        strict=True,
+    )
+)
+
+
+def readable(text: str) -> bool:
+    """Printable, mostly letters and spaces, and not one long blob."""
+    if len(text) < 4:
+        return False
+    printable = sum(char.isprintable() or char in "\n\r\t" for char in text)
+    letters = sum(char.isalpha() or char in " \n" for char in text)
+    return (
+        printable / len(text) >= _MIN_PRINTABLE and letters / len(text) >= _MIN_LETTERS
+    )
+
+
+def _runs(
+    view: View,
+    matches: Iterable[re.Match[str]],
+    decode: Callable[[str], str],
+    kind: str,
+) -> Iterator[View]:
+    """One view in which every run that decodes to something readable is replaced."""
+    pieces: list[tuple[str, int, int]] = []
+    for match in matches:
+        said = decode(match.group())
+        if said and readable(said):
+            pieces.append((said, match.start(), match.end()))
+            pieces.append(("\n\n", match.end(), match.end()))
+    if pieces:
+        yield view.derive(pieces, kind=kind)
+
+
+def _marked_runs(text: str) -> bytes:
+    """The text with one mark for every sign of base64; as long as the text."""
+    return text.encode("ascii", "replace").translate(_MARKED)
+
+
+def _long_runs(text: str, marked: bytes) -> Iterator[re.Match[str]]:
+    """What `_BASE64` finds, without trying it at every letter."""
+    place = marked.find(_ENOUGH)
+    while place >= 0 and (match := _BASE64.match(text, place)):
+        yield match
+        place = marked.find(_ENOUGH, match.end())
+
+
+def _inline(
+    view: View, pattern: re.Pattern[str], decode: Callable[[str], str], kind: str
+) -> Iterator[View]:
+    """One view with escapes replaced in place, the text between them kept."""
+    pieces: list[tuple[str, int, int]] = []
+    position = plain = 0
+    for match in pattern.finditer(view.text):
+        start, end = match.span()
+        pieces.append((view.text[position:start], position, start))
+        said = decode(match.group())
+        plain += sum(char.isascii() and char.isalpha() for char in said)
+        pieces.append((said, start, end))
+        position = end
+    if pieces:
+        pieces.append((view.text[position:], position, len(view.text)))
+        # Nobody encodes plain letters without wanting to hide them.
+        yield view.derive(
+            nearby(pieces, view.text),
+            kind=f"{kind}_letters" if plain >= _MIN_PLAIN else kind,
+        )
+
+
+def _utf8(values: bytes) -> str:
+    if b"\0" in values[:4]:
+        return _utf16(values)
+    try:
+        return values.decode("utf-8")
+    except UnicodeDecodeError:
+        return ""
+
+
+def _utf16(values: bytes) -> str:
+    # PowerShell's encoded commands are UTF-16.
+    if len(values) % 2 or values[1:2] != b"\0":
+        return ""
+    return values.decode("utf-16-le", errors="ignore")
+
+
+def _from_base64(run: str) -> str:
+    if run.islower() or (run[1:].isalpha() and run[1:].islower()):
+        return ""
+    if _BASE32.fullmatch(run.rstrip("=")):
+        return _from_base32(run)
+    body = re.sub(r"\s", "", run).rstrip("=").replace("-", "+").replace("_", "/")
+    if len(body) % 4 == 1:
+        body = body[:-1]
+    return _utf8(base64.b64decode(body + "=" * (-len(body) % 4)))
+
+
+def _from_base32(run: str) -> str:
+    body = run.rstrip("=")
+    try:
+        return _utf8(base64.b32decode(body + "=" * (-len(body) % 8)))
+    except (binascii.Error, ValueError):
+        return ""
+
+
+def _from_ascii85(run: str) -> str:
+    try:
+        return _utf8(base64.a85decode(run, adobe=True))
+    except ValueError:
+        return ""
+
+
+def _from_hex(run: str) -> str:
+    digits = re.sub(r"0x|\\x|[^0-9a-fA-F]", "", run)
+    return _utf8(bytes.fromhex(digits[: len(digits) // 2 * 2]))
+
+
+def _from_binary(run: str) -> str:
+    bits = re.sub(r"[^01]", "", run)
+    return _utf8(bytes(int(bits[i : i + 8], 2) for i in range(0, len(bits) - 7, 8)))
+
+
+def _from_decimal(run: str) -> str:
+    return "".join(chr(int(number)) for number in re.findall(r"\d+", run)[:4096])
+
+
+def _from_morse(run: str) -> str:
+    plain = re.sub("[\u2022\u00b7]", ".", re.sub("[\u2013\u2014_]", "-", run))
+    words = re.split(r" {0,3}[/|] {0,3}| {3,}", plain.strip())
+    table = _MORSE_TABLE
+    return " ".join("".join(table.get(c, "\0") for c in word.split()) for word in words)
+
+
+def _from_escapes(run: str) -> str:
+    return "".join(_from_escape(one) for one in _ONE_ESCAPE.findall(run))
+
+
+def _from_escape(run: str) -> str:
+    code = int(run[1:], 8) if run[1].isdigit() else int(run[2:].strip("{}"), 16)
+    return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "?"
+
+
+def decode(view: View) -> Iterator[View]:
+    """Every decoding of one view that yields something readable."""
+    text = view.text
+    marked = _marked_runs(text)
+    yield from _runs(view, _long_runs(text, marked), _from_base64, "base64")
+    if _LINE in marked:
+        yield from _runs(view, _WRAPPED.finditer(view.text), _from_base64, "base64")
+    yield from _numbers(view)
+    yield from _marked(view)
+    if _DASHES in text.encode("ascii", "replace").translate(_DASHED):
+        yield from _runs(view, _MORSE.finditer(view.text), _from_morse, "morse")
+
+
+def _numbers(view: View) -> Iterator[View]:
+    if _NUMBERS.search(view.text):
+        yield from _runs(view, _HEX.finditer(view.text), _from_hex, "hex")
+        yield from _runs(view, _BINARY.finditer(view.text), _from_binary, "binary")
+        yield from _runs(view, _DECIMAL.finditer(view.text), _from_decimal, "decimal")
+
+
+def _marked(view: View) -> Iterator[View]:
+    """Encodings whose every character carries a mark."""
+    text = view.text
+    if "<~" in text:
+        yield from _runs(view, _ASCII85.finditer(view.text), _from_ascii85, "ascii85")
+    if text.count("%") >= _MIN_ESCAPES:
+        yield from _inline(view, _PERCENT, urllib.parse.unquote, "url")
+    if "&" in text:
+        yield from _inline(view, _ENTITY, html.unescape, "html")
+    if text.count("\\") >= _MIN_ESCAPES:
+        yield from _inline(view, _ESCAPE, _from_escapes, "escape")
+    if text.count("0x") + text.count("\\x") >= _MIN_MARKED:
+        yield from _runs(view, _HEX_MARKED.finditer(view.text), _from_hex, "hex")
+
+
+def is_prose(text: str) -> bool:
+    """Say whether a decoded text reads as sentences, not as data."""
+    return len(text.split()) >= 3 and segment.readability(text) >= _MIN_READABLE

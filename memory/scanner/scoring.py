@@ -1,0 +1,94 @@
+"""From findings to a verdict: the worst window decides, never the mean."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from memory.scanner.model import Finding, Level, Mode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+WINDOW = 900
+SUSPICIOUS = 0.4
+HELD = 0.72
+# From here on no further window changes anything.
+_CERTAIN = 0.9999
+
+
+class Scored(NamedTuple):
+    """A finding and whether its context spoke for it."""
+
+    finding: Finding
+    is_discounted: bool
+
+
+class Thresholds(NamedTuple):
+    """From which score a text is marked, and from which it is held."""
+
+    suspicious: float
+    held: float
+
+
+# Trust comes from who authenticated, so callers pass the source they established.
+_BY_SOURCE = {
+    "web": Thresholds(0.35, 0.65),
+    "tool": Thresholds(0.35, 0.68),
+    "import": Thresholds(0.35, 0.68),
+    "operator": Thresholds(0.5, 0.82),
+}
+# What every member of a crew reads at boot deserves a stricter eye.
+_STRICT_TIERS = frozenset({"CREW", "PERSONA", "pins"})
+_STRICTER = 0.04
+
+
+def thresholds(source: str | None, tier: str | None) -> Thresholds:
+    """The two thresholds for a source and a tier."""
+    base = _BY_SOURCE.get(source or "", Thresholds(SUSPICIOUS, HELD))
+    if tier in _STRICT_TIERS:
+        return Thresholds(base.suspicious, base.held - _STRICTER)
+    return base
+
+
+def score(scored: Sequence[Scored]) -> float:
+    """The highest combined weight of any window."""
+    active = sorted(
+        (one for one in scored if one.finding.mode != Mode.OBSERVE),
+        key=lambda one: one.finding.start,
+    )
+    best, first = 0.0, 0
+    for last, one in enumerate(active):
+        while active[first].finding.end < one.finding.start - WINDOW:
+            first += 1
+        best = max(best, _window(active[first : last + 1]))
+        if best >= _CERTAIN:
+            break
+    return round(best, 4)
+
+
+def _window(scored: Sequence[Scored]) -> float:
+    """Distinct rules add up; findings that look like mentions only count once."""
+    full: dict[str, float] = {}
+    mention = 0.0
+    for finding, is_discounted in scored:
+        if is_discounted:
+            mention = max(mention, finding.weight)
+        else:
+            full[finding.rule] = max(full.get(finding.rule, 0.0), finding.weight)
+    clean = 1.0 - mention
+    for weight in full.values():
+        clean *= 1.0 - weight
+    return 1.0 - clean
+
+
+def level(points: float, findings: Sequence[Finding], limits: Thresholds) -> Level:
+    """The verdict for a score; a rule set to *block* holds from suspicion on."""
+    blocked = any(
+        one.mode == Mode.BLOCK and one.weight >= limits.suspicious for one in findings
+    )
+    if points >= limits.held or blocked:
+        return Level.HELD
+    observed = max((one.weight for one in findings), default=0.0)
+    if max(points, observed) >= limits.suspicious:
+        return Level.SUSPICIOUS
+    return Level.CLEAN

@@ -1,0 +1,160 @@
+"""Cut a view into sentences and write each one down as concepts."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from memory.scanner import lexicon
+from memory.scanner.views import beyond_ascii
+
+# One sign first, then what it must be: that keeps the search for breaks fast.
+_BREAK = re.compile(
+    r"[.!?;\n\u3002\uff01\uff1f\u061f\u0964|\0=-](?:"
+    r"(?<=[.!?;])[.!?;]{0,7}[\"'\u201d\u2019\u00bb)\]*_]{0,3}(?=\s|$)"
+    r"|(?<=\n)(?:[ \t]{0,8}\n|(?=[ \t]{0,8}(?:[-*#|>+]|\d{1,3}[.)]|[a-z]\))))"
+    r"|(?<=[\u3002\uff01\uff1f\u061f\u0964|\0])|(?<==)={3,}|(?<=-)-{3,})"
+)
+_PART = r"[^\W_\u3040-\u30ff\u3400-\u9fff]|[\u0900-\u0963\u0966-\u097f]"
+_WORD = rf"(?:{_PART})+(?:['-](?:{_PART})+)*"
+_RICH = (
+    r"https?://[^\s<>\"'`)\]]{1,300}"
+    r"|[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}"
+    r"|[a-z]{2}\d{2}(?:[ -]?[a-z\d]{4}){2,7}(?![a-z])|0x[0-9a-f]{40}"
+    r"|\d{4}(?:[ -]?\d{4}){1,5}"
+    r"|[~/.\w-]{0,40}(?:/\.ssh|/\.aws|\.env|id_rsa|id_ed25519|/etc/passwd|/etc/shadow|"
+    r"\.pem|\.netrc|\.kube/config)(?:[/.\w-]{0,64})"
+)
+_PLAIN_WORDS = re.compile(_WORD.replace("\\u3040-\\u30ff\\u3400-\\u9fff", ""))
+_RICH_WORDS = re.compile(rf"{_RICH}|{_WORD}")
+_CJK_WORDS = re.compile(
+    rf"{_RICH}|{lexicon.LEXICON.cjk.pattern}|[\u3040-\u30ff\u3400-\u9fff]|{_WORD}"
+)
+_HAS_CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
+_SPECIAL = re.compile(
+    r"[@:/.i0-9](?:(?<=@)|(?<=:)//|\d{3}|(?<=0)x|ssh|aws|env|(?<=i)d_|etc/|pem|netrc|kube)"
+)
+_SHAPES = (
+    ("@url", re.compile(r"https?://")),
+    ("@mail", re.compile(r"[^@]{1,64}@")),
+    ("@number", re.compile(r"\d{4}[ -]?\d{4}|[a-z]{2}\d{2}[ -]?[a-z\d]{4}|0x")),
+    ("@path", re.compile(r"[\w.-]{0,64}[/.~]|id_")),
+)
+
+
+# Signs in the stream of tokens; only text that is odd anyway holds them itself.
+END, LINK, FILE, AT = "\0", "\1", "\2", "@"
+SIGNS = frozenset({END, LINK, FILE, AT})
+_FILES = re.compile(r"\.(?:ssh|aws|env|netrc|kube|pem)\b")
+_KEPT = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789'-@\0\1\2")
+_ASCII_TABLE = bytes(code if code in _KEPT else 0x20 for code in range(256))
+_ASCII_WORDS = re.compile(r"[a-z0-9]+(?:['-][a-z0-9]+)*")
+_SIGNS_OR_WORDS = re.compile(rf"{_PLAIN_WORDS.pattern}|[{END}{LINK}{FILE}{AT}]")
+_MARKS = re.compile("[\u0900-\u0963\u0966-\u097f]")
+
+
+class Encoded(NamedTuple):
+    """A sentence as concepts, one character each, and words per concept."""
+
+    chars: str
+    counts: tuple[int, ...]
+    pattern: re.Pattern[str]
+
+
+def has_cjk(text: str) -> bool:
+    """Say whether the text uses a script without spaces between words."""
+    return _HAS_CJK.search(beyond_ascii(text)) is not None
+
+
+def words(text: str) -> list[str]:
+    """The words of a folded text."""
+    return (_ASCII_WORDS if text.isascii() else _PLAIN_WORDS).findall(text)
+
+
+def tokens(text: str) -> list[str]:
+    """Words and signs in order; no positions, so it is cheap.
+
+    A token can be a word with loose hyphens around it; `words` takes them off.
+    """
+    signed = _FILES.sub(f" {FILE} ", _BREAK.sub(f" {END} ", text))
+    signed = signed.replace("://", f" {LINK} ").replace("@", f" {AT} ")
+    if _has_foreign_words(signed):
+        return _SIGNS_OR_WORDS.findall(signed)
+    return signed.encode("ascii", "replace").translate(_ASCII_TABLE).decode().split()
+
+
+def _has_foreign_words(text: str) -> bool:
+    return any(char.isalnum() or _MARKS.match(char) for char in set(beyond_ascii(text)))
+
+
+def bounds(text: str) -> list[tuple[int, int]]:
+    """Where each sentence lies; sentences are what stands between two breaks."""
+    found: list[tuple[int, int]] = []
+    start = 0
+    for match in _BREAK.finditer(text):
+        found.append((start, match.end()))
+        start = match.end()
+    found.append((start, len(text)))
+    return found
+
+
+def _shape(word: str) -> str:
+    """A word, or the marker of what it looks like: address, link, number, key file."""
+    if word.isalpha():
+        return word
+    for marker, pattern in _SHAPES:
+        if pattern.match(word):
+            return marker
+    return word
+
+
+def encode(part: str) -> Encoded:
+    """A sentence as concepts, longest phrases first."""
+    pattern = _PLAIN_WORDS
+    if has_cjk(part):
+        pattern = _CJK_WORDS
+    elif _SPECIAL.search(part):
+        pattern = _RICH_WORDS
+    words = [_shape(word) for word in pattern.findall(part)]
+    chars: list[str] = []
+    counts: list[int] = []
+    phrases = lexicon.LEXICON.phrases
+    index, total = 0, len(words)
+    while index < total:
+        word = words[index]
+        seconds = phrases.get(word)
+        row = _phrase(seconds, words, index) if seconds else None
+        char, taken = row or (lexicon.concept_char(word), 1)
+        chars.append(char)
+        counts.append(taken)
+        index += taken
+    return Encoded("".join(chars), tuple(counts), pattern)
+
+
+def _phrase(
+    seconds: dict[str, tuple[tuple[tuple[str, ...], bool, str], ...]],
+    words: list[str],
+    index: int,
+) -> tuple[str, int] | None:
+    if index + 1 >= len(words):
+        return None
+    rows = seconds.get(words[index + 1], ())
+    for parts, is_open, char in (*rows, *seconds.get("", ())):
+        size = len(parts)
+        there = words[index : index + size]
+        if len(there) < size or there[:-1] != list(parts[:-1]):
+            continue
+        if there[-1] == parts[-1] or (is_open and there[-1].startswith(parts[-1])):
+            return char, size
+    return None
+
+
+def places(part: str, encoded: Encoded) -> list[tuple[int, int]]:
+    """The span in the sentence of each concept."""
+    words = [match.span() for match in encoded.pattern.finditer(part)]
+    found: list[tuple[int, int]] = []
+    first = 0
+    for count in encoded.counts:
+        found.append((words[first][0], words[first + count - 1][1]))
+        first += count
+    return found

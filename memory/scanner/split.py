@@ -1,0 +1,146 @@
+"""Words that were split up or run together: wrapped lines, empty tags, no blanks.
+
+What is left when the splitting is taken out is read like any other text; nothing is
+held for the splitting alone.
+"""
+
+from __future__ import annotations
+
+import re
+from operator import eq
+from typing import TYPE_CHECKING
+
+from memory.scanner import segment
+from memory.scanner.views import nearby
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from memory.scanner.views import View
+
+KIND = "split"
+_EMPTY = re.compile(
+    r"<(?P<tag>[a-z]{1,10})[^<>]{0,60}></(?P=tag)>|<!--[^<>]{0,60}-->|<wbr ?/?>"
+)
+_JOINED = re.compile(r"[\"']\s{0,4}\+\s{0,4}[\"']")
+_BETWEEN = re.compile(r"(?<=[a-z0-9])[^\w\s'@/:=-]{1,4}(?=[a-z0-9])")
+_EMPHASIS = re.compile(r"[*_~`]{1,3}(?=\w)|(?<=\w)[*_~`]{1,3}")
+_ONE_WORD = re.compile(r"(?:[^\s\w']{0,2}[a-z']{1,20}[^\s\w']{0,3}\n){5,200}")
+# English has a blank every six letters or so.
+_SPARSE, _STARS = 14, 2
+_RUN = re.compile(r"[a-z]{10,300}")
+_MOST_LETTERS, _COVERED, _LEAST_WORDS = 12000, 0.72, 4
+_CLOSE = 30
+_FEW, _LEAST_LINES, _SHORTEST, _LONGEST = 2, 3, 4, 60
+
+
+def undo(view: View) -> Iterator[View]:
+    """Views in which split words are whole again."""
+    text = view.text
+    if view.kind == KIND:
+        return
+    if "><" in text or "<!--" in text or "<wbr" in text:
+        yield from _without(view, _EMPTY)
+    if "+" in text and ('"' in text or "'" in text):
+        yield from _without(view, _JOINED)
+    if text.count("\n") >= _LEAST_LINES:
+        yield from _unwrapped(view)
+        if text.count("\n") * _SPARSE > len(text):
+            yield from _one_a_line(view)
+    blanks = text.count(" ")
+    if blanks * _SPARSE < len(text):
+        found = [*_run_together(view)]
+        yield from found or _without(view, _BETWEEN, " ")
+    if text.count("**") + text.count("__") > max(blanks * _STARS // 2, _STARS):
+        yield from _without(view, _EMPHASIS)
+
+
+def _without(view: View, pattern: re.Pattern[str], filler: str = "") -> Iterator[View]:
+    """The text without what splits it; once or twice can be an accident."""
+    spans = _dense([match.span() for match in pattern.finditer(view.text)])
+    if spans:
+        yield _cut(view, spans, filler)
+
+
+def _dense(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Those that stand close to several others, as inside split words."""
+    kept = []
+    for place, span in enumerate(spans):
+        first, last = max(place - _FEW, 0), place + _FEW
+        if any(
+            spans[end][0] - spans[end - _FEW][1] <= _CLOSE
+            for end in range(first + _FEW, min(last, len(spans) - 1) + 1)
+        ):
+            kept.append(span)
+    return kept
+
+
+def _one_a_line(view: View) -> Iterator[View]:
+    """One word on every line."""
+    spans: list[tuple[int, int]] = []
+    for match in _ONE_WORD.finditer(view.text):
+        start = match.start()
+        breaks = re.finditer("\n", match.group())
+        spans += [(start + one.start(), start + one.end()) for one in breaks]
+    if spans:
+        yield _cut(view, spans, " ")
+
+
+def _cut(view: View, spans: list[tuple[int, int]], filler: str = "") -> View:
+    pieces: list[tuple[str, int, int]] = []
+    position = 0
+    for start, end in spans:
+        pieces.append((view.text[position:start], position, start))
+        pieces.append((filler, start, end))
+        position = end
+    pieces.append((view.text[position:], position, len(view.text)))
+    return view.derive(nearby(pieces, view.text), kind=KIND)
+
+
+def _unwrapped(view: View) -> Iterator[View]:
+    """Lines of one and the same length that break inside words."""
+    sizes = list(map(len, view.text.split("\n")))
+    if sum(map(eq, sizes, sizes[1:])) < _FEW:
+        return
+    spans: list[tuple[int, int]] = []
+    run: list[int] = []
+    place, before = 0, -1
+    for size in sizes:
+        if run and size != before:
+            spans += _breaks(run, size, before)
+            run = []
+        place += size
+        if _SHORTEST <= size <= _LONGEST:
+            run.append(place)
+        before = size
+        place += 1
+    if spans:
+        yield _cut(view, spans)
+
+
+def _breaks(run: list[int], size: int, before: int) -> list[tuple[int, int]]:
+    """The line breaks of a run; its last line may be shorter."""
+    if len(run) < _LEAST_LINES:
+        return []
+    ends = run if 0 < size < before else run[:-1]
+    return [(end, end + 1) for end in ends]
+
+
+def _run_together(view: View) -> Iterator[View]:
+    """Sentences without blanks, their punctuation kept."""
+    pieces: list[tuple[str, int, int]] = []
+    position = count = letters = 0
+    for match in _RUN.finditer(view.text):
+        start, end = match.span()
+        letters += end - start
+        if letters > _MOST_LETTERS:
+            break
+        words = segment.segment(match.group())
+        if len(words) > 1 and segment.coverage(words) >= _COVERED:
+            pieces.append((view.text[position:start] + " ", position, start))
+            pieces.append((" ".join(words), start, end))
+            position = end
+            count += len(words)
+    if count >= _LEAST_WORDS:
+        pieces.append((view.text[position:], position, len(view.text)))
+        yield view.derive(nearby(pieces, view.text), kind=KIND)

@@ -1,0 +1,199 @@
+"""The memory file pages: parse, call, render.
+
+A refused write is answered with the page it came from, its text kept and the refusal
+told as what it is: over the cap with the current body beside it, held with its case.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from memory.files import editing, listing, quarantine, versions, writer
+from memory.files.listing import FilePage
+from memory.rules import errors, tiers
+from memory.rules.permissions import Actor
+from memory.rules.tiers import Tier, WriteMode
+from memory.web import markdown, pages
+from memory.web.fragments import part
+
+QUERY_CHARS: Final = 500
+MODES: Final = {mode.value: mode for mode in WriteMode}
+TOLD: Final = (errors.Invalid, errors.Conflict, writer.TierFull, quarantine.Refused)
+
+
+class OpenForm(forms.Form):
+    """Which file to open, written or not."""
+
+    owner = forms.ChoiceField(label="Whose")
+    tier = forms.ChoiceField(
+        label="Tier", choices=[(tier.value, tier.value) for tier in Tier]
+    )
+    key = forms.CharField(
+        label="Key",
+        required=False,
+        max_length=64,
+        help_text="A day for daily (today when empty), a person for peers.",
+    )
+
+    def __init__(self, actor: Actor, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"auto_id": "open_%s", **kwargs})
+        field = self.fields["owner"]
+        assert isinstance(field, forms.ChoiceField)  # noqa: S101  (declared above)
+        field.choices = [
+            (
+                listing.owner_id(one),
+                f"{one.crew.slug} · {one.agent.slug if one.agent else 'shared'}",
+            )
+            for one in listing.owners(actor)
+        ]
+
+
+# ── The tree ─────────────────────────────────────────────────────────────────
+def _browse(request: HttpRequest, form: OpenForm, status: int = 200) -> HttpResponse:
+    actor = pages.actor(request)
+    query = request.GET.get("q", "").strip()[:QUERY_CHARS]
+    wanted = request.GET.get("owner", "") if query else ""
+    context = {
+        "tree": listing.tree(actor),
+        "q": query,
+        "wanted": wanted,
+        "answers": listing.search(actor, query, wanted) if query else None,
+        "form": form,
+    }
+    template = f"memory/browse.html{part(request, 'files')}"
+    return render(request, template, context, status=status)
+
+
+@require_GET
+def browse_files(request: HttpRequest) -> HttpResponse:
+    """Show every file by crew and agent, or what a search finds in them."""
+    return _browse(request, OpenForm(pages.actor(request)))
+
+
+@require_GET
+def open_file(request: HttpRequest) -> HttpResponse:
+    """Lead to the file that a tier and a key name."""
+    actor = pages.actor(request)
+    form = OpenForm(actor, request.GET)
+    if form.is_valid():
+        told = form.cleaned_data
+        key = told["key"]
+        if not key and told["tier"] in tiers.DATED:
+            key = timezone.now().date().isoformat()
+        try:
+            place = tiers.place(told["tier"], key)
+            whose = listing.owner(actor, told["owner"]).of(place)
+            if whose.agent is None and not place.rule.shared:
+                form.add_error("owner", f"{place.tier.value} belongs to an agent.")
+            else:
+                return redirect("files:file", listing.owner_id(whose), place.label)
+        except errors.Invalid as error:
+            form.add_error("key", error.detail)
+    return _browse(request, form, status=422)
+
+
+# ── One file ─────────────────────────────────────────────────────────────────
+def _found(request: HttpRequest, owner_id: str, label: str) -> FilePage:
+    actor = pages.actor(request)
+    whose = listing.owner(actor, owner_id)
+    return listing.file(actor, whose, listing.place(whose, label))
+
+
+def _file(
+    request: HttpRequest,
+    page: FilePage,
+    draft: dict[str, Any] | None = None,
+    refusal: errors.HouseError | None = None,
+) -> HttpResponse:
+    text = page.text.text if page.text else ""
+    mode = (draft or {}).get("mode") or request.GET.get("edit", "")
+    actor = pages.actor(request)
+    context = {
+        "page": page,
+        "raw": request.GET.get("view") == "raw",
+        "lines": text.splitlines(),
+        "rendered": markdown.render(text),
+        "mode": mode if mode in MODES and actor.can("files.write") else "",
+        "draft": draft or {"text": text if mode == "replace" else ""},
+        "refusal": refusal,
+    }
+    status = refusal.status if refusal else 200
+    template = f"memory/file.html{part(request, 'file')}"
+    return render(request, template, context, status=status)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def file(request: HttpRequest, owner_id: str, label: str) -> HttpResponse:
+    """Show a file; a post writes it, for an operator."""
+    page = _found(request, owner_id, label)
+    if request.method != "POST":
+        return _file(request, page)
+    draft = {name: request.POST.get(name, "") for name in ("mode", "text", "base")}
+    if draft["mode"] not in MODES:
+        raise errors.Invalid("mode is replace or append.")
+    mode, actor = MODES[draft["mode"]], pages.actor(request)
+    try:
+        written = editing.edit(
+            page.owner, page.place, draft["text"], mode, base=draft["base"], by=actor
+        )
+    except (*TOLD, quarantine.Held) as error:
+        return _file(request, _found(request, owner_id, label), draft, error)
+    messages.success(request, f"{label} written, version {written.version.number}")
+    return redirect("files:file", owner_id, label)
+
+
+# ── History ──────────────────────────────────────────────────────────────────
+def _number(request: HttpRequest, name: str) -> int | None:
+    text = request.GET.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else None
+
+
+def _history(
+    request: HttpRequest, page: FilePage, refusal: errors.HouseError | None = None
+) -> HttpResponse:
+    row = listing.row_of(page.owner, page.place)
+    log = listing.log(row)
+    first, second = _number(request, "a"), _number(request, "b")
+    if first is None and second is None and len(log) > 1:
+        first, second = log[1].number, log[0].number
+    both = first is not None and second is not None
+    context = {
+        "page": page,
+        "log": log,
+        "a": first,
+        "b": second,
+        "compared": listing.compare(row, first or 0, second or 0) if both else None,
+        "refusal": refusal,
+    }
+    status = refusal.status if refusal else 200
+    template = f"memory/versions.html{part(request, 'history')}"
+    return render(request, template, context, status=status)
+
+
+@require_GET
+def history(request: HttpRequest, owner_id: str, label: str) -> HttpResponse:
+    """Show a file's versions and what changed between two of them."""
+    return _history(request, _found(request, owner_id, label))
+
+
+@require_POST
+def restore(request: HttpRequest, owner_id: str, label: str) -> HttpResponse:
+    """Put a version back as a new one; a refusal is told on the history page."""
+    page, actor = _found(request, owner_id, label), pages.actor(request)
+    told = request.POST.get("number", "")
+    if not told.isascii() or not told.isdigit() or len(told) > 8:
+        raise errors.Invalid("number is a version's number.")
+    try:
+        written = editing.restore(page.owner, page.place, int(told), by=actor)
+    except (*TOLD, quarantine.Held, versions.BlobDamaged) as error:
+        return _history(request, _found(request, owner_id, label), error)
+    said = f"Version {told} restored as version {written.version.number}"
+    messages.success(request, said)
+    return redirect("files:versions", owner_id, label)

@@ -1,0 +1,123 @@
+"""The memory gateway as a page for admins: who may come in, and where turns go out.
+
+A fresh key is shown at once and never again; the key that turns are sent with never.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from memory.integrations.gateway import settings as gateway_settings
+from memory.integrations.gateway import users
+from memory.integrations.gateway.config import ConfigError
+from memory.journal import queries
+from memory.rules import errors
+from memory.rules.permissions import Actor
+from memory.web import pages, workspace_views
+from memory.web.gateway_forms import SetupForm, UserKeyForm, initial_of
+
+
+def _key_form(actor: Actor, data: Any = None) -> UserKeyForm:
+    return UserKeyForm(data, auto_id="user_%s", agents=queries.agents(actor))
+
+
+def _setup_form(actor: Actor, data: Any = None, initial: Any = None) -> SetupForm:
+    agents = queries.agents(actor)
+    return SetupForm(data, auto_id="turns_%s", agents=agents, initial=initial)
+
+
+def _page(
+    request: HttpRequest, actor: Actor, status: int = 200, **more: Any
+) -> HttpResponse:
+    keys, chosen = users.listed(actor), gateway_settings.listed(actor)
+    first = next((row for row in chosen if row.agent_id is None), None)
+    context = {
+        "keys": keys,
+        "active": sum(key.state == "active" for key in keys),
+        "setups": chosen,
+        "key_form": _key_form(actor),
+        "setup_form": _setup_form(actor, initial=initial_of(first) if first else None),
+        "address": request.build_absolute_uri("/gateway"),
+        **more,
+    }
+    part = pages.part(request, "body")
+    return render(request, f"workspace/gateway.html{part}", context, status=status)
+
+
+@never_cache
+@require_http_methods(workspace_views.PAGE_METHODS)
+def gateway(request: HttpRequest) -> HttpResponse:
+    """Show keys and set-ups; a post issues a key for a user."""
+    actor = pages.actor(request)
+    actor.require("keys.manage")
+    if request.method != "POST":
+        return _page(request, actor)
+    form = _key_form(actor, request.POST)
+    status = 422
+    if form.is_valid():
+        told = form.cleaned_data
+        limits = users.Limits(
+            app_id=told["app_id"],
+            project_id=told["project_id"],
+            scopes=form.chosen_scopes,
+            expires_at=told["expires_on"],
+        )
+        agent = queries.agent(actor, told["agent"])
+        try:
+            issued = users.issue(
+                agent, told["user_id"], limits, by=actor, name=told["name"]
+            )
+            return _page(request, actor, 201, issued=issued)
+        except errors.HouseError as error:
+            status = workspace_views.fault(form, error)
+    return _page(request, actor, status, key_form=form)
+
+
+@require_POST
+def revoke(request: HttpRequest, key_id: str) -> HttpResponse:
+    """Make a user's key useless at once."""
+    actor = pages.actor(request)
+    found = users.get(actor, key_id)
+    users.revoke(found, by=actor)
+    messages.success(request, f"Key {found.prefix}… of {found.holder} revoked")
+    return redirect("workspace:gateway")
+
+
+@never_cache
+@require_http_methods(workspace_views.PAGE_METHODS)
+def setup(request: HttpRequest) -> HttpResponse:
+    """Choose where turns get their memory from; a reload leads to the page."""
+    actor = pages.actor(request)
+    if request.method != "POST":
+        return redirect("workspace:gateway")
+    actor.require(gateway_settings.MAY)
+    form = _setup_form(actor, request.POST)
+    status = 422
+    if form.is_valid():
+        try:
+            row = gateway_settings.choose(
+                form.section, agent_id=form.cleaned_data["agent"] or None, by=actor
+            )
+            whose = row.agent.slug if row.agent else "every agent"
+            messages.success(request, f"Turns of {whose} use {row.mode} memory")
+            return redirect("workspace:gateway")
+        except ConfigError as error:
+            form.blame(error)
+        except errors.HouseError as error:
+            status = workspace_views.fault(form, error)
+    return _page(request, actor, status, setup_form=form)
+
+
+@require_POST
+def remove(request: HttpRequest, setup_id: str) -> HttpResponse:
+    """Forget a set-up with its key."""
+    actor = pages.actor(request)
+    gateway_settings.remove(setup_id, by=actor)
+    messages.success(request, "The set-up is removed")
+    return redirect("workspace:gateway")

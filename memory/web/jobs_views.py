@@ -1,0 +1,48 @@
+"""The jobs page: last runs, what is stuck or failed, and running one now."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from memory.jobs import registry as jobs
+from memory.jobs import status as job_status
+from memory.rules import errors
+from memory.web import pages
+from memory.web.fragments import part
+
+
+@require_GET
+def board(request: HttpRequest) -> HttpResponse:
+    """Show every job with its last run; the table refreshes itself."""
+    found = job_status.board(pages.actor(request))
+    template = f"memory/jobs.html{part(request, 'jobs')}"
+    return render(request, template, {"board": found})
+
+
+@require_GET
+def history(request: HttpRequest, name: str) -> HttpResponse:
+    """Show the last runs of one job."""
+    job, runs = job_status.history(pages.actor(request), name)
+    return render(request, "memory/job.html", {"job": job, "runs": runs})
+
+
+@require_POST
+def run(request: HttpRequest, name: str) -> HttpResponse:
+    """Run a job now, for an operator."""
+    actor = pages.actor(request)
+    title = jobs.named(name).title
+    try:
+        told = job_status.told(actor, jobs.ask(name, by=actor))
+    except errors.Conflict as error:
+        messages.info(request, error.detail)
+        return redirect("jobs:board")
+    if told.is_open:
+        messages.info(request, f"{title} was handed to the worker")
+    elif told.run.error:
+        messages.error(request, f"{title}: {told.fault}")
+    else:
+        messages.success(request, f"{title} done: {told.did or 'finished'}")
+    return redirect("jobs:board")

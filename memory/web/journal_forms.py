@@ -1,0 +1,249 @@
+"""The journal's forms: the filters of its list, and the priority of one entry.
+
+The filters are those of the API, under the same names, so that a link works at both
+doors. A bad value becomes a fault beside its field and never an error page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+from typing import Any, Final
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.http import QueryDict
+from django.utils.dateparse import parse_date, parse_datetime
+
+from memory.api import serializers
+from memory.journal import queries, timeline
+from memory.journal.queries import JournalFilter
+from memory.models import Agent, Crew
+from memory.rules import entries, errors
+from memory.rules.entries import Priority, Severity
+from memory.rules.permissions import Actor
+
+FIRST_YEAR: Final = 1970
+LAST_YEAR: Final = 9000
+BAD_MOMENT: Final = "Use a day, 2026-11-14, or a time in UTC, 2026-11-14T08:30Z."
+FIELD_OF: Final = {"bad_range": "until"}
+
+
+class MomentField(forms.CharField):
+    """A day or a moment, in UTC. As an upper limit, a day means its last moment."""
+
+    def __init__(self, *, upper: bool = False, **kwargs: Any) -> None:
+        super().__init__(max_length=40, required=False, **kwargs)
+        self.upper = upper
+
+    def clean(self, value: Any) -> datetime | None:
+        """Return the moment, None for an empty field."""
+        text = super().clean(value)
+        if not text:
+            return None
+        try:
+            found = self._parse(text)
+        except (ValueError, OverflowError):
+            found = None
+        if found is None:
+            raise ValidationError(BAD_MOMENT, code="bad_moment")
+        return found
+
+    def _parse(self, text: str) -> datetime | None:
+        day = parse_date(text)
+        if day is not None:
+            start = datetime.combine(day, time(), tzinfo=UTC)
+            last = start + timedelta(days=1) - timedelta(milliseconds=1)
+            return _within(last if self.upper else start)
+        # A plus sign that nobody escaped arrives as a space.
+        moment = parse_datetime(text.replace(" ", "+") if "T" in text else text)
+        if moment is None:
+            return None
+        return _within(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+
+
+def _within(moment: datetime) -> datetime | None:
+    """Return the moment in UTC, None when no entry can ever lie there."""
+    known = FIRST_YEAR <= moment.year <= LAST_YEAR
+    return moment.astimezone(UTC) if known else None
+
+
+def _text(label: str, limit: int, hint: str = "") -> forms.CharField:
+    return forms.CharField(
+        label=label, required=False, max_length=limit, help_text=hint
+    )
+
+
+def _choice(label: str, limit: int = 2_000) -> forms.CharField:
+    """Return a select that takes a list with commas, as the API does."""
+    return forms.CharField(
+        label=label, required=False, max_length=limit, widget=forms.Select
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """One filter in force, in words, and the address without it."""
+
+    label: str
+    value: str
+    href: str
+
+
+class JournalForm(forms.Form):
+    """The filters of the journal."""
+
+    q = _text("Words", 1_000)
+    crew_id = _choice("Crew", entries.ID_CHARS)
+    agent_id = _choice("Agent", entries.ID_CHARS)
+    entry_type = _choice("Type")
+    severity = _choice("Severity", 200)
+    since = MomentField(label="Since")
+    until = MomentField(label="Until", upper=True)
+    priority = _choice("Priority", 200)
+    exclude_entry_type = _choice("Without type")
+    subject = _text("Person", entries.SUBJECT_CHARS)
+    mission_id = _text("Mission", entries.ID_CHARS)
+    trace_id = _text("Trace", entries.ID_CHARS)
+
+    MAIN: Final = ("q", "crew_id", "agent_id", "entry_type", "severity", "since")
+    MORE: Final = (
+        "until",
+        "priority",
+        "exclude_entry_type",
+        "subject",
+        "mission_id",
+        "trace_id",
+    )
+
+    def __init__(self, data: QueryDict, *, by: Actor) -> None:
+        super().__init__(data, auto_id="f-%s")
+        self.crews: list[Crew] = queries.crews(by)
+        self.agents: list[Agent] = queries.agents(by)
+        types = [(name, name) for name in timeline.entry_types(by)]
+        self._offer("crew_id", [(c.id, c.slug) for c in self.crews])
+        self._offer("agent_id", [(a.id, a.slug) for a in self.agents])
+        self._offer("entry_type", types)
+        self._offer("exclude_entry_type", types, none="None")
+        self._offer("severity", [(s.value, s.value) for s in Severity])
+        self._offer("priority", [(p.value, p.value) for p in Priority])
+        self._dress()
+
+    def _offer(
+        self, name: str, choices: Sequence[tuple[str, str]], none: str = "Any"
+    ) -> None:
+        """Fill a select; a list from a link becomes one more choice, in words."""
+        given = self._given(name)
+        more: list[tuple[str, str]] = []
+        if given and given not in dict(choices):
+            more = [(given, given.replace(",", " or "))]
+        widget = self.fields[name].widget
+        assert isinstance(widget, forms.Select)  # noqa: S101  (declared above)
+        widget.choices = [("", none), *choices, *more]
+
+    def _given(self, name: str) -> str:
+        return str(self.data.get(name) or "").strip()
+
+    def _dress(self) -> None:
+        self.fields["q"].widget.input_type = "search"
+        self.fields["q"].widget.attrs["placeholder"] = "Words in summary or payload"
+        for name in ("since", "until"):
+            # A moment from a link would not show in a control for days.
+            is_day = len(self._given(name)) in (0, len("2026-11-14"))
+            self.fields[name].widget.input_type = "date" if is_day else "text"
+
+    def _own(self, name: str, known: Iterable[str], what: str) -> str | None:
+        value = str(self.cleaned_data.get(name) or "")
+        if value and value not in set(known):
+            raise ValidationError(f"This workspace has no such {what}.")
+        return value or None
+
+    def clean_crew_id(self) -> str | None:
+        """Return a crew of the workspace."""
+        return self._own("crew_id", (c.id for c in self.crews), "crew")
+
+    def clean_agent_id(self) -> str | None:
+        """Return an agent of the workspace."""
+        return self._own("agent_id", (a.id for a in self.agents), "agent")
+
+    def _enum(self, name: str) -> str:
+        """Return a value, or several with commas, that the service knows."""
+        value = str(self.cleaned_data.get(name) or "")
+        try:
+            serializers.journal_filter({name: value})
+        except errors.Invalid as error:
+            raise ValidationError(error.detail, code=error.problem_code) from None
+        return value
+
+    def clean_severity(self) -> str:
+        """Return known severities."""
+        return self._enum("severity")
+
+    def clean_priority(self) -> str:
+        """Return known priorities."""
+        return self._enum("priority")
+
+    def blame(self, error: errors.Invalid) -> None:
+        """Put a service's refusal beside the field it is about."""
+        self.add_error(FIELD_OF.get(error.problem_code), error.detail)
+
+    def wanted(self) -> JournalFilter | None:
+        """Return the service's filter, None when a field is at fault."""
+        if not self.is_valid():
+            return None
+        texts = {k: v if v != "" else None for k, v in self.cleaned_data.items()}
+        return serializers.journal_filter({**texts, "q": texts["q"] or ""})
+
+    # ── For the template ─────────────────────────────────────────────────────
+    @property
+    def main(self) -> list[forms.BoundField]:
+        """The fields that are always in view."""
+        return [self[name] for name in self.MAIN]
+
+    @property
+    def more(self) -> list[forms.BoundField]:
+        """The fields behind "More filters"."""
+        return [self[name] for name in self.MORE]
+
+    @property
+    def shows_more(self) -> bool:
+        """Whether a filter behind "More filters" is set."""
+        return any(self._given(name) for name in self.MORE)
+
+    @property
+    def query(self) -> str:
+        """The filters in force as a query string, without empty ones and cursors."""
+        return _encode({n: self._given(n) for n in self.fields if self._given(n)})
+
+    def chips(self, base: str) -> list[Chip]:
+        """Return the filters in force, each with the address that drops it."""
+        given = {n: self._given(n) for n in self.fields if self._given(n)}
+        made = []
+        for name, value in given.items():
+            rest = _encode({n: v for n, v in given.items() if n != name})
+            words = self._in_words(name, value)
+            label = str(self.fields[name].label)
+            made.append(Chip(label, words, f"{base}?{rest}" if rest else base))
+        return made
+
+    def _in_words(self, name: str, value: str) -> str:
+        choices = getattr(self.fields[name].widget, "choices", ())
+        return str(dict(choices).get(value, value))
+
+
+def _encode(values: dict[str, str]) -> str:
+    made = QueryDict(mutable=True)
+    made.update(values)
+    return made.urlencode()
+
+
+class PriorityForm(forms.Form):
+    """What an operator marks an entry with, and why."""
+
+    priority = forms.ChoiceField(
+        label="Priority", choices=[(p.value, p.value) for p in Priority]
+    )
+    reason = forms.CharField(
+        label="Reason, kept in the ledger", required=False, max_length=1_000
+    )

@@ -1,0 +1,167 @@
+"""The people of a workspace, as pages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from memory.accounts import invitations, mail, workspaces
+from memory.journal import queries
+from memory.models import Invitation
+from memory.rules import errors
+from memory.rules.permissions import Actor, Role
+from memory.web import forms, pages
+
+
+def _context(actor: Actor) -> dict[str, Any]:
+    members = queries.members(actor)
+    may = actor.can("members.manage")
+    helpable = {
+        member.id
+        for member in members
+        if may and workspaces.may_get_link(member.user, actor)
+    }
+    return {
+        "members": members,
+        "helpable": helpable,
+        "invitations": invitations.waiting(actor) if may else [],
+        "mail": mail.server_set(),
+        "form": forms.InviteForm(auto_id="invite_%s"),
+        "roles": forms.ROLES,
+    }
+
+
+def _page(
+    request: HttpRequest, context: dict[str, Any], status: int = 200
+) -> HttpResponse:
+    part = pages.part(request, "body")
+    return render(request, f"workspace/members.html{part}", context, status=status)
+
+
+def _base(request: HttpRequest) -> str:
+    return settings.PUBLIC_URL or f"{request.scheme}://{request.get_host()}"
+
+
+def _shown_once(
+    request: HttpRequest, actor: Actor, path: str, email: str, kind: str
+) -> HttpResponse:
+    """Show a link that the admin hands over; nobody can show it again."""
+    shown = {"email": email, "url": _base(request) + path, "kind": kind}
+    return _page(request, _context(actor) | {"shown": shown}, status=201)
+
+
+def _handed(
+    request: HttpRequest, actor: Actor, invitation: Invitation, *, by_mail: bool
+) -> HttpResponse:
+    """Send the invitation's link to the mailbox, or show it to be handed over."""
+    if not by_mail:
+        path = invitations.link_path(invitation, by=actor)
+        return _shown_once(request, actor, path, invitation.email, "invitation")
+    try:
+        invitations.send(invitation, _base(request), by=actor)
+        messages.success(request, f"An invitation went to {invitation.email}")
+    except (errors.Unavailable, errors.Conflict) as error:
+        messages.error(request, f"{invitation.email} is invited. {error.detail}")
+    return redirect("workspace:members")
+
+
+# ── Who there is ─────────────────────────────────────────────────────────────
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def members(request: HttpRequest) -> HttpResponse:
+    """Show the people; a post invites one by e-mail."""
+    actor = pages.actor(request)
+    actor.require("members.read")
+    if request.method != "POST":
+        return _page(request, _context(actor))
+    actor.require("members.manage")
+    form = forms.InviteForm(request.POST, auto_id="invite_%s")
+    status = 422
+    if form.is_valid():
+        role = Role(form.cleaned_data["role"])
+        try:
+            invitation = invitations.invite(form.cleaned_data["email"], role, by=actor)
+            return _handed(request, actor, invitation, by_mail=mail.server_set())
+        except (errors.Conflict, errors.Invalid) as error:
+            form.add_error("email", error.detail)
+            status = error.status
+    return _page(request, _context(actor) | {"form": form}, status)
+
+
+@require_POST
+def member(request: HttpRequest, member_id: str) -> HttpResponse:
+    """Change a member's role."""
+    actor = pages.actor(request)
+    found = queries.member(actor, member_id)
+    form = forms.RoleForm(request.POST)
+    if not form.is_valid():
+        raise errors.Invalid("Choose a role from the list.")
+    role = Role(form.cleaned_data["role"])
+    try:
+        workspaces.set_member(found.user, role, by=actor)
+        messages.success(request, f"{found.user.email} is {role.value} now")
+    except errors.Conflict as error:
+        messages.error(request, error.detail)
+    return redirect("workspace:members")
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def link(request: HttpRequest, member_id: str) -> HttpResponse:
+    """Show a one-time link with which a member chooses a new password.
+
+    A reload of the address leads back to the list and makes no link.
+    """
+    actor = pages.actor(request)
+    if request.method != "POST":
+        return redirect("workspace:members")
+    actor.require("members.manage")
+    member = queries.member(actor, member_id)
+    try:
+        path = workspaces.password_link(member, by=actor)
+    except errors.Conflict as error:
+        messages.error(request, error.detail)
+        return redirect("workspace:members")
+    return _shown_once(request, actor, path, member.user.email, "password")
+
+
+@require_POST
+def remove(request: HttpRequest, member_id: str) -> HttpResponse:
+    """Take a person out of the workspace."""
+    actor = pages.actor(request)
+    found = queries.member(actor, member_id)
+    try:
+        workspaces.remove_member(found, by=actor)
+        messages.success(request, f"{found.user.email} removed")
+    except errors.Conflict as error:
+        messages.error(request, error.detail)
+    return redirect("workspace:members")
+
+
+# ── Who is invited ───────────────────────────────────────────────────────────
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def resend(request: HttpRequest, invitation_id: str) -> HttpResponse:
+    """Make a new link for an invitation; the one before it ends."""
+    actor = pages.actor(request)
+    if request.method != "POST":
+        return redirect("workspace:members")
+    invitation = invitations.get(invitation_id, by=actor)
+    by_mail = mail.server_set() and request.POST.get("by") != "hand"
+    return _handed(request, actor, invitation, by_mail=by_mail)
+
+
+@require_POST
+def withdraw(request: HttpRequest, invitation_id: str) -> HttpResponse:
+    """Take an invitation back."""
+    actor = pages.actor(request)
+    invitation = invitations.get(invitation_id, by=actor)
+    invitations.withdraw(invitation, by=actor)
+    messages.success(request, f"The invitation of {invitation.email} is withdrawn")
+    return redirect("workspace:members")

@@ -1,0 +1,49 @@
+"""The provider board: pulse, choice and conformance of each provider."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from memory.journal import queries
+from memory.providers import parity_runs, registry, selection
+from memory.web import pages
+from memory.web.fragments import part
+
+
+@require_GET
+def board(request: HttpRequest) -> HttpResponse:
+    """Show every provider; the pulses are asked for anew as the page polls."""
+    actor = pages.actor(request)
+    actor.require("providers.read")
+    states = parity_runs.pulses(actor.workspace_id)
+    context = {
+        "states": states,
+        "down": sum(not state.ok for state in states),
+        "chosen": next((state for state in states if state.is_chosen), None),
+    }
+    template = f"memory/providers.html{part(request, 'pulses')}"
+    return render(request, template, context)
+
+
+@require_POST
+def choose(request: HttpRequest, name: str) -> HttpResponse:
+    """Let the workspace use another provider, for an admin."""
+    actor = pages.actor(request)
+    changed = selection.choose(queries.workspace(actor), name, by=actor)
+    title = registry.entry(name).title
+    said = "is used from now on" if changed else "was in use already"
+    messages.success(request, f"{title} {said}")
+    return redirect("providers")
+
+
+@require_POST
+def run(request: HttpRequest, name: str) -> HttpResponse:
+    """Run the conformance suite on a provider, for an admin; takes seconds."""
+    actor = pages.actor(request)
+    done = parity_runs.run_now(queries.workspace(actor), name, by=actor)
+    tell = messages.error if done.failed else messages.success
+    tell(request, f"{name}: {done.passed} passed, {done.failed} failed")
+    return redirect("providers")

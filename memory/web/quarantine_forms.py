@@ -1,0 +1,142 @@
+"""What reviewers send from the quarantine's pages."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from django import forms
+
+from memory.files import policy
+from memory.review import detail as review_detail
+from memory.review.decide import REASON_CHARS, Decision
+from memory.review.queue import Choices, HeldFilter
+
+ANY: Final = ("", "Any")
+# What a form without a preview has shown.
+NOTHING: Final = "nothing"
+AGES: Final = (
+    ANY,
+    ("hour", "Last hour"),
+    ("day", "Last day"),
+    ("week", "Last 7 days"),
+    ("older", "Older than 7 days"),
+)
+PRESETS: Final = (
+    ("", "In my own words"),
+    *((one, one) for one in review_detail.REASONS),
+)
+
+
+class FilterForm(forms.Form):
+    """Which cases the list shows."""
+
+    q = forms.CharField(label="Words", required=False, max_length=100)
+    source = forms.ChoiceField(label="Source", required=False)
+    agent_id = forms.ChoiceField(label="Agent", required=False)
+    family = forms.ChoiceField(label="Family", required=False)
+    age = forms.ChoiceField(label="Received", required=False, choices=AGES)
+
+    def __init__(self, *args: Any, offered: Choices, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        sources = [(one, policy.SOURCES.get(one, one)) for one in offered.sources]
+        families = [(one, one.replace("_", " ")) for one in offered.families]
+        lists = {"source": sources, "agent_id": offered.agents, "family": families}
+        for name, found in lists.items():
+            field = self.fields[name]
+            assert isinstance(field, forms.ChoiceField)  # noqa: S101  (declared above)
+            field.choices = [ANY, *found]
+
+    def wanted(self, state: str) -> HeldFilter:
+        """Return the service's filter; a faulty field is left out."""
+        self.is_valid()
+        told = {name: value for name, value in self.cleaned_data.items() if value}
+        return HeldFilter(state=state, **told)
+
+
+class DecisionForm(forms.Form):
+    """A decision with its reason: a preset, own words, or both."""
+
+    decision = forms.ChoiceField(
+        choices=[
+            (one.value, words[0]) for one, words in review_detail.DECISIONS.items()
+        ],
+        error_messages={"required": "Choose what happens to the text."},
+    )
+    version = forms.IntegerField(required=False, widget=forms.HiddenInput)
+    preset = forms.ChoiceField(
+        label="Reason",
+        choices=PRESETS,
+        required=False,
+        widget=forms.Select(attrs={"aria-label": "Reason from a list"}),
+    )
+    reason = forms.CharField(
+        label="In words", required=False, max_length=REASON_CHARS, strip=True
+    )
+    span = forms.MultipleChoiceField(required=False)
+    start = forms.IntegerField(required=False, min_value=0)
+    end = forms.IntegerField(required=False, min_value=1)
+    seen = forms.CharField(required=False, max_length=64)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # Spans are checked against the text where the decision is carried out.
+        self.fields["span"].choices = _spans(self.data)  # type: ignore[attr-defined]
+
+    def clean(self) -> dict[str, Any]:
+        """Join preset and words; one of the two must say why."""
+        told = super().clean() or {}
+        parts = [told.get("preset") or "", told.get("reason") or ""]
+        told["why"] = ". ".join(part.rstrip(".") for part in parts if part)
+        if not told["why"]:
+            self.add_error("reason", "A decision needs a reason.")
+        return told
+
+    @property
+    def chosen(self) -> Decision:
+        """The decision."""
+        return Decision(self.cleaned_data["decision"])
+
+    @property
+    def looked_at(self) -> str:
+        """The digest of the rest that stood on the page; never empty, so it counts."""
+        return self.cleaned_data.get("seen") or NOTHING
+
+    @property
+    def redactions(self) -> list[tuple[int, int]]:
+        """Return the chosen parts and the one typed by hand, as pairs."""
+        told = getattr(self, "cleaned_data", {})
+        parts = [_pair(value) for value in told.get("span", [])]
+        start, end = told.get("start"), told.get("end")
+        if start is not None and end is not None:
+            parts.append((start, end))
+        return parts
+
+
+def _spans(data: Any) -> list[tuple[str, str]]:
+    given = data.getlist("span") if hasattr(data, "getlist") else []
+    return [(one, one) for one in given if _is_pair(one)]
+
+
+def _is_pair(value: str) -> bool:
+    first, dash, last = value.partition("-")
+    return bool(dash) and first.isdecimal() and last.isdecimal() and len(value) < 24
+
+
+def _pair(value: str) -> tuple[int, int]:
+    first, _, last = value.partition("-")
+    return int(first), int(last)
+
+
+class TextForm(forms.Form):
+    """A text for the workbench; it is judged and kept nowhere."""
+
+    text = forms.CharField(
+        label="Text",
+        max_length=65_536,
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false"}),
+        help_text="Judged here and kept nowhere. 65,536 characters at most.",
+    )
+    source = forms.ChoiceField(
+        label="As if it came from", choices=[*policy.SOURCES.items()], initial="tool"
+    )

@@ -1,0 +1,179 @@
+"""What the records' pages show: lines of the list, one record, what changed in it."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from memory import records
+from memory.models import Record, RecordStatus
+from memory.records import Version
+from memory.rules.permissions import Actor
+from memory.web.records_forms import FROM
+
+_TOKEN: Final = re.compile(r"\s+|[^\s]+")
+EVENTS: Final = {
+    "created": ("Recorded", "green"),
+    "updated": ("Revised", ""),
+    "superseded": ("Superseded", "yellow"),
+    "invalidated": ("Forgotten", "red"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A record's state as a band: a colour and a word."""
+
+    colour: str
+    word: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A record in the list."""
+
+    record: Record
+    state: State
+    scope: list[tuple[str, str]]
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A run of a difference: same, added or removed."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A version on the page: who, and what changed since the one before."""
+
+    version: Version
+    author: str
+    word: str
+    colour: str
+    pieces: list[Piece]
+    facts: list[tuple[str, str, str]]
+    origin: str
+
+    @property
+    def speaks(self) -> bool:
+        """Whether the step says something, or is an end."""
+        return self.version.event in ("created", "updated")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Everything on a record's page."""
+
+    line: Line
+    steps: list[Step]
+    people: list[str]
+    sources: list[Record]
+
+    @property
+    def record(self) -> Record:
+        """The record itself."""
+        return self.line.record
+
+    @property
+    def spoken(self) -> int:
+        """How many versions hold words; an end holds none."""
+        return sum(step.speaks for step in self.steps)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it may be changed."""
+        return self.record.status == RecordStatus.CURRENT
+
+    @property
+    def is_forgotten(self) -> bool:
+        """Whether its words are gone."""
+        return self.record.status == RecordStatus.FORGOTTEN
+
+
+def line(row: Record) -> Line:
+    """Return a record as the list shows it."""
+    scope = list(records.scope_of(row).whole().items())
+    return Line(row, _state(row), scope, FROM.get(row.provenance, row.provenance))
+
+
+def _state(row: Record) -> State:
+    if row.status == RecordStatus.FORGOTTEN:
+        return State("", "Forgotten")
+    if row.status == RecordStatus.SUPERSEDED:
+        return State("yellow", "Superseded")
+    return (
+        State("yellow", "Expired")
+        if records.is_expired(row)
+        else State("green", "Current")
+    )
+
+
+# ── Differences ──────────────────────────────────────────────────────────────
+def pieces(before: str, after: str) -> list[Piece]:
+    """Return what changed from one text to another, word by word."""
+    old, new = _TOKEN.findall(before), _TOKEN.findall(after)
+    made: list[Piece] = []
+    match = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    for kind, i, j, k, m in match.get_opcodes():
+        if kind == "equal":
+            made.append(Piece("same", "".join(new[k:m])))
+            continue
+        if j > i:
+            made.append(Piece("removed", "".join(old[i:j])))
+        if m > k:
+            made.append(Piece("added", "".join(new[k:m])))
+    return made
+
+
+def _facts(before: Version, after: Version) -> list[tuple[str, str, str]]:
+    """Return which facts beside the words changed: name, then, now."""
+    said = [FROM.get(one.provenance, one.provenance) for one in (before, after)]
+    pairs = [
+        ("Type", before.kind, after.kind),
+        ("Confidence", f"{before.confidence:.2f}", f"{after.confidence:.2f}"),
+        ("From", said[0], said[1]),
+    ]
+    changed = [pair for pair in pairs if pair[1] != pair[2]]
+    if before.metadata != after.metadata:
+        changed.append(("Metadata", f"{len(before.metadata)} names", "changed"))
+    return changed
+
+
+def _steps(found: list[Version], authors: dict[str, str]) -> list[Step]:
+    made = []
+    for before, now in pairwise([None, *found]):
+        assert now is not None  # noqa: S101  (only the first of the pairs is None)
+        word, colour = EVENTS[now.event]
+        changed = before is not None and now.event == "updated"
+        made.append(
+            Step(
+                version=now,
+                author=authors.get(now.entry_id, now.author),
+                word=word,
+                colour=colour,
+                pieces=pieces(before.content, now.content)
+                if before and changed
+                else [],
+                facts=_facts(before, now) if before and changed else [],
+                origin=FROM.get(now.provenance, now.provenance),
+            )
+        )
+    return made[::-1]
+
+
+def shown(actor: Actor, row: Record) -> Shown:
+    """Return all that a record's page shows."""
+    found = records.versions(row)
+    return Shown(
+        line=line(row),
+        steps=_steps(found, records.authors(found, by=actor)),
+        people=records.named(row),
+        sources=records.sources(row),
+    )

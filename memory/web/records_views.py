@@ -1,0 +1,161 @@
+"""The pages of records: the list, one record, its edit, its successor, its end."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+
+from memory import records
+from memory.models import Record
+from memory.records import Provenance
+from memory.rules import errors
+from memory.web import pages, records_page
+from memory.web.records_forms import EditForm, SupersedeForm, WantedForm, reason_of
+
+PAGE: Final = 40
+EVERY: Final = ("current", "superseded", "forgotten")
+TOLD: Final = (403, 409, 413, 422)
+
+
+@never_cache
+@require_GET
+def listing(request: HttpRequest) -> HttpResponse:
+    """Show the records that match, newest first."""
+    actor = pages.actor(request)
+    actor.require("records.read")
+    form = WantedForm(request.GET, by=actor)
+    wanted = form.wanted()
+    context: dict[str, Any] = {"form": form, "lines": [], "next_cursor": None}
+    if wanted is not None:
+        cursor = request.GET.get("cursor") or None
+        found = records.page(wanted, limit=PAGE, cursor=cursor, by=actor)
+        context["lines"] = [records_page.line(row) for row in found.rows]
+        context["next_cursor"] = found.next_cursor
+        context["total"] = records.count(wanted, by=actor)
+    status = 200 if wanted is not None else 422
+    return render(request, "memory/records.html", context, status=status)
+
+
+# ── One record ───────────────────────────────────────────────────────────────
+def _record(request: HttpRequest, record_id: str) -> Record:
+    by = pages.actor(request)
+    return records.get(record_id, owner=None, by=by, statuses=EVERY)
+
+
+def _edit_form(row: Record) -> EditForm:
+    due = row.expires_at.strftime("%Y-%m-%dT%H:%MZ") if row.expires_at else ""
+    first = {
+        "content": row.content,
+        "kind": row.kind,
+        "confidence": row.confidence,
+        "expires_at": due,
+        "version": row.version,
+    }
+    return EditForm(initial=first, auto_id="edit-%s")
+
+
+def _shown(
+    request: HttpRequest,
+    row: Record,
+    *,
+    edit: EditForm | None = None,
+    supersede: SupersedeForm | None = None,
+    refusal: errors.HouseError | None = None,
+) -> HttpResponse:
+    """Render a record; a refusal keeps what was typed."""
+    fault = edit is not None or supersede is not None
+    context = {
+        "shown": records_page.shown(pages.actor(request), row),
+        "edit": edit or _edit_form(row),
+        "supersede": supersede or SupersedeForm(auto_id="next-%s"),
+        "editing": edit is not None,
+        "superseding": supersede is not None,
+        "refusal": refusal,
+    }
+    status = refusal.status if refusal else (422 if fault else 200)
+    return render(request, "memory/record.html", context, status=status)
+
+
+@never_cache
+@require_GET
+def detail(request: HttpRequest, record_id: str) -> HttpResponse:
+    """Show what is remembered, from whom, and what it said before."""
+    return _shown(request, _record(request, record_id))
+
+
+@require_POST
+def edit(request: HttpRequest, record_id: str) -> HttpResponse:
+    """Make the next version, curated by whoever asks."""
+    actor, row = pages.actor(request), _record(request, record_id)
+    actor.require("records.write")
+    form = EditForm(request.POST, auto_id="edit-%s")
+    if not form.is_valid():
+        return _shown(request, row, edit=form)
+    try:
+        done = records.amend(
+            row,
+            form.amendment(),
+            provenance=Provenance.OPERATOR_CURATED,
+            expected=form.cleaned_data["version"],
+            reason=form.cleaned_data["reason"].strip(),
+            by=actor,
+        )
+    except errors.HouseError as error:
+        if error.status not in TOLD:
+            raise
+        return _shown(request, _record(request, record_id), edit=form, refusal=error)
+    if done.version == row.version:
+        messages.info(request, "Nothing was changed, so there is no new version")
+    else:
+        messages.success(request, f"Version {done.version} holds now")
+    return redirect("records:detail", record_id)
+
+
+@require_POST
+def supersede(request: HttpRequest, record_id: str) -> HttpResponse:
+    """Save a statement that takes the record's place."""
+    actor, row = pages.actor(request), _record(request, record_id)
+    actor.require("records.write")
+    form = SupersedeForm(request.POST, auto_id="next-%s")
+    if not form.is_valid():
+        return _shown(request, row, supersede=form)
+    content = form.cleaned_data["content"].replace("\r\n", "\n")
+    try:
+        done = records.supersede(
+            [row],
+            records.draft_of(row, content),
+            provenance=Provenance.OPERATOR_CURATED,
+            reason=form.cleaned_data["reason"].strip(),
+            by=actor,
+        )
+    except errors.HouseError as error:
+        if error.status not in TOLD:
+            raise
+        now = _record(request, record_id)
+        return _shown(request, now, supersede=form, refusal=error)
+    messages.success(request, "This record holds now; the one before stays as history")
+    return redirect("records:detail", done.record.id)
+
+
+@require_POST
+def forget(request: HttpRequest, record_id: str) -> HttpResponse:
+    """Forget a record, for a reason."""
+    actor, row = pages.actor(request), _record(request, record_id)
+    reason = reason_of(request.POST)
+    if not reason:
+        refusal = errors.Invalid("Say why it is forgotten.", code="no_reason")
+        return _shown(request, row, refusal=refusal)
+    try:
+        gone = records.forget(row, reason=reason, by=actor)
+    except (errors.Invalid, errors.Conflict) as error:
+        return _shown(request, row, refusal=error)
+    if gone:
+        messages.success(
+            request, "Forgotten: its words are gone from record and journal"
+        )
+    return redirect("records:detail", record_id)

@@ -1,0 +1,37 @@
+"""The form of a new webhook: it reads, the service decides."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from django import forms
+
+from memory import http_out, webhooks
+
+NAMES: Final = {"memory.health_band_changed": "Memory health changed its band"}
+EVENTS: Final = tuple((event, NAMES.get(event, event)) for event in webhooks.EVENTS)
+
+
+class WebhookForm(forms.Form):
+    """Where messages go, and about what."""
+
+    url = forms.CharField(
+        label="Address",
+        max_length=http_out.URL_LENGTH,
+        widget=forms.URLInput(attrs={"placeholder": "https://example.com/hooks"}),
+        help_text="Gets each event as a signed POST. Redirects are not followed.",
+    )
+    events = forms.MultipleChoiceField(
+        label="Events",
+        choices=EVENTS,
+        initial=list(webhooks.EVENTS),
+        widget=forms.CheckboxSelectMultiple,
+    )
+
+
+class SwitchForm(forms.Form):
+    """On or off."""
+
+    active = forms.TypedChoiceField(
+        choices=(("on", "On"), ("off", "Off")), coerce=lambda told: told == "on"
+    )

@@ -1,0 +1,97 @@
+"""The rule workbench: try a text, see every rule, switch one after a replay."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
+
+from memory.files import policy, quarantine
+from memory.review import detail as review_detail
+from memory.review import rule_tester
+from memory.rules import errors
+from memory.rules.permissions import Actor
+from memory.scanner import registry
+from memory.web import pages
+from memory.web.quarantine_forms import TextForm
+
+PAGE_METHODS = ["GET", "HEAD", "POST"]
+
+
+def _context(actor: Actor) -> dict[str, Any]:
+    cards = policy.cards(actor)
+    by_family = groupby(cards, key=lambda card: card.rule.family.value)
+    lines = policy.lines(actor)
+    return {
+        "families": [(name.replace("_", " "), list(some)) for name, some in by_family],
+        "count": len(cards),
+        "changed": [card for card in cards if card.mode != policy.DEFAULT],
+        "lines": lines,
+        "set_lines": [line for line in lines if line.action],
+        "actions": quarantine.ACTIONS,
+        "version": registry.VERSION,
+    }
+
+
+@require_http_methods(PAGE_METHODS)
+def rules(request: HttpRequest) -> HttpResponse:
+    """Show the rules; a post judges a text and shows which of them fire."""
+    actor = pages.actor(request)
+    actor.require("scanner.read")
+    form, tried, status = TextForm(), None, 200
+    if request.method == "POST":
+        form = TextForm(request.POST)
+        status = 200 if form.is_valid() else 422
+        if form.is_valid():
+            told = form.cleaned_data
+            tried = rule_tester.attempt(actor, told["text"], told["source"])
+    part = pages.part(request, "tried")
+    context = {"form": form, "tried": tried, "level": _level(tried)}
+    if not part:
+        context |= _context(actor)
+    return render(request, f"memory/rules.html{part}", context, status=status)
+
+
+def _level(tried: rule_tester.Attempt | None) -> tuple[str, str]:
+    return review_detail.level(tried.verdict.risk) if tried else ("", "")
+
+
+@require_http_methods(PAGE_METHODS)
+def rule(request: HttpRequest, rule_id: str) -> HttpResponse:
+    """Show one rule and what another mode would do; a post switches it."""
+    actor = pages.actor(request)
+    actor.require("scanner.read")
+    card = policy.card(actor, rule_id)
+    if request.method == "POST":
+        mode = request.POST.get("mode", "")
+        before = policy.set_rule(rule_id, mode, by=actor)
+        messages.success(request, f"{rule_id} set to {mode}, was {before}")
+        return redirect("quarantine:rule", rule_id)
+    mode = request.GET.get("mode", "")
+    context = {
+        "card": card,
+        "modes": policy.MODES,
+        "mode": mode,
+        "replay": rule_tester.replay(actor, rule_id, mode) if mode else None,
+        "fires": rule_tester.attempt(actor, card.rule.fires, "tool"),
+    }
+    return render(request, "memory/rule.html", context)
+
+
+@require_POST
+def policy_change(request: HttpRequest) -> HttpResponse:
+    """Say what happens to held verdicts of one tier or source."""
+    actor = pages.actor(request)
+    key, action = request.POST.get("key", ""), request.POST.get("action", "")
+    try:
+        before = policy.set_policy(key, action, by=actor)
+    except errors.Invalid as error:
+        messages.error(request, error.detail)
+        return redirect("quarantine:rules")
+    said = f"{key} set to {action or 'the default'}, was {before or 'the default'}"
+    messages.success(request, said)
+    return redirect("quarantine:rules")

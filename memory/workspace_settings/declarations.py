@@ -1,0 +1,257 @@
+"""The settings that this package reads, one entry each.
+
+To add a setting, add an entry; nothing else has to know of it but its reader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from django.conf import settings
+
+from memory import http_out
+from memory.rules import errors
+from memory.rules.entries import NewEntry, Severity
+from memory.rules.fusion import Fusion
+from memory.rules.settings import BadValue, Change, Kind, Setting
+from memory.rules.tiers import Tier
+from memory.scanner import registry
+from memory.scanner.model import Mode
+from memory.workspace_settings.catalogue import declare
+
+# ── Recall ───────────────────────────────────────────────────────────────────
+FUSIONS: Final = {
+    Fusion.RRF.value: "rrf, by rank",
+    Fusion.CONVEX.value: "convex, by score",
+}
+FUSION: Final[Setting[str]] = declare(
+    Setting(
+        name="fusion",
+        group="Recall",
+        label="Fusion",
+        help="How the ranking by meaning and the ranking by words become one list, "
+        "where a question does not say.",
+        readers="Every hybrid recall and search: the API, tools, MCP, checks, records "
+        "and the other systems' clients.",
+        kind=Kind.CHOICE,
+        default=Fusion.RRF.value,
+        choices=lambda: FUSIONS,
+    )
+)
+
+# ── Tools ────────────────────────────────────────────────────────────────────
+TOOLS_REQUIRE_USER: Final[Setting[bool]] = declare(
+    Setting(
+        name="tools_require_user",
+        group="Tools",
+        label="Memory tools need an end user",
+        help="The memory__ and provider. tools are there only for requests that name "
+        "an end user, so that an agent with many users keeps each one's memories "
+        "apart. Off: a request that names nobody uses the agent's own memory.",
+        readers="The memory__ tools over HTTP and MCP, the provider. tools over MCP.",
+        kind=Kind.SWITCH,
+        default=False,
+    )
+)
+TURNS_USE_MEMORIES: Final[Setting[bool]] = declare(
+    Setting(
+        name="turns_use_memories",
+        group="Tools",
+        label="Turns recall and keep memories",
+        help="Before a turn, the memories that the conversation calls for go to the "
+        "agent; after it, what the user said of themselves is kept: for the end user "
+        "whom the request names, else in the agent's own memory.",
+        readers="POST /api/v1/turns/recall and /turns/persist.",
+        kind=Kind.SWITCH,
+        default=False,
+    )
+)
+
+# ── Memory files ─────────────────────────────────────────────────────────────
+VERSIONS_RETENTION_DAYS: Final[Setting[int]] = declare(
+    Setting(
+        name="versions_retention_days",
+        group="Memory files",
+        label="Days that versions are kept",
+        help="Older versions of memory files are deleted every night; the newest three "
+        "of each file always stay. 0 keeps every version.",
+        readers="The nightly job “Version retention”.",
+        kind=Kind.WHOLE,
+        default=30,
+        least=0,
+        most=3_650,
+        unit="days",
+    )
+)
+
+# ── Providers ────────────────────────────────────────────────────────────────
+# Filled by the registry of providers as it registers them.
+provider_titles: dict[str, str] = {}
+
+
+def _provider_entry(changes: Sequence[Change]) -> Sequence[NewEntry]:
+    return [
+        NewEntry(
+            entry_type="provider.chosen",
+            severity=Severity.NOTICE,
+            summary=f"Provider {change.after} chosen, was {change.before}",
+            payload={"provider": change.after, "previous": change.before},
+        )
+        for change in changes
+    ]
+
+
+def remote_address(text: str) -> str:
+    """Return the base address of a remote provider, or raise BadValue."""
+    private = bool(settings.PROVIDER_PRIVATE)
+    try:
+        url = http_out.checked(text, private=private, who="The remote provider")
+    except errors.Invalid as error:
+        raise BadValue(f"is refused: {error.detail}") from None
+    if "?" in url:
+        raise BadValue("must have no query")
+    return url.rstrip("/")
+
+
+PROVIDER: Final[Setting[str]] = declare(
+    Setting(
+        name="provider",
+        group="Provider",
+        label="Provider",
+        help="Which store keeps and recalls for agents over the provider wire. Nothing "
+        "is moved when it changes.",
+        readers="Every call of /api/v1/provider.",
+        kind=Kind.CHOICE,
+        default="tierfiles",
+        choices=lambda: provider_titles,
+        may="providers.manage",
+        keeps_unknown=True,
+        journal=_provider_entry,
+    )
+)
+REMOTE_URL: Final[Setting[str]] = declare(
+    Setting(
+        name="remote_provider_url",
+        group="Provider",
+        label="Remote provider, address",
+        help="Where the remote provider is; it speaks our provider wire under "
+        "/api/v1/provider. Another address forgets the key.",
+        readers="The remote provider and its pulse.",
+        kind=Kind.ADDRESS,
+        default="",
+        most=http_out.URL_LENGTH,
+        check=remote_address,
+        may="providers.manage",
+        resets=("remote_provider_key",),
+    )
+)
+REMOTE_KEY: Final[Setting[str]] = declare(
+    Setting(
+        name="remote_provider_key",
+        group="Provider",
+        label="Remote provider, key",
+        help="Sent to the remote provider as Authorization: Bearer. Kept sealed; "
+        "nobody can read it again.",
+        readers="The remote provider and its pulse.",
+        kind=Kind.SECRET,
+        default="",
+        may="providers.manage",
+    )
+)
+
+# ── The scanner ──────────────────────────────────────────────────────────────
+MODES: Final = tuple(mode.value for mode in Mode)
+DEFAULT_MODE: Final = Mode.HOLD.value
+ACTIONS: Final = ("allow", "redact", "hold", "block")
+SOURCES: Final = {
+    "tool": "agent’s tool call",
+    "web": "fetched page, not authenticated",
+    "import": "import",
+    "disk": "file found on disk",
+    "operator": "written by an operator",
+    "provider": "provider interface",
+    "restore": "restored version",
+}
+POLICY_KEYS: Final = frozenset(
+    {f"tier:{tier.value}" for tier in Tier} | {f"source:{name}" for name in SOURCES}
+)
+
+
+def _pairs(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
+    """Return the names whose texts differ."""
+    names = sorted({*before, *after})
+    return [name for name in names if before.get(name) != after.get(name)]
+
+
+def _rules_entries(changes: Sequence[Change]) -> Sequence[NewEntry]:
+    rows = []
+    for change in changes:
+        for name in _pairs(change.before, change.after):
+            was = change.before.get(name, DEFAULT_MODE)
+            mode = change.after.get(name, DEFAULT_MODE)
+            rows.append(
+                NewEntry(
+                    entry_type="scanner.rule_changed",
+                    severity=Severity.NOTICE,
+                    summary=f"Rule {name} set to {mode}, was {was}",
+                    payload={"rule": name, "previous": was, "mode": mode},
+                )
+            )
+    return rows
+
+
+def _policy_entries(changes: Sequence[Change]) -> Sequence[NewEntry]:
+    rows = []
+    for change in changes:
+        for name in _pairs(change.before, change.after):
+            was = change.before.get(name, "default")
+            action = change.after.get(name, "default")
+            rows.append(
+                NewEntry(
+                    entry_type="scanner.policy_changed",
+                    severity=Severity.NOTICE,
+                    summary=f"Policy {name} set to {action}, was {was}",
+                    payload={"policy": name, "previous": was, "action": action},
+                )
+            )
+    return rows
+
+
+def _no_default_mode(modes: Any) -> dict[str, str]:
+    return {name: mode for name, mode in modes.items() if mode != DEFAULT_MODE}
+
+
+SCANNER_RULES: Final[Setting[dict[str, str]]] = declare(
+    Setting(
+        name="scanner_rules",
+        group="Scanner",
+        label="Modes of scanner rules",
+        help="Rules that are switched off, or set to observe or block; every other "
+        "rule holds what it finds.",
+        readers="The scanner, for every text that comes in.",
+        kind=Kind.TABLE,
+        default={},
+        pair=lambda rule, mode: rule in registry.BY_ID and mode in MODES,
+        check=_no_default_mode,
+        may="scanner.manage",
+        page="quarantine:rules",
+        journal=_rules_entries,
+    )
+)
+SCANNER_POLICY: Final[Setting[dict[str, str]]] = declare(
+    Setting(
+        name="scanner_policy",
+        group="Scanner",
+        label="Policy for tiers and sources",
+        help="What happens to text with a finding, by the tier it is for or the source "
+        "it comes from; without a line here it is held.",
+        readers="The scanner, for every text that comes in.",
+        kind=Kind.TABLE,
+        default={},
+        pair=lambda key, action: key in POLICY_KEYS and action in ACTIONS,
+        may="scanner.manage",
+        page="quarantine:rules",
+        journal=_policy_entries,
+    )
+)
