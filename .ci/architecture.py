@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Draws .github/architecture.svg from the code: packages, their layers, who imports whom.
+"""Draws .github/architecture.svg from the code: packages, layers, who imports whom.
 
     python3 .ci/architecture.py            writes the picture
-    python3 .ci/architecture.py --check    fails where it is not what the code makes of it
+    python3 .ci/architecture.py --check    fails where the code makes another one
 
-The layers are those of import-linter in pyproject.toml, so the picture shows what a test
-proves. A package without layers of its own is drawn from its folder. Names and first
-sentences come from the files; only sizes and colours stand here.
+The layers are those of import-linter in pyproject.toml, so the picture shows what a
+test proves. A package without layers of its own is drawn from its folder. Names and
+first sentences come from the files; only sizes and colours stand here.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ WAYS_IN: Final = {"api", "web", "integrations"}
 # Django's own places, the same in every package.
 USUAL: Final = {"apps", "management", "migrations", "templatetags"}
 
-WIDTH, EDGE, GAP, PAD = 1000, 56, 40, 20
+WIDTH, EDGE, GAP, PAD = 900, 56, 36, 20
 NAMES, LANE = 268, 18  # where the names of a band begin; from one lane to the next
 CHIP, ROW, LETTER = 24, 30, 7.25
 STYLE: Final = """
@@ -47,6 +47,7 @@ STYLE: Final = """
   .soft { fill: var(--soft); }
   .name { font: 12px ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono",
     "DejaVu Sans Mono", monospace; text-anchor: middle; }
+  .turned { text-anchor: middle; }
   .module { fill: var(--soft); }
   .ground { fill: var(--ground); }
   .band { fill: var(--card); stroke: var(--edge); }
@@ -56,17 +57,34 @@ STYLE: Final = """
   .up { stroke-dasharray: 4 4; }
   .head { fill: var(--arrow); }
 """
+FRAME: Final = """\
+<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {width} {height}" \
+width="{width}" height="{height}" aria-labelledby="what which">
+<title id="what">The packages of Crewship Memory and their layers</title>
+<desc id="which">{sentence}.</desc>
+<style>{style}</style>
+<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" \
+markerHeight="8" orient="auto" markerUnits="userSpaceOnUse">\
+<path d="M0 0 L8 4 L0 8 Z" class="head"/></marker></defs>
+<rect width="{width}" height="{height}" rx="12" class="ground"/>
+{shapes}
+</svg>
+"""
 
 
 # ── What the code says ───────────────────────────────────────────────────────
 @dataclass(frozen=True)
 class Package:
-    """One of the packages: its name, what it is, and its layers, the highest first."""
+    """One of the packages: its name, what it is, and its layers, the highest first.
+
+    Without declared layers the rows are folders, then modules, in no order.
+    """
 
     name: str
     sentence: str
     layers: list[list[str]]
     folders: frozenset[str]
+    is_layered: bool
 
 
 def contracts(root: Path) -> list[dict[str, Any]]:
@@ -113,11 +131,13 @@ def packages(root: Path) -> list[Package]:
             if name in inside
             else by_folder(home)
         )
-        # Many paths of one layer may lead into one folder.
-        rows = [list(dict.fromkeys(row)) for row in layers if row]
-        folders = {n for row in rows for n in row if has_code(home / n.split(".")[0])}
+        folders = {n for row in layers for n in row if has_code(home / n)}
+        rows = [
+            sorted(row, key=lambda n: (n not in folders, n)) for row in layers if row
+        ]
         sentence = first_sentence(home / "__init__.py")
-        drawn.append(Package(name, sentence, rows, frozenset(folders)))
+        is_layered = name in inside
+        drawn.append(Package(name, sentence, rows, frozenset(folders), is_layered))
     return drawn
 
 
@@ -164,7 +184,7 @@ def chips(package: Package, top: float, right: float) -> tuple[list[str], float]
         x = float(NAMES)
         for name in row:
             label = f"{name}/" if name in package.folders else name
-            width = round(len(label) * LETTER) + (20 if name in package.folders else 12)
+            width = round(len(label) * LETTER) + 20
             if x + width > right and x > NAMES:
                 x, y = NAMES, y + ROW
             if name in package.folders:
@@ -183,7 +203,8 @@ def chips(package: Package, top: float, right: float) -> tuple[list[str], float]
 def band(package: Package, top: float, right: float) -> tuple[list[str], float]:
     """Return one package as a card, and where it ends."""
     names, end = chips(package, top + PAD, right - PAD)
-    lines = wrapped(package.sentence, 32)
+    lines = wrapped(package.sentence, 28)
+    lines += [] if package.is_layered else ["Its rows are in no order."]
     bottom = max(end, top + PAD + 20 + 18 * len(lines)) + PAD
     card = (
         f'<rect x="{EDGE}" y="{top:g}" width="{right - EDGE:g}"'
@@ -208,18 +229,19 @@ def arrows(
 ) -> list[str]:
     """Return the imports: straight down to the neighbour, else by a lane at the right.
 
-    A longer way takes a lane further out, so that no two of them cross.
+    A longer way takes a lane further out, and stays outside from end to end.
     """
     names = list(spans)
     parts, lane = list[str](), 1
+    lanes = sum(names.index(b) - names.index(a) > 1 for a, b in pairs)
     far = sorted(pairs, key=lambda p: names.index(p[1]) - names.index(p[0]))
     for upper, lower in far:
         if names.index(lower) - names.index(upper) == 1:
             x = EDGE + PAD + 8
             parts.append(arrow([(x, spans[upper][1]), (x, spans[lower][0] - 1)]))
             continue
-        x, begin = right + lane * LANE, spans[upper][0] + 26 + 12 * lane
-        end = spans[lower][0] + 26 + 12 * (3 - lane)
+        x, begin = right + lane * LANE, spans[upper][0] + 14 + 12 * (lanes - lane)
+        end = spans[lower][0] + 14 + 12 * lane
         parts.append(arrow([(right, begin), (x, begin), (x, end), (right + 1, end)]))
         lane += 1
     return parts
@@ -232,9 +254,9 @@ def upwards(spans: dict[str, tuple[float, float]]) -> list[str]:
     middle = (begin + end) / 2
     return [
         arrow([(EDGE, begin), (x, begin), (x, end), (EDGE - 1, end)], "arrow up"),
-        f'<text x="{x - 8:g}" y="{middle:g}" class="soft" text-anchor="middle"'
-        f' transform="rotate(-90 {x - 8:g} {middle:g})">'
-        "signals and ports, filled at start-up</text>",
+        f'<g transform="translate({x - 8:g} {middle:g}) rotate(-90)" class="turned">',
+        text(0, 0, "signals and ports, filled at start-up", "soft"),
+        "</g>",
     ]
 
 
@@ -247,7 +269,7 @@ def draw(root: Path) -> str:
     right = WIDTH - 24 - LANE * far
     parts = [
         text(EDGE, 44, "Crewship Memory: imports point down", "title"),
-        text(EDGE, 66, "A row may import the rows below it.", "soft"),
+        text(EDGE, 66, "A row may import the rows below it, and no other.", "soft"),
     ]
     spans: dict[str, tuple[float, float]] = {}
     top = 92.0
@@ -257,26 +279,14 @@ def draw(root: Path) -> str:
         spans[package.name] = (top, bottom)
         top = bottom + GAP
     height = top - GAP + 28
+    shapes = [*legend(right), *parts, *arrows(pairs, spans, right), *upwards(spans)]
     sentence = "; ".join(f"{a} imports {b}" for a, b in pairs)
-    return "\n".join(
-        [
-            '<svg xmlns="http://www.w3.org/2000/svg" role="img"'
-            f' viewBox="0 0 {WIDTH} {height:g}" width="{WIDTH}" height="{height:g}"'
-            ' aria-labelledby="what which">',
-            '<title id="what">The packages of Crewship Memory and their layers</title>',
-            f'<desc id="which">{escape(sentence)}.</desc>',
-            f"<style>{STYLE}</style>",
-            '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4"'
-            ' markerWidth="8" markerHeight="8" orient="auto"'
-            ' markerUnits="userSpaceOnUse"><path d="M0 0 L8 4 L0 8 Z" class="head"/>'
-            "</marker></defs>",
-            f'<rect width="{WIDTH}" height="{height:g}" rx="12" class="ground"/>',
-            *legend(right),
-            *parts,
-            *arrows(pairs, spans, right),
-            *upwards(spans),
-            "</svg>\n",
-        ]
+    return FRAME.format(
+        width=WIDTH,
+        height=f"{height:g}",
+        sentence=escape(sentence),
+        style=STYLE,
+        shapes="\n".join(shapes),
     )
 
 
@@ -290,12 +300,12 @@ def legend(right: float) -> list[str]:
     ):
         x -= 7 * len(words) + 12
         parts.append(text(x, 66, words, "soft"))
-        x -= 68
+        x -= 68 if kind else 48
         if kind:
             box = f'<rect x="{x:g}" y="50" width="58" height="{CHIP}" rx="6"'
             parts.append(f'{box} class="{kind}"/>')
         shade = "name" if kind else "name module"
-        parts.append(text(x + 29, 66, label, shade))
+        parts.append(text(x + (29 if kind else 24), 66, label, shade))
     return parts
 
 

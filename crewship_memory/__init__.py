@@ -1,4 +1,4 @@
-"""The roof: it joins the floors and computes nothing."""
+"""Settings, addresses, sign-in, commands and processes: it joins the packages."""
 
 import os
 

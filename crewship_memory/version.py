@@ -1,7 +1,6 @@
 """The version of the product: this line, and no other, says which it is.
 
-A release changes it together with CHANGELOG.md. Semantic versioning: what outside
-programs are written against (paths, fields, codes, commands, settings) makes it major.
+A release changes it together with CHANGELOG.md.
 """
 
 from __future__ import annotations

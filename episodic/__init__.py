@@ -1,0 +1,1 @@
+"""Recall: the index of the journal, search, prompt context, health, consolidation."""

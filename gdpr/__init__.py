@@ -1,0 +1,1 @@
+"""Personal data: who is named where, requests, holds, erasure and its certificate."""

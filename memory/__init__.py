@@ -1,0 +1,1 @@
+"""What is kept: workspaces and keys, the journal, memory files, records, review."""

@@ -12,6 +12,15 @@ from tests.house import source
 
 FOLDERS: Final = (*source.APPS, "templates", "static", "tests", ".ci", ".github")
 NOT_TEXT: Final = {".onnx", ".png", ".bin", ".pyc"}
+AT_THE_TOP: Final = (
+    "*.md",
+    "*.py",
+    "*.toml",
+    "*.txt",
+    "*.yaml",
+    ".*ignore",
+    ".editorconfig",
+)
 
 
 def rules() -> dict[str, dict[str, str]]:
@@ -33,7 +42,8 @@ def wishes(path: Path, asked: dict[str, dict[str, str]]) -> dict[str, str]:
 
 def files() -> Iterator[Path]:
     """Yield every text file that is kept."""
-    yield from (p for p in source.ROOT.iterdir() if p.is_file() and p.name != ".git")
+    for pattern in AT_THE_TOP:
+        yield from source.ROOT.glob(pattern)
     for folder in FOLDERS:
         for path in (source.ROOT / folder).rglob("*"):
             if path.is_file() and path.suffix not in NOT_TEXT:
@@ -71,7 +81,7 @@ def test_every_file_is_as_an_editor_would_leave_it() -> None:
 
 def test_a_fault_is_noticed(tmp_path: Path) -> None:
     file = tmp_path / "any.py"
-    file.write_bytes(b"if x:\n\ty = 1 \r\nz")
+    file.write_bytes(b"if x:\n\ty = 1 \nz = 2\r\nz")
     wish = wishes(Path("any.py"), rules())
     assert wish["indent_size"] == "4"
     assert set(faults(file, wish)) == {
