@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.source import ROOT
+from tests.project.source import ROOT
 
 SCRIPT = ROOT / ".ci" / "plain_names.py"
 
@@ -86,7 +86,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Path:
+def project(tmp_path: Path) -> Path:
     """Return a checkout with two planted files and a list of its own."""
     (tmp_path / ".ci").mkdir()
     script = tmp_path / ".ci" / "plain_names.py"
@@ -104,40 +104,40 @@ def house(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_every_way_of_binding_is_seen_and_nothing_else(house: Path) -> None:
-    lines = run(house, "--list", "--area", "source").stdout.splitlines()
+def test_every_way_of_binding_is_seen_and_nothing_else(project: Path) -> None:
+    lines = run(project, "--list", "--area", "source").stdout.splitlines()
     offences = [line.split("  ")[1:] for line in lines if line]
     assert [" ".join(offence) for offence in offences] == OFFENCES.split("\n")[1:-1]
     assert lines[0] == "memory/planted.py:2  <module>  found"
 
 
-def test_pinned_names_are_allowed_where_they_are_pinned(house: Path) -> None:
-    with (house / ".ci/plain_names.txt").open("a", encoding="utf-8") as file:
+def test_pinned_names_are_allowed_where_they_are_pinned(project: Path) -> None:
+    with (project / ".ci/plain_names.txt").open("a", encoding="utf-8") as file:
         file.write("\nallow: held  # the API\nallow argument: told  # Django\n")
         file.write("allow: asked  # a field, not a name of the module\n")
-    listed = run(house, "--list").stdout
+    listed = run(project, "--list").stdout
     assert "NotedMessage  held\n" not in listed
     assert "kept  told\n" not in listed
     assert "<module>  asked\n" in listed
 
 
-def test_an_exception_needs_its_reason(house: Path) -> None:
-    with (house / ".ci/plain_names.txt").open("a", encoding="utf-8") as file:
+def test_an_exception_needs_its_reason(project: Path) -> None:
+    with (project / ".ci/plain_names.txt").open("a", encoding="utf-8") as file:
         file.write("\nallow: held\n")
-    assert "allow: name  # reason" in run(house).stderr
+    assert "allow: name  # reason" in run(project).stderr
 
 
-def test_the_limit_decides_the_exit_status_by_area(house: Path) -> None:
-    done = run(house, "--limit", "5")
+def test_the_limit_decides_the_exit_status_by_area(project: Path) -> None:
+    done = run(project, "--limit", "5")
     assert done.returncode == 1
     assert "source: 33 bound names, 22 plain-word offences, 666.7 per 1,000" in (
         done.stdout
     )
     assert "tests: 1 bound names, 0 plain-word offences, 0.0 per 1,000" in done.stdout
-    assert run(house, "--area", "tests", "--limit", "5").returncode == 0
-    assert run(house, "--area", "all", "--limit", "5").returncode == 1
-    assert run(house, "--area", "source", "--limit", "700").returncode == 0
+    assert run(project, "--area", "tests", "--limit", "5").returncode == 0
+    assert run(project, "--area", "all", "--limit", "5").returncode == 1
+    assert run(project, "--area", "source", "--limit", "700").returncode == 0
 
 
-def test_offences_are_counted_by_file(house: Path) -> None:
-    assert "22 memory/planted.py" in run(house, "--by-file").stdout
+def test_offences_are_counted_by_file(project: Path) -> None:
+    assert "22 memory/planted.py" in run(project, "--by-file").stdout
