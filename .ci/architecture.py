@@ -90,8 +90,8 @@ class Package:
 def contracts(root: Path) -> list[dict[str, Any]]:
     """Return the contracts that are layers."""
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
-    every = project["tool"]["importlinter"]["contracts"]
-    return [contract for contract in every if contract["type"] == "layers"]
+    declared = project["tool"]["importlinter"]["contracts"]
+    return [contract for contract in declared if contract["type"] == "layers"]
 
 
 def split(layer: str) -> list[str]:
@@ -120,10 +120,10 @@ def by_folder(home: Path) -> list[list[str]]:
 
 def packages(root: Path) -> list[Package]:
     """Return the packages, the highest first."""
-    known = contracts(root)
-    order = next(c["layers"] for c in known if "containers" not in c)
-    inside = {c["containers"][0]: c["layers"] for c in known if "containers" in c}
-    drawn = []
+    declared = contracts(root)
+    order = next(c["layers"] for c in declared if "containers" not in c)
+    inside = {c["containers"][0]: c["layers"] for c in declared if "containers" in c}
+    result = []
     for name in (name for layer in order for name in split(layer)):
         home = root / name
         layers = (
@@ -137,8 +137,8 @@ def packages(root: Path) -> list[Package]:
         ]
         sentence = first_sentence(home / "__init__.py")
         is_layered = name in inside
-        drawn.append(Package(name, sentence, rows, frozenset(folders), is_layered))
-    return drawn
+        result.append(Package(name, sentence, rows, frozenset(folders), is_layered))
+    return result
 
 
 def imported(file: Path) -> Iterator[str]:
@@ -168,12 +168,12 @@ def text(x: float, y: float, words: str, kind: str) -> str:
     return f'<text x="{x:g}" y="{y:g}" class="{kind}">{escape(words)}</text>'
 
 
-def wrapped(words: str, most: int) -> list[str]:
+def wrapped(words: str, limit: int) -> list[str]:
     """Return a sentence in lines of so many letters."""
     lines = [""]
     for word in words.split():
-        joined = f"{lines[-1]} {word}".strip()
-        lines = [*lines[:-1], joined] if len(joined) <= most else [*lines, word]
+        longer = f"{lines[-1]} {word}".strip()
+        lines = [*lines[:-1], longer] if len(longer) <= limit else [*lines, word]
     return lines
 
 
@@ -211,11 +211,11 @@ def band(package: Package, top: float, right: float) -> tuple[list[str], float]:
         f' height="{bottom - top:g}" rx="10" class="band"/>'
     )
     head = [text(EDGE + PAD, top + PAD + 16, package.name, "package")]
-    said = [
+    sentence = [
         text(EDGE + PAD, top + PAD + 40 + 18 * n, line, "soft")
         for n, line in enumerate(lines)
     ]
-    return [card, *head, *said, *names], bottom
+    return [card, *head, *sentence, *names], bottom
 
 
 def arrow(points: Iterable[tuple[float, float]], kind: str = "arrow") -> str:
@@ -237,10 +237,12 @@ def arrows(
     far = sorted(pairs, key=lambda p: names.index(p[1]) - names.index(p[0]))
     for upper, lower in far:
         if names.index(lower) - names.index(upper) == 1:
-            x = EDGE + PAD + 8
-            parts.append(arrow([(x, spans[upper][1]), (x, spans[lower][0] - 1)]))
+            side = EDGE + PAD + 8
+            ends = (side, spans[upper][1]), (side, spans[lower][0] - 1)
+            parts.append(arrow(ends))
             continue
-        x, begin = right + lane * LANE, spans[upper][0] + 14 + 12 * (lanes - lane)
+        x = right + lane * LANE
+        begin = spans[upper][0] + 14 + 12 * (lanes - lane)
         end = spans[lower][0] + 14 + 12 * lane
         parts.append(arrow([(right, begin), (x, begin), (x, end), (right + 1, end)]))
         lane += 1
@@ -262,8 +264,8 @@ def upwards(spans: dict[str, tuple[float, float]]) -> list[str]:
 
 def draw(root: Path) -> str:
     """Return the picture."""
-    drawn = packages(root)
-    names = [package.name for package in drawn]
+    members = packages(root)
+    names = [package.name for package in members]
     pairs = edges(root, names)
     far = sum(names.index(b) - names.index(a) > 1 for a, b in pairs)
     right = WIDTH - 24 - LANE * far
@@ -273,7 +275,7 @@ def draw(root: Path) -> str:
     ]
     spans: dict[str, tuple[float, float]] = {}
     top = 92.0
-    for package in drawn:
+    for package in members:
         shapes, bottom = band(package, top, right)
         parts += shapes
         spans[package.name] = (top, bottom)

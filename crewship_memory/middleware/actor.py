@@ -69,14 +69,14 @@ def frame(request: HttpRequest) -> dict[str, Any]:
     if not isinstance(user, User):
         return {"actor": None}
     # Which version runs is shown to who is signed in, in the foot of a page.
-    shown = {
+    personal = {
         "product_version": VERSION,
         "invited": len(invitations.of_person(user)),
     }
     if actor is None:
-        return {**shown, "actor": None}
+        return {**personal, "actor": None}
     return {
-        **shown,
+        **personal,
         "actor": actor,
         "workspace": queries.workspace(actor),
         "memberships": auth.memberships(user),

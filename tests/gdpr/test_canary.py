@@ -18,9 +18,9 @@ from gdpr.data_map.base import Fate
 from gdpr.models import Subject
 from memory.integrations.gateway import server as gateway_server
 from memory.journal import verify
-from tests.doors.operations import OPERATIONS
+from tests.api.operations import OPERATIONS
 from tests.gdpr import kit
-from tests.gdpr.doors import DOORS
+from tests.gdpr.write_paths import DOORS
 from tests.world import World
 
 WORD = "zorb"

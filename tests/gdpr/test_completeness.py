@@ -11,8 +11,8 @@ from django.conf import settings
 from django.db import connection, models
 
 from gdpr.data_map import registry
-from tests.house import source
 from tests.memory.files import kit as files
+from tests.project import source
 from tests.world import World
 
 # What the code joins to the data folder: its first part is a name of ours.

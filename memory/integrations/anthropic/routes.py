@@ -1,7 +1,8 @@
 """The commands of Anthropic's memory tool at ``/compat/anthropic/memory``.
 
 One address takes the tool's own input and answers ``{content}``; a subclass of the
-client's abstract memory tool needs one line per command (``tests/dialects/examples/``).
+client's abstract memory tool needs one line per command (see
+``tests/integrations/examples/``).
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ WIRE: Final = Wire(
     client="anthropic 2.12.0",
     about="The tool's six commands on records, for a subclass of its abstract class.",
     snippets={
-        "Python": """# with anthropic_memory.py (tests/dialects/examples) beside it
+        "Python": """# with anthropic_memory.py (tests/integrations/examples) beside it
 from anthropic_memory import CrewshipMemory
 
 KEY = "…"  # an agent's key

@@ -29,7 +29,7 @@ def _arm(step: str) -> None:
         commit.step = lambda name: _die() if name == step else None
 
 
-def main() -> None:  # noqa: PLR0915
+def main() -> None:
     """Write as told."""
     django.setup()
     from django.conf import settings

@@ -9,7 +9,7 @@ from memory.files.quarantine import Held
 from memory.rules import errors
 from memory.rules.tiers import Tier
 from tests.memory.files import kit
-from tests.memory.files.test_words import BROKEN
+from tests.memory.files.test_search_index import BROKEN
 from tests.world import World
 
 

@@ -1,0 +1,228 @@
+"""The operations on personal data, as rows for ``tests.api.operations``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, Final
+
+from django.utils import timezone
+
+from gdpr import suppression
+from gdpr.cases import dry_run, legal_holds
+from gdpr.cases import workflow as cases
+from gdpr.cases.legal_holds import NewHold
+from gdpr.cases.workflow import NewCase
+from gdpr.certificates import issue as certificates
+from gdpr.export import make as export
+from gdpr.models import (
+    Case,
+    CaseKind,
+    Certificate,
+    Export,
+    Hold,
+    Subject,
+    Suppression,
+)
+from gdpr.subjects import registry as subjects
+from gdpr.subjects.registry import NewAlias
+from tests.gdpr import kit
+from tests.gdpr import requests as make
+from tests.world import World
+
+
+def subject(world: World) -> Subject:
+    """Return the person that the operations are about."""
+    if "subject" not in world.kept:
+        world.kept["subject"] = make.subject(world)
+    found: Subject = world.kept["subject"]
+    return found
+
+
+def case(world: World) -> Case:
+    """Return an open erasure of the person, opened by the house itself."""
+    if "case" not in world.kept:
+        new = NewCase(
+            subject_id=subject(world).id, kind=CaseKind.ERASURE, reason="Left"
+        )
+        world.kept["case"] = cases.open_case(new, by=world.system())
+    found: Case = world.kept["case"]
+    return found
+
+
+def hold(world: World) -> Hold:
+    """Return a hold on the person's journal entries."""
+    if "hold" not in world.kept:
+        new = NewHold(
+            reason="Audit",
+            review_at=timezone.now() + timedelta(days=30),
+            scope="journal",
+        )
+        world.kept["hold"] = legal_holds.place(
+            subject(world), new, by=world.system(), places=frozenset({"journal"})
+        )
+    found: Hold = world.kept["hold"]
+    return found
+
+
+def exported(world: World) -> Export:
+    """Return a bundle about the person, ready to be read."""
+    if "export" not in world.kept:
+        asked = export.request(subject(world), by=world.system())
+        world.kept["export"] = export.make(asked)
+    found: Export = world.kept["export"]
+    return found
+
+
+def plan_hash(world: World) -> str:
+    """Return the hash of the case's plan, made by the house."""
+    if "plan_hash" not in world.kept:
+        made = dry_run.make(case(world), by=world.system())
+        world.kept["plan_hash"] = made.plan_hash
+    return str(world.kept["plan_hash"])
+
+
+def certified(world: World) -> Certificate:
+    """Give the case a certificate."""
+    return certificates.issue(case(world), make.facts())
+
+
+def alias(world: World) -> str:
+    """Return the id of a name of the person's."""
+    new = NewAlias("email", "maria@example.org")
+    return str(subjects.add_alias(subject(world).id, new, by=world.system()).pk)
+
+
+def suppressed(world: World) -> str:
+    """Return the id of a suppressed name."""
+    alias(world)
+    suppression.suppress(subject(world))
+    row = Suppression.objects.filter(workspace_id=world.acme.id).latest("pk")
+    return str(row.pk)
+
+
+def _merging(world: World) -> Any:
+    return {"into": make.subject(world).id}
+
+
+PARTS: Final[dict[str, Callable[[World], str]]] = {
+    "subject_id": lambda world: subject(world).id,
+    "subject": lambda world: subject(world).id,
+    "alias_id": lambda world: alias(world),
+    "suppression_id": lambda world: suppressed(world),
+    "case_id": lambda world: case(world).id,
+    "hold_id": lambda world: hold(world).pk,
+    "certificate_id": lambda world: certified(world).pk,
+    "export_id": lambda world: exported(world).pk,
+}
+
+
+def _opening(world: World) -> Any:
+    return {"subject_id": subject(world).id, "kind": "access", "reason": "Asked"}
+
+
+def _executing(world: World) -> Any:
+    made = plan_hash(world)
+    return {"plan_hash": made, "phrase": cases.phrase(case(world), made)}
+
+
+def _deciding(world: World) -> Any:
+    """Keep an entry that its writer linked to the person."""
+    if "linked" not in world.kept:
+        world.kept["linked"] = world.entry("A talk about boats").id
+        kit.link(subject(world), "journal", world.kept["linked"])
+    return {
+        "plan_hash": plan_hash(world),
+        "verdict": "spared",
+        "rows": [{"place": "journal", "id": world.kept["linked"]}],
+        "ground": "must_stay",
+        "reason": "A court asked",
+    }
+
+
+def _holding(_: World) -> Any:
+    soon = timezone.now() + timedelta(days=30)
+    return {"reason": "Audit", "review_at": soon.isoformat()}
+
+
+_REASON: Final = {"reason": "because"}
+_PATH: Final = "/gdpr/cases/{case_id}"
+_SUBJECT: Final = "/gdpr/subjects/{subject_id}"
+_HOLDS: Final = "/gdpr/subjects/{subject_id}/holds"
+#                own ope com vie age red loo str nob exp rev
+_LIST: Final = "200 403 200 403 403 403 200 200 401 401 401"
+_READ: Final = "200 403 200 403 403 403 200 404 401 401 401"
+_WRITE: Final = "200 403 200 403 403 403 403 404 401 401 401"
+_MAKE: Final = "201 403 201 403 403 403 403 404 401 401 401"
+_OPEN: Final = "200 200 200 200 200 200 200 200 200 200 200"
+
+# id, method, path, statuses, body, query, before
+ROWS: Final[tuple[tuple[Any, ...], ...]] = (
+    ("open_case", "post", "/gdpr/cases", _MAKE, _opening),
+    ("list_cases", "get", "/gdpr/cases", _LIST),
+    ("get_case", "get", _PATH, _READ),
+    ("verify_identity", "post", f"{_PATH}/identity", _WRITE,
+     lambda _: {"how": "by code"}),
+    ("plan_case", "post", f"{_PATH}/plan", _WRITE),
+    ("decide_rows", "post", f"{_PATH}/decisions", _WRITE, _deciding),
+    ("approve_case", "post", f"{_PATH}/approve", _WRITE,
+     lambda world: {"plan_hash": plan_hash(world)}),
+    ("execute_case", "post", f"{_PATH}/execute",
+     "202 403 202 403 403 403 403 404 401 401 401", _executing),
+    ("extend_case", "post", f"{_PATH}/extend", _WRITE,
+     lambda _: {**_REASON, "months": 1}),
+    ("refuse_case", "post", f"{_PATH}/refuse", _WRITE, lambda _: dict(_REASON)),
+    ("assign_case", "post", f"{_PATH}/assign", _WRITE,
+     lambda _: {"assignee": "owner@acme.example"}),
+    ("comment_case", "post", f"{_PATH}/comments", _MAKE,
+     lambda _: {"text": "Called twice"}),
+    ("attach_to_case", "post", f"{_PATH}/attachments", _MAKE,
+     lambda _: {"name": "letter.pdf", "sha256": "a" * 64, "bytes": 900}),
+    ("get_certificate", "get", f"{_PATH}/certificate", _READ, None, None, certified),
+    ("list_certificates", "get", "/gdpr/certificates", _LIST),
+    ("read_certificate", "get", "/gdpr/certificates/{certificate_id}", _READ),
+    ("verify_certificate", "post", "/gdpr/certificates/verify", _OPEN),
+    ("public_keys", "get", "/gdpr/keys", _OPEN),
+    ("create_subject", "post", "/gdpr/subjects",
+     "201 403 201 403 403 403 403 201 401 401 401",
+     lambda _: {"aliases": [{"kind": "email", "value": "maria@example.org"}]}),
+    ("list_subjects", "get", "/gdpr/subjects", _LIST),
+    ("get_subject", "get", _SUBJECT, _READ),
+    ("add_alias", "post", f"{_SUBJECT}/aliases", _MAKE,
+     lambda _: {"kind": "name", "value": "Maria Keller"}),
+    ("remove_alias", "delete", f"{_SUBJECT}/aliases/{{alias_id}}",
+     "204 403 204 403 403 403 403 404 401 401 401"),
+    ("dismiss_address", "post", f"{_SUBJECT}/not_theirs", _WRITE,
+     lambda _: {"kind": "email", "value": "jan@example.org"}),
+    ("merge_subject", "post", f"{_SUBJECT}/merge", _WRITE, _merging),
+    ("note_consent", "post", f"{_SUBJECT}/consent", _WRITE,
+     lambda _: {"consent": "given"}),
+    ("lift_restriction", "post", f"{_SUBJECT}/lift_restriction", _WRITE,
+     lambda _: dict(_REASON)),
+    ("list_suppressions", "get", "/gdpr/suppressions", _LIST),
+    ("lift_suppression", "post", "/gdpr/suppressions/{suppression_id}/lift", _WRITE,
+     lambda _: dict(_REASON)),
+    ("list_holds", "get", "/gdpr/holds", _LIST),
+    ("list_subject_holds", "get", _HOLDS, _READ),
+    ("place_hold", "post", _HOLDS, _MAKE, _holding),
+    ("release_hold", "delete", f"{_HOLDS}/{{hold_id}}", _WRITE,
+     lambda _: dict(_REASON)),
+    ("list_exports", "get", "/gdpr/exports", _LIST),
+    ("make_export", "post", "/gdpr/exports",
+     "202 403 202 403 403 403 403 404 401 401 401",
+     lambda world: {"subject_id": subject(world).id}),
+    ("get_export", "get", "/gdpr/exports/{export_id}", _READ),
+    ("read_export", "get", "/gdpr/exports/{export_id}/download",
+     "200 403 200 403 403 403 403 404 401 401 401"),
+    ("remove_export", "delete", "/gdpr/exports/{export_id}",
+     "204 403 204 403 403 403 403 404 401 401 401"),
+    ("export_user_data", "get", "/admin/users/{subject}/data",
+     "200 403 200 403 403 403 403 404 401 401 401"),
+    ("erase_user_data", "delete", "/admin/users/{subject}/data",
+     "202 403 202 403 403 403 403 404 401 401 401", lambda _: dict(_REASON)),
+    ("list_gdpr_actions", "get", "/gdpr/actions", _LIST),
+    ("privacy_settings", "get", "/gdpr/settings", _LIST),
+    ("change_privacy_settings", "patch", "/gdpr/settings",
+     "200 403 403 403 403 403 403 200 401 401 401",
+     lambda _: {"require_identity": True}),
+)  # fmt: skip

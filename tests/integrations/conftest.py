@@ -1,0 +1,173 @@
+"""A whole installation in its own process, for clients that know nothing of us."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import psycopg
+import pytest
+from django.conf import settings
+from django.db import connection
+
+from tests import processes, waiting
+from tests.integrations import clients
+from tests.integrations.clients import Told
+
+MANAGE = settings.BASE_DIR / "manage.py"
+WHO = {
+    "key": ("acme", ["--crew", "support", "--agent", "ada"]),
+    "lead": ("acme", ["--crew", "support", "--agent", "lena", "--role", "LEAD"]),
+    "other": ("acme", ["--crew", "billing", "--agent", "bob"]),
+    "operator": ("acme", ["--email", "owner@acme.example", "--role", "admin"]),
+    "stranger": ("other", ["--crew", "support", "--agent", "olga"]),
+}
+
+RunClient = Callable[..., Told]
+
+
+@dataclass
+class House:
+    """A server that runs, and the keys to it."""
+
+    folder: Path
+    port: int
+    keys: dict[str, str]
+
+    @property
+    def url(self) -> str:
+        """Where it answers."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def env(self) -> dict[str, str]:
+        """Return what a driver needs to know."""
+        named = {
+            "HOUSE_KEY": "key",
+            "HOUSE_LEAD_KEY": "lead",
+            "HOUSE_OTHER_KEY": "other",
+            "HOUSE_OPERATOR_KEY": "operator",
+            "HOUSE_STRANGER_KEY": "stranger",
+        }
+        found = {name: self.keys[who] for name, who in named.items()}
+        return {"HOUSE_URL": self.url, **found}
+
+    def written(self) -> bytes:
+        """Return every byte the installation wrote, logs and database included."""
+        files = [path for path in self.folder.rglob("*") if path.is_file()]
+        return b"\n".join(path.read_bytes() for path in files)
+
+
+def _database(folder: Path) -> dict[str, str]:
+    """Return a database of the house's own, on the server of this leg."""
+    url = os.environ.get("DATABASE_URL", "")
+    if not url.startswith("postgres"):
+        return {}
+    made = folder / "database"
+    if not made.exists():
+        name = f"house_{os.getpid()}"
+        config = connection.settings_dict
+        named = {"host": "HOST", "port": "PORT", "user": "USER", "password": "PASSWORD"}
+        login = {key: config[of] for key, of in named.items() if config[of]}
+        with psycopg.connect(**login, dbname="postgres", autocommit=True) as server:
+            server.execute(f"create database {name}")
+        made.write_text(name)
+    return {"DATABASE_URL": f"{url.rpartition('/')[0]}/{made.read_text()}"}
+
+
+def _env(folder: Path) -> dict[str, str]:
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("CREWSHIP_", "OLLAMA_"))
+        and name not in ("DATABASE_URL", "REDIS_URL", "DJANGO_SETTINGS_MODULE")
+    }
+    ours = {"CREWSHIP_DATA_DIR": str(folder / "data"), "CREWSHIP_EMBEDDER": "hashing"}
+    more = {"PYTHONUNBUFFERED": "1", "CREWSHIP_WEBHOOK_PRIVATE": "1"}
+    return {**kept, **ours, **more, **_database(folder)}
+
+
+def _manage(folder: Path, *args: str) -> str:
+    done = subprocess.run(
+        [sys.executable, str(MANAGE), *args],
+        env=_env(folder),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+def _keys(folder: Path) -> dict[str, str]:
+    for slug in ("acme", "other"):
+        address = f"owner@{slug}.example"
+        _manage(folder, "bootstrap", "--workspace", slug, "--email", address, "--json")
+    return {
+        who: json.loads(
+            _manage(
+                folder, "issue_key", "--workspace", slug, *args, "--create", "--json"
+            )
+        )["key"]
+        for who, (slug, args) in WHO.items()
+    }
+
+
+def _wait(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    def is_ready() -> bool:
+        assert process.poll() is None, log.read_text()[-4_000:]
+        try:
+            return httpx.get(f"{url}/readyz", trust_env=False).status_code == 200
+        except httpx.HTTPError:
+            return False
+
+    waiting.until(is_ready, every=0.1)
+
+
+@pytest.fixture(scope="session")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """One server for all clients of a run, like ``manage.py up`` starts it."""
+    folder = tmp_path_factory.mktemp("house")
+    _manage(folder, "migrate", "--verbosity", "0")
+    made = House(folder, processes.free_port(), _keys(folder))
+    log = folder / "server.log"
+    with log.open("wb") as written:
+        process = subprocess.Popen(
+            [sys.executable, str(MANAGE), "up", "--port", str(made.port)],
+            env=_env(folder),
+            stdout=written,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            _wait(made.url, process, log)
+            yield made
+        finally:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(waiting.LIMIT_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def need(name: str) -> None:
+    """Skip when a client is not installed; say which one and how to get it."""
+    if not clients.is_here(name):
+        pytest.skip(clients.missing(name))
+
+
+@pytest.fixture
+def client(request: pytest.FixtureRequest) -> RunClient:
+    """Return how a driver is run: ``client("mem0", "mem0_round_trip")``."""
+
+    def run(name: str, driver: str, **extra: str) -> Told:
+        need(name)
+        house: House = request.getfixturevalue("house")
+        return clients.drive(name, driver, {**house.env(), **extra})
+
+    return run

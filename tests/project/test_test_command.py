@@ -1,0 +1,69 @@
+"""The README's test command is what runs everything, here and in `.ci/run`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+
+import pytest
+
+from tests.browser.conftest import CHROMIUM
+from tests.project.source import ROOT
+
+# A test that drives a page and then, in the same process, one that starts a loop.
+BROWSER = (
+    "tests/browser/test_accessibility.py::test_the_keyboard_reaches_the_content_first"
+)
+LOOP = "tests/memory/gateway/test_client.py::test_the_exact_requests"
+
+
+def readme_command() -> str:
+    """Return the one line of the block below **Test it:**."""
+    block = (ROOT / "README.md").read_text().split("**Test it:**\n\n```sh\n")[1]
+    return block.split("\n```")[0]
+
+
+def test_ci_runs_the_command_as_the_readme_has_it() -> None:
+    command = readme_command()
+    assert command.endswith(" && .venv/bin/pytest")
+    assert "\n" not in command
+    printed = subprocess.run(
+        ["bash", ".ci/run", "command"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert printed == f"{command}\n"
+    script = (ROOT / ".ci" / "run").read_text()
+    assert script.count('bash -c "$COMMAND"') == 1
+
+
+def test_a_plain_run_uses_the_cores() -> None:
+    """Nothing has to be typed for it: files go to as many processes as there are."""
+    options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]
+    addopts = options["ini_options"]["addopts"].split()
+    assert addopts[:2] == ["-n", "auto"]
+    assert "--dist=loadfile" in addopts
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
+def test_a_browser_test_leaves_no_loop_to_the_next() -> None:
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYTEST_", "DJANGO_")) and name != "DATABASE_URL"
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-n", "0", "-p", "no:randomly", BROWSER, LOOP],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "2 passed" in done.stdout, done.stdout[-4_000:]

@@ -1,0 +1,161 @@
+"""Whoever appends to the journal leaves a chain that verifies, words and all.
+
+Every place in the source that appends is in ``tests.project.writers``, and every one is
+made to append here; so is every operation of the API that changes something.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from pytest_django import Settings
+
+from memory.integrations import selftest_runs
+from memory.integrations.gateway import server as gateway_server
+from memory.journal import append as journal
+from memory.journal import verify
+from memory.models import JournalEntry, Workspace
+from memory.providers import parity_harness
+from memory.rules.permissions import system
+from tests.api.operations import OPERATIONS
+from tests.project import source, writers
+from tests.project.writers import Site
+from tests.world import World
+
+WRITING = [one.id for one in OPERATIONS if one.method != "get"]
+# What the hash and the signed end cover, or is worked out from what they cover.
+COVERED = {
+    "entry_type", "severity", "summary", "payload_text", "refs_text", "body", "salt",
+    "commitment", "prev_hash", "entry_hash", "seq", "docid", "actor_type", "actor_id",
+    "crew_id", "agent_id", "mission_id", "trace_id", "span_id", "ts", "expires_at",
+    "priority_at_emit", "seal", "erased_at", "redacted_at",
+}  # fmt: skip
+DEMO = {site for site in writers.SITES if site[0] == "crewship_memory/demo/load.py"}
+WIRE = ("memory/integrations/selftest_runs.py", "_keep")
+# A run of an erasure commits and rewrites tables by itself.
+COMMITTED = {("gdpr/erasure/finish.py", "_tell"), ("gdpr/erasure/replay.py", "_note")}
+
+
+def check() -> None:
+    """Verify every chain, and that the index holds the words of the entries."""
+    for workspace in Workspace.objects.all():
+        report = verify.verify(workspace.id, by=system(workspace.id))
+        assert report.ok, [(one.entry_id, one.reason) for one in report.breaks]
+    if connection.vendor == "sqlite":
+        told = (
+            "INSERT INTO journal_fts(journal_fts, rank) VALUES ('integrity-check', 1)"
+        )
+        with connection.cursor() as cursor:
+            cursor.execute(told)
+
+
+@pytest.fixture(autouse=True)
+def _near(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.GATEWAY_PRIVATE = True
+    monkeypatch.setattr(gateway_server, "SETTLE_SECONDS", 0.0)
+
+
+@pytest.fixture
+def reached(monkeypatch: pytest.MonkeyPatch) -> set[Site]:
+    """Return the places that appended during the test, as they are found."""
+    found: set[Site] = set()
+    store = journal._store
+
+    def watched(*given: object) -> None:
+        frame = sys._getframe(1)
+        while frame.f_back and frame.f_code.co_filename == journal.__file__:
+            frame = frame.f_back
+        path = Path(frame.f_code.co_filename)
+        if path.is_relative_to(source.ROOT):
+            found.add((source.name(path), frame.f_code.co_name))
+        store(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(journal, "_store", watched)
+    return found
+
+
+# ── Nobody is left out ───────────────────────────────────────────────────────
+def test_every_place_that_appends_is_in_the_table() -> None:
+    assert writers.in_source() == set(writers.SITES)
+
+
+def test_what_the_hash_covers_is_set_in_one_place() -> None:
+    # Erasing and redacting seal what they leave; nobody else may change such a column.
+    found = set()
+    for path in source.sources():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call) or not isinstance(
+                node.func, ast.Attribute
+            ):
+                continue
+            if node.func.attr != "update" or "JournalEntry" not in ast.unparse(node):
+                continue
+            named = {word.arg for word in node.keywords}
+            if named & COVERED:
+                found.add((source.name(path), *sorted(map(str, named))))
+    assert found == set()
+
+
+# ── The chain holds after each ───────────────────────────────────────────────
+@pytest.mark.parametrize(
+    "site",
+    sorted(set(writers.SITES) - DEMO - COMMITTED - {WIRE}),
+    ids=lambda site: "-".join(site),
+)
+def test_the_chain_holds_after(world: World, reached: set[Site], site: Site) -> None:
+    writers.SITES[site](world)
+    assert site in reached
+    check()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("site", sorted(COMMITTED), ids=lambda site: "-".join(site))
+def test_the_chain_holds_after_a_whole_erasure(
+    shared_world: World, reached: set[Site], site: Site
+) -> None:
+    """Tables are rewritten, which PostgreSQL does in no transaction of a test."""
+    writers.SITES[site](shared_world)
+    assert site in reached
+    check()
+
+
+@pytest.mark.slow
+def test_the_chain_holds_after_the_demo(world: World, reached: set[Site]) -> None:
+    [demo] = {writers.SITES[site] for site in DEMO}
+    demo(world)
+    assert reached >= DEMO
+    check()
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_the_chain_holds_after_the_operation(world: World, name: str) -> None:
+    writers.operation(name)(world)
+    check()
+
+
+@pytest.mark.slow
+def test_the_chain_holds_after_every_dialect(
+    shared_world: World, reached: set[Site], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each wire keeps its promises on a stand, which is judged before it is removed."""
+    judged: list[int] = []
+    strike = parity_harness.strike
+
+    def judge(workspace: Workspace) -> None:
+        judged.append(JournalEntry.objects.filter(workspace=workspace).count())
+        check()
+        strike(workspace)
+
+    monkeypatch.setattr(parity_harness, "strike", judge)
+    monkeypatch.setattr(selftest_runs, "PROVIDERS", ("native",))
+    done = writers.SITES[WIRE](shared_world)
+    assert WIRE in reached
+    assert done.counts["broken"] == 0  # type: ignore[attr-defined]
+    # The stand of the wires, and the stage of the provider.
+    assert len(judged) >= 2
+    assert min(judged) > 10
+    check()

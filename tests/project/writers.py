@@ -1,0 +1,334 @@
+"""Every place in the code that appends to the journal, and how to make it append.
+
+The table is compared with the source: a new place without a row here fails a test.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from django.db.models import F
+from django.test import override_settings
+from django.utils import timezone
+
+from crewship_memory.demo import load
+from episodic.health import snapshots as health
+from episodic.models import HealthSnapshot
+from episodic.recall import checks
+from episodic.recall.search import Request
+from gdpr.cases import reminder_email
+from gdpr.certificates import keys as signing_keys
+from gdpr.erasure import replay, tombstones
+from gdpr.erasure.tombstones import Record
+from gdpr.subjects import restriction
+from memory import (
+    data_folder_adoption,
+    journal_import,
+    tool_registry,
+    webhooks,
+    workspace_settings,
+)
+from memory.accounts import api_keys, invitations, workspaces
+from memory.files import policy
+from memory.integrations import agent_tools, selftest_runs
+from memory.integrations.gateway import settings as gateway_settings
+from memory.integrations.gateway import users
+from memory.journal import compaction
+from memory.models import JournalEntry, User
+from memory.providers import parity_runs, selection
+from memory.rules.permissions import Role
+from tests import factories
+from tests.api import gdpr_operations
+from tests.api.operations import BY_ID
+from tests.gdpr import erasing
+from tests.gdpr import requests as make
+from tests.memory.gateway import upstream
+from tests.project import source
+from tests.world import World
+
+Drive = Callable[[World], object]
+Site = tuple[str, str]
+
+VERBS: Final = ("write", "append", "append_batch", "prioritise")
+# Load generators, run by hand on databases of their own.
+OUTSIDE: Final = ("crewship_memory/bench/",)
+
+
+# ── What the source holds ────────────────────────────────────────────────────
+def _calls(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:
+    """Return every call with the name of the innermost function around it."""
+    stack: list[tuple[ast.AST, str]] = [(tree, "<module>")]
+    while stack:
+        node, name = stack.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            name = node.name
+        if isinstance(node, ast.Call):
+            yield name, node
+        stack += [(child, name) for child in ast.iter_child_nodes(node)]
+
+
+def _appends(call: ast.Call) -> bool:
+    target = call.func
+    if not isinstance(target, ast.Attribute) or target.attr not in VERBS:
+        return False
+    return isinstance(target.value, ast.Name) and target.value.id == "journal"
+
+
+def in_source() -> set[Site]:
+    """Return (file, function) of every call that appends to the journal."""
+    found = set()
+    for path in source.sources():
+        name = source.name(path)
+        if name.startswith(OUTSIDE):
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        found |= {(name, where) for where, call in _calls(tree) if _appends(call)}
+    return found
+
+
+# ── How to reach them ────────────────────────────────────────────────────────
+def operation(name: str, who: str = "") -> Drive:
+    """Return a drive that calls one operation of the API."""
+
+    def drive(world: World) -> None:
+        asked = BY_ID[name]
+        path = asked.url(world)
+        body = asked.body(world) if asked.body else None
+        reply = world.api(who or asked.caller).send(asked.method, path, body)
+        assert reply.status < 300, reply.body
+
+    return drive
+
+
+def _indexed(world: World) -> None:
+    world.entry()
+    operation("index_now")(world)
+
+
+def _consolidated(world: World) -> None:
+    for _ in range(10):
+        world.entry("Refund refused")
+    operation("consolidate_run")(world)
+
+
+def _fell(world: World) -> None:
+    world.indexed()
+    health.take(world.acme.id)
+    mine = HealthSnapshot.objects.filter(workspace_id=world.acme.id)
+    mine.update(score=F("score") - 60)
+    health.take(world.acme.id)
+
+
+def _broken_check(world: World) -> None:
+    row = world.indexed()
+    by = world.actor("operator")
+    check = checks.save("refunds", Request(query="refund"), [row.id], by=by)
+    JournalEntry.objects.filter(pk=row.pk).update(retired_at=timezone.now())
+    run = checks.run(check, by=by)
+    assert run.result == "broken"
+
+
+def _erased(world: World) -> None:
+    erasing.lived_in(world)
+    erasing.erased(world, erasing.maria(world))
+
+
+def _replayed(world: World) -> None:
+    """Announce an erasure that the database knows nothing of, as after a restore."""
+    row = world.entry()
+    tombstones.announce(
+        Record(
+            workspace_id=world.acme.id,
+            case_id="case_lost",
+            subject_id="sub_lost",
+            run=1,
+            at=tombstones.now(),
+            aliases=(),
+            rows={"journal": [[row.id, "delete"]]},
+        )
+    )
+    assert len(replay.run()) == 1
+
+
+def _late_case(world: World) -> None:
+    make.opened(world, received_at=timezone.now() - timedelta(days=40))
+    with override_settings(MAIL_SERVER=True):
+        assert reminder_email.send(world.acme.id).counts["cases"] == 1
+
+
+def _restricted(world: World) -> None:
+    who = erasing.maria(world)
+    erasing.lived_in(world)
+    assert restriction.restrict(who, by=world.actor("compliance"))
+
+
+def _rotated(_: World) -> None:
+    signing_keys.current()
+    signing_keys.rotate()
+
+
+def _marked_by_staff(world: World) -> None:
+    User.objects.filter(pk=world.people["owner"].pk).update(
+        is_staff=True, is_superuser=True
+    )
+    row = world.entry()
+    told = {"action": "make_pin", "_selected_action": [row.pk]}
+    world.page("owner").post("/admin/memory/journalentry/", told)
+
+
+def _marked_on_the_page(world: World) -> None:
+    row = world.entry()
+    told = {"priority": "pin", "reason": "watch"}
+    world.page("operator").post(f"/journal/{row.pk}/priority/", told)
+
+
+def _by_an_agents_tool(world: World) -> None:
+    told = {"entry_type": "peer.escalation", "summary": "Refund above $200"}
+    tool_registry.call(agent_tools.JOURNAL_APPEND, told, by=world.actor("ada"))
+
+
+def _compacted(world: World) -> None:
+    day = datetime.combine(timezone.now().date(), datetime.min.time(), UTC)
+    for n in range(12):
+        factories.append(
+            world.actor("ada"),
+            entry_type="container.metrics",
+            summary=f"cpu at {n} percent",
+            payload={"cpu": n},
+            ts=day - timedelta(days=40) + timedelta(minutes=n),
+        )
+    assert compaction.run(world.acme.id).buckets == 1
+
+
+def _wires(world: World) -> object:
+    return selftest_runs.run(world.acme.id)
+
+
+def _gateway_mode(world: World) -> None:
+    good = upstream.at({"/memories/search": upstream.says(200, {"results": []})})
+    with upstream.standing(good) as server:
+        told = {
+            "baseUrl": server.url,
+            "userId": "mia",
+            "userKey": "uk_very-secret-0123456789",
+            "scope": ["current_chat"],
+            "timeoutSeconds": 5,
+        }
+        gateway_settings.choose(
+            {"mode": "memory_gateway", "gateway": told}, by=world.actor("owner")
+        )
+        operation("recall_turn", "ada")(world)
+        operation("persist_turn", "ada")(world)
+
+
+def _setup_removed(world: World) -> None:
+    by = world.actor("owner")
+    row = gateway_settings.choose({"mode": "curated"}, by=by)
+    gateway_settings.remove(row.id, by=by)
+
+
+def _gateway_key(world: World) -> None:
+    by = world.actor("owner")
+    users.revoke(users.issue(world.agents["ada"], "tom", by=by).key, by=by)
+
+
+def _imported(world: World) -> None:
+    row = {"entry_type": "peer.escalation", "summary": "old", "payload": {"a": ["b"]}}
+    lines = journal_import.read_lines(io.BytesIO(json.dumps(row).encode()))
+    by = world.actor("owner")
+    done = journal_import.append(lines, by=by, tell=lambda _number, _reason: None)
+    assert done.appended == 1
+
+
+def _webhook(world: World) -> None:
+    webhooks.create("https://hooks.example/in", by=world.actor("owner"))
+
+
+def _settings(world: World) -> None:
+    """Change one setting of each kind that has an entry type of its own."""
+    by = world.actor("owner")
+    workspace_settings.change({"fusion": "convex", "two_person": True}, by=by)
+    card = policy.cards(by)[0]
+    policy.set_rule(card.rule.id, "observe", by=by)
+    assert selection.choose(world.acme, "native", by=by)
+
+
+def _invited(world: World) -> None:
+    by = world.actor("owner")
+    invitations.invite("new.person@acme.example", Role.VIEWER, by=by)
+
+
+def _adopted(_: World) -> None:
+    data_folder_adoption.adopt("the disk was replaced")
+
+
+def _provider_checked(world: World) -> None:
+    parity_runs.run_now(world.acme, "native", by=world.actor("owner"))
+
+
+def _key(world: World) -> None:
+    api_keys.issue_agent_key(world.agents["ada"], by=world.system())
+
+
+def _crew(world: World) -> None:
+    workspaces.ensure_crew("returns", by=world.system())
+
+
+def _exported(world: World) -> None:
+    assert gdpr_operations.exported(world).pk
+
+
+def _demo(_: World) -> None:
+    load.load()
+
+
+SITES: Final[dict[Site, Drive]] = {
+    ("crewship_memory/demo/load.py", "_prioritise"): _demo,
+    ("crewship_memory/demo/load.py", "_tell"): _demo,
+    ("episodic/consolidation/approval.py", "_tell"): operation("approve_proposal"),
+    ("episodic/consolidation/approval.py", "reject"): operation("reject_proposal"),
+    ("episodic/index/status.py", "_record"): _indexed,
+    ("episodic/consolidation/run.py", "_tell"): _consolidated,
+    ("episodic/health/snapshots.py", "_tell"): _fell,
+    ("episodic/recall/checks.py", "_tell"): _broken_check,
+    ("gdpr/erasure/finish.py", "_tell"): _erased,
+    ("gdpr/cases/transitions.py", "tell"): operation("open_case"),
+    ("gdpr/cases/reminder_email.py", "_record"): _late_case,
+    ("gdpr/export/make.py", "_tell"): _exported,
+    ("gdpr/cases/legal_holds.py", "_record"): operation("place_hold"),
+    ("gdpr/erasure/replay.py", "_note"): _replayed,
+    ("gdpr/subjects/restriction.py", "_record"): _restricted,
+    ("gdpr/certificates/keys.py", "_tell"): _rotated,
+    ("gdpr/subjects/registry.py", "record"): operation("create_subject"),
+    ("gdpr/suppression.py", "lift"): operation("lift_suppression"),
+    ("memory/admin/entries.py", "mark"): _marked_by_staff,
+    ("memory/integrations/agent_tools.py", "_append"): _by_an_agents_tool,
+    ("memory/journal/compaction.py", "_summarise"): _compacted,
+    ("memory/integrations/selftest_runs.py", "_keep"): _wires,
+    ("memory/api/api.py", "act"): operation("append_entry"),
+    ("memory/api/api.py", "set_priority"): operation("set_entry_priority"),
+    ("memory/web/views.py", "priority"): _marked_on_the_page,
+    ("memory/files/quarantine.py", "record"): operation("decide_quarantine"),
+    ("memory/files/commit.py", "_record"): operation("restore_memory_version"),
+    ("memory/integrations/gateway/events.py", "write"): _gateway_mode,
+    ("memory/integrations/gateway/settings.py", "_record"): operation(
+        "choose_turn_setup"
+    ),
+    ("memory/integrations/gateway/settings.py", "remove"): _setup_removed,
+    ("memory/integrations/gateway/users.py", "_record"): _gateway_key,
+    ("memory/journal_import.py", "append"): _imported,
+    ("memory/accounts/api_keys.py", "_record"): _key,
+    ("memory/providers/parity_runs.py", "_keep"): _provider_checked,
+    ("memory/records/chain.py", "extend"): operation("amend_record"),
+    ("memory/records/chain.py", "begin"): operation("save_record"),
+    ("memory/accounts/workspaces.py", "_record"): _crew,
+    ("memory/data_folder_adoption.py", "_tell"): _adopted,
+    ("memory/accounts/invitations.py", "_record"): _invited,
+    ("memory/workspace_settings/changes.py", "_record"): _settings,
+    ("memory/webhooks.py", "_record"): _webhook,
+}
