@@ -21,17 +21,17 @@ def text(page: str) -> str:
     return (source.ROOT / page).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("page", pages.PAGES)
-def test_every_command_exists(page: str) -> None:
-    commands = set(re.findall(r"manage\.py (\w+)", text(page))) - {"version"}
+@pytest.mark.parametrize("document", pages.PAGES)
+def test_every_command_exists(document: str) -> None:
+    commands = set(re.findall(r"manage\.py ([a-z_]+)", text(document))) - {"version"}
     assert commands <= set(get_commands())
-    tools = re.findall(r"\.venv/bin/([\w-]+)", text(page))
+    tools = re.findall(r"\.venv/bin/([\w-]+)", text(document))
     installed = {"python", "pip", "lint-imports"} | {
         re.split("[=[]", requirement)[0]
         for requirement in PROJECT["dependency-groups"]["dev"]
     }
     assert set(tools) <= installed
-    checks = re.findall(r"`\.ci/check (\w+)`", text(page))
+    checks = re.findall(r"`\.ci/check (\w+)`", text(document))
     assert set(checks) <= set(ci("--list").stdout.split())
 
 

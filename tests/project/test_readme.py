@@ -44,6 +44,9 @@ OTHER_FILES: Final = {
     "model.onnx": "in a folder of the operator's own",
     "tokenizer.json": "in a folder of the operator's own",
     "application/problem+json": "a media type",
+    "crewship/end-user": "a field of MCP",
+    "6000/m": "a rate",
+    "600/m": "a rate",
 }
 OTHER_NAMES: Final = {
     "refs.episodic": "a field of an entry",
@@ -64,8 +67,9 @@ def paragraph(page: str, start: str) -> str:
 
 # ── Names and links ──────────────────────────────────────────────────────────
 def is_file(page: str, name: str) -> bool:
-    """Whether a name is a file or folder, seen from its page or from the checkout."""
-    homes = (pages.path(page).parent, source.ROOT)
+    """Whether a file or folder is there: beside its page, in the checkout, a package."""
+    packages = (source.ROOT / app for app in source.APPS)
+    homes = (pages.path(page).parent, source.ROOT, *packages)
     return any(
         place.is_dir() if name.endswith("/") else place.exists()
         for place in (home / name for home in homes)
@@ -104,9 +108,9 @@ def stale_names(page: str) -> list[str]:
     return stale
 
 
-@pytest.mark.parametrize("page", pages.PAGES)
-def test_every_file_and_name_of_the_code_is_there(page: str) -> None:
-    assert stale_names(page) == []
+@pytest.mark.parametrize("document", pages.PAGES)
+def test_every_file_and_name_of_the_code_is_there(document: str) -> None:
+    assert stale_names(document) == []
 
 
 def test_a_stale_name_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,18 +129,18 @@ def test_a_stale_name_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
-@pytest.mark.parametrize("page", pages.PAGES)
-def test_every_link_leads_to_a_file_and_a_heading(page: str) -> None:
+@pytest.mark.parametrize("document", pages.PAGES)
+def test_every_link_leads_to_a_file_and_a_heading(document: str) -> None:
     broken = []
-    for link in re.findall(r"\]\(([^)\s]+)\)", pages.prose(page)):
+    for link in re.findall(r"\]\(([^)\s]+)\)", pages.prose(document)):
         if link.startswith("https://"):
             continue
         name, _, anchor = link.partition("#")
-        target = (pages.path(page).parent / name).resolve() if name else None
+        target = (pages.path(document).parent / name).resolve() if name else None
         if target is not None and not target.exists():
             broken.append(link)
         elif anchor:
-            home = source.name(target) if target else page
+            home = source.name(target) if target else document
             if anchor not in pages.anchors(home):
                 broken.append(link)
     assert broken == []
@@ -287,7 +291,7 @@ def test_the_strategy_that_is_shown_runs(
             "baseUrl": "http://127.0.0.1:9",
             "userId": "riko",
             "userKey": "sealed-in-a-file",
-            "scope": ["current_user_app"],
+            "scope": ["current_chat"],
         },
     }
     (tmp_path / "config.json").write_text(json.dumps({"memory": section}))
