@@ -67,7 +67,7 @@ def paragraph(page: str, start: str) -> str:
 
 # ── Names and links ──────────────────────────────────────────────────────────
 def is_file(page: str, name: str) -> bool:
-    """Whether a file or folder is there: beside its page, in the checkout, a package."""
+    """Whether a file is there: beside its page, in the checkout or in a package."""
     packages = (source.ROOT / app for app in source.APPS)
     homes = (pages.path(page).parent, source.ROOT, *packages)
     return any(
