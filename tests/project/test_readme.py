@@ -9,6 +9,8 @@ import os
 import re
 import tomllib
 from collections import Counter
+from datetime import UTC, datetime
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
@@ -19,11 +21,13 @@ import pytest
 from crewship_memory.demo import cast, story
 from memory import tool_registry
 from memory.integrations.gateway import config, strategies
+from memory.integrations.gateway.strategies import Outcome, Turn
 from memory.rules import end_users
 from tests.memory.gateway import test_strategies as gateway_tests
 from tests.project import pages, source
 from tests.project.pages import Block
 
+NOON: Final = datetime(2026, 5, 21, 12, tzinfo=UTC)
 PACKAGES: Final = tuple(f"{app}/README.md" for app in source.APPS)
 TESTED: Final = {
     "class InMemory": "tests/memory/providers/example_provider.py",
@@ -299,15 +303,17 @@ def test_the_strategy_that_is_shown_runs(
     server = gateway_tests.Server(
         search={"results": [gateway_tests.HIT]}, add={}, flush={}
     )
-    build, transport = strategies.of, httpx.MockTransport(server.handle)
-    monkeypatch.setattr(strategies, "of", lambda *given: build(*given, transport))
+    transport = httpx.MockTransport(server.handle)
+    in_process = partial(strategies.of, transport=transport)
+    monkeypatch.setattr(strategies, "of", in_process)
     names: dict[str, Any] = {}
     exec(compile(block.text, block.page, "exec"), names)
 
     async def ask_model(_turn: object, _recall: object) -> object:
-        return gateway_tests.DONE
+        return Outcome(answer="In Graz.", answered_at=NOON)
 
-    recall = asyncio.run(names["run"](tmp_path, gateway_tests.TURN, ask_model))
+    turn = Turn(conversation_id="c1", prompt="Where is my order?", asked_at=NOON)
+    recall = asyncio.run(names["run"](tmp_path, turn, ask_model))
     assert config.load(tmp_path / "config.json").mode == "hybrid"
     assert "Refunds end" in recall.snapshot.memory
     assert recall.reference is not None

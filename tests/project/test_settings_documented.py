@@ -8,9 +8,7 @@ from collections import Counter
 from tests.project import pages, source
 
 SETTINGS = source.ROOT / "crewship_memory" / "settings.py"
-READ = re.compile(
-    r'(?:env\.\w+|_one_of|_kept_secret|environ\.get)\(\s*"([A-Z][A-Z0-9_]+)"'
-)
+READ = re.compile(r'\b(?:env\.\w+|environ\.get|_[a-z_]+)\(\s*"([A-Z][A-Z0-9_]+)"')
 ENVIRONMENT = re.compile(r"\bos\.environ\b|\bos\.getenv\b|\benviron\.Env\b")
 
 # Who else may look at the environment, and why.
