@@ -43,7 +43,7 @@ from memory.rules import errors
 def known_queries(run: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     """Refuse query parameters that an operation does not know."""
     operation = run.__self__  # type: ignore[attr-defined]
-    known = {
+    known_names = {
         name
         for model in operation.models
         if model.__ninja_param_source__ == "query"
@@ -58,7 +58,7 @@ def known_queries(run: Callable[..., HttpResponse]) -> Callable[..., HttpRespons
         if any("\x00" in text for texts in request.GET.lists() for text in texts[1]):
             detail = "The query holds a NUL character."
             return problem_details.response(errors.Invalid(detail, code="bad_text"))
-        unknown = sorted(set(request.GET) - known)
+        unknown = sorted(set(request.GET) - known_names)
         if unknown:
             faults = [
                 {"field": name[:80], "code": "unknown", "message": "is not known here"}

@@ -69,8 +69,8 @@ def named_end_user(request: HttpRequest) -> str | None:
 
 def _check_workspace_header(request: HttpRequest, actor: Actor) -> None:
     """A header may name the workspace, but never another one than the key's."""
-    named = request.headers.get("X-Workspace-ID")
-    if named and named != actor.workspace_id:
+    workspace_id = request.headers.get("X-Workspace-ID")
+    if workspace_id and workspace_id != actor.workspace_id:
         raise errors.NotFound
 
 
@@ -85,11 +85,14 @@ def actor_of_session(request: HttpRequest) -> Actor | None:
     user = request.user
     if not isinstance(user, User) or not user.is_active:
         return None
-    mine = memberships(user)
-    if not mine:
+    own_memberships = memberships(user)
+    if not own_memberships:
         return None
-    chosen = request.session.get(SESSION_WORKSPACE)
-    member = next((m for m in mine if m.workspace_id == chosen), mine[0])
+    workspace_id = request.session.get(SESSION_WORKSPACE)
+    member = next(
+        (m for m in own_memberships if m.workspace_id == workspace_id),
+        own_memberships[0],
+    )
     return Actor(
         role=Role(member.role),
         workspace_id=member.workspace_id,
@@ -104,12 +107,12 @@ class _Csrf(CsrfViewMiddleware):
 
 
 def _csrf_holds(request: HttpRequest) -> bool:
-    def nothing(_request: HttpRequest) -> Any:
+    def no_response(_request: HttpRequest) -> Any:
         return None
 
-    check = _Csrf(nothing)
+    check = _Csrf(no_response)
     check.process_request(request)
-    return check.process_view(request, nothing, (), {}) is None
+    return check.process_view(request, no_response, (), {}) is None
 
 
 class KeyOrSession:

@@ -45,16 +45,16 @@ def person(email: str, password: str | None = None) -> tuple[User, bool]:
     Owning means that the raw rows under /admin/ are open as well. Whoever runs the
     installation vouches for the addresses of accounts that are made here.
     """
-    user, made = workspaces.ensure_user(checked_email(email), password)
-    if made:
+    user, is_new = workspaces.ensure_user(checked_email(email), password)
+    if is_new:
         accounts.prove(user)
-    if made and not User.objects.filter(is_superuser=True).exists():
+    if is_new and not User.objects.filter(is_superuser=True).exists():
         user.is_staff = user.is_superuser = True
         user.save(update_fields=["is_staff", "is_superuser"])
-    return user, made
+    return user, is_new
 
 
-def found(slug: str, email: str, password: str | None = None) -> Founded:
+def bootstrap(slug: str, email: str, password: str | None = None) -> Founded:
     """Return a workspace with an admin; what is there already stays as it is.
 
     So does the password of somebody who is already known.
@@ -62,7 +62,7 @@ def found(slug: str, email: str, password: str | None = None) -> Founded:
     with transaction.atomic():
         workspace, made_workspace = workspaces.ensure_workspace(slug)
         user, made_user = person(email, password)
-        was = Membership.objects.filter(workspace=workspace, user=user).exists()
+        was_member = Membership.objects.filter(workspace=workspace, user=user).exists()
         by = system(workspace.id, "bootstrap")
         invitation = ""
         try:
@@ -71,14 +71,14 @@ def found(slug: str, email: str, password: str | None = None) -> Founded:
             if error.problem_code != "must_accept":
                 raise
             invitation = _invitation(user, by)
-    made_member = not was and not invitation
+    made_member = not was_member and not invitation
     return Founded(workspace, user, made_workspace, made_user, made_member, invitation)
 
 
 def _invitation(user: User, by: Actor) -> str:
     """Return a link with which somebody accepts to be the admin of a workspace."""
-    waiting = {row.email: row for row in invitations.waiting(by)}
-    invitation = waiting.get(user.email)
+    invitation_by_email = {row.email: row for row in invitations.waiting(by)}
+    invitation = invitation_by_email.get(user.email)
     if invitation is not None and invitation.role != Role.ADMIN.value:
         invitations.withdraw(invitation, by=by)
         invitation = None
@@ -91,7 +91,7 @@ def found_first() -> Founded | None:
     """Make the first admin and workspace, unless somebody is here already."""
     if User.objects.exists():
         return None
-    return found(DEFAULT_WORKSPACE, settings.ADMIN_EMAIL)
+    return bootstrap(DEFAULT_WORKSPACE, settings.ADMIN_EMAIL)
 
 
 def nobody_came_yet() -> bool:

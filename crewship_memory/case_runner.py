@@ -41,10 +41,10 @@ class CaseRunner:
 
     def look(self) -> bool:
         """Carry out what waits; return whether there was anything."""
-        waiting = bool(leases.due())
-        if waiting:
+        has_due_cases = bool(leases.due())
+        if has_due_cases:
             tasks.sweep()
-        return waiting
+        return has_due_cases
 
     def _run(self) -> None:
         while not self._ended.wait(LOOK_SECONDS):

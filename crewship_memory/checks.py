@@ -41,15 +41,15 @@ def sqlite_can_search(**_kwargs: Any) -> list[CheckMessage]:
     """SQLite must be new enough, with FTS5; PostgreSQL is asked by `doctor`."""
     if not _is_sqlite():
         return []
-    found: list[CheckMessage] = []
+    messages: list[CheckMessage] = []
     if sqlite3.sqlite_version_info < OLDEST_SQLITE:
-        told = f"SQLite {sqlite3.sqlite_version} is too old."
+        message = f"SQLite {sqlite3.sqlite_version} is too old."
         hint = "3.38 is the oldest that will do; use a newer Python build."
-        found.append(Error(told, hint=hint, id="crewship.E002"))
+        messages.append(Error(message, hint=hint, id="crewship.E002"))
     if not _has_fts5():
         hint = "Use a Python whose SQLite was built with FTS5, or PostgreSQL."
-        found.append(Error("SQLite has no FTS5.", hint=hint, id="crewship.E003"))
-    return found
+        messages.append(Error("SQLite has no FTS5.", hint=hint, id="crewship.E003"))
+    return messages
 
 
 @register(Tags.compatibility)
@@ -68,20 +68,20 @@ def hosts_are_named(**_kwargs: Any) -> list[CheckMessage]:
     """A wildcard lets anyone choose the address in our links."""
     if settings.DEBUG or "*" not in settings.ALLOWED_HOSTS:
         return []
-    told = "CREWSHIP_ALLOWED_HOSTS allows every host."
+    message = "CREWSHIP_ALLOWED_HOSTS allows every host."
     hint = "Name the hosts that people and agents use."
-    return [Warning(told, hint=hint, id="crewship.W001")]
+    return [Warning(message, hint=hint, id="crewship.W001")]
 
 
 @register(Tags.compatibility)
 def several_processes_share_a_broker(**_kwargs: Any) -> list[CheckMessage]:
     """Rate limits and tasks live in the process unless there is Redis."""
-    several = os.environ.get(WORKERS, "1").strip() not in ("", "0", "1")
-    if settings.REDIS_URL or not several:
+    has_several = os.environ.get(WORKERS, "1").strip() not in ("", "0", "1")
+    if settings.REDIS_URL or not has_several:
         return []
-    told = f"{WORKERS} asks for several processes, and there is no REDIS_URL."
+    message = f"{WORKERS} asks for several processes, and there is no REDIS_URL."
     hint = "Each would count rate limits alone and no worker would hear of appends."
-    return [Warning(told, hint=hint, id="crewship.W002")]
+    return [Warning(message, hint=hint, id="crewship.W002")]
 
 
 @register(Tags.files)
@@ -90,8 +90,8 @@ def data_folder_is_private(**_kwargs: Any) -> list[CheckMessage]:
     folder = settings.DATA_DIR
     if not folder.exists() or not folder.stat().st_mode & key_files.OTHERS:
         return []
-    told = f"Other accounts of this machine can look into {folder}."
-    return [Warning(told, hint=f"chmod 700 {folder}", id="crewship.W003")]
+    message = f"Other accounts of this machine can look into {folder}."
+    return [Warning(message, hint=f"chmod 700 {folder}", id="crewship.W003")]
 
 
 @register(Tags.security)
@@ -99,12 +99,12 @@ def a_proxy_with_tls_is_trusted(**_kwargs: Any) -> list[CheckMessage]:
     """Whether a request came by HTTPS is only believed from a proxy that is named."""
     if not settings.HTTPS or settings.TRUSTED_PROXIES:
         return []
-    told = "CREWSHIP_HTTPS is on and CREWSHIP_TRUSTED_PROXIES names no proxy."
+    message = "CREWSHIP_HTTPS is on and CREWSHIP_TRUSTED_PROXIES names no proxy."
     hint = (
         "Name the proxy that ends TLS: its X-Forwarded-Proto is not believed, "
         "so that every request is redirected to https."
     )
-    return [Warning(told, hint=hint, id="crewship.W005")]
+    return [Warning(message, hint=hint, id="crewship.W005")]
 
 
 @register(Tags.security, deploy=True)

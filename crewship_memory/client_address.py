@@ -119,31 +119,31 @@ def _client(peer: Address | None, forwarded: str, proxies: TrustedProxies) -> st
     address = peer
     while forwarded and proxies.trust(address):
         forwarded, _, hop = forwarded.rpartition(",")
-        known = _parse(hop)
-        if known is None:
+        parsed = _parse(hop)
+        if parsed is None:
             break
-        address = known
+        address = parsed
     return str(address) if address is not None else UNKNOWN
 
 
 def origin(request: HttpRequest) -> Origin:
     """Return where a request comes from; the headers are read once a request."""
-    known: Origin | None = getattr(request, "_crewship_origin", None)
-    if known is not None:
-        return known
+    cached: Origin | None = getattr(request, "_crewship_origin", None)
+    if cached is not None:
+        return cached
     proxies: TrustedProxies = settings.TRUSTED_PROXIES
     remote = str(request.META.get("REMOTE_ADDR") or "")
     peer = _parse(remote)
     # A peer with a name that is no address is nobody's proxy.
     is_proxied = proxies.trust(peer) if peer or remote in ("", UNIX) else False
     forwarded = str(request.META.get(FORWARDED_FOR, "")) if is_proxied else ""
-    found = Origin(
+    result = Origin(
         address=_client(peer, forwarded, proxies),
         is_proxied=is_proxied,
         has_forwarded_headers=any(name in request.META for name in FORWARDED_HEADERS),
     )
-    request._crewship_origin = found  # type: ignore[attr-defined]
-    return found
+    request._crewship_origin = result  # type: ignore[attr-defined]
+    return result
 
 
 def client_address(request: HttpRequest) -> str:
@@ -169,9 +169,9 @@ def client_network(request: HttpRequest) -> str:
 
 def is_loopback(request: HttpRequest) -> bool:
     """Return whether the client is on this machine, and no proxy stands between."""
-    found = origin(request)
-    address = _parse(found.address)
-    if found.is_proxied or found.has_forwarded_headers or address is None:
+    client = origin(request)
+    address = _parse(client.address)
+    if client.is_proxied or client.has_forwarded_headers or address is None:
         return False
     return address.is_loopback
 
@@ -200,12 +200,12 @@ class ClientAddressMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Read the headers, then remove them."""
-        found = origin(request)
-        if FORWARDED_FOR in request.META and not found.is_proxied:
+        client = origin(request)
+        if FORWARDED_FOR in request.META and not client.is_proxied:
             _warn_of_unknown_proxy()
-        kept = FORWARDED_PROTO if found.is_proxied else None
+        trusted_header = FORWARDED_PROTO if client.is_proxied else None
         for name in FORWARDED_HEADERS:
-            if name != kept:
+            if name != trusted_header:
                 request.META.pop(name, None)
-        request.META["REMOTE_ADDR"] = found.address
+        request.META["REMOTE_ADDR"] = client.address
         return self.get_response(request)

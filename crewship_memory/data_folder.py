@@ -11,7 +11,7 @@ from django.conf import settings
 
 from memory.installation import key_files
 
-BESIDE: Final = ("", "-wal", "-shm", "-journal")
+DATABASE_SUFFIXES: Final = ("", "-wal", "-shm", "-journal")
 
 
 def unusable(path: Path, reason: str) -> SystemExit:
@@ -44,7 +44,7 @@ def _database_files() -> Iterator[Path]:
     config = settings.DATABASES["default"]
     if str(config["ENGINE"]).endswith("sqlite3"):
         name = str(config["NAME"])
-        yield from (Path(f"{name}{end}") for end in BESIDE)
+        yield from (Path(f"{name}{end}") for end in DATABASE_SUFFIXES)
 
 
 def _owner_fault(folder: Path) -> str | None:
@@ -62,12 +62,14 @@ def make_private() -> str | None:
     folder = Path(settings.DATA_DIR)
     if fault := _owner_fault(folder):
         return fault
-    left = key_files.tighten_folder(folder) or key_files.tighten(_database_files())
-    if left is None:
+    exposed_paths = key_files.tighten_folder(folder) or key_files.tighten(
+        _database_files()
+    )
+    if exposed_paths is None:
         return None
     return (
-        f"Others can still read {left}, and this account may not change that: chown it"
-        f" to account {os.geteuid()} or chmod go= it; the data folder"
+        f"Others can still read {exposed_paths}, and this account may not change that:"
+        f" chown it to account {os.geteuid()} or chmod go= it; the data folder"
         " (CREWSHIP_DATA_DIR) has to be private."
     )
 
@@ -77,5 +79,9 @@ def exposed() -> str | None:
     folder = Path(settings.DATA_DIR)
     if fault := _owner_fault(folder):
         return fault
-    left = key_files.readable_by_others(folder)
-    return None if left is None else f"Other accounts have rights on {left}."
+    exposed_paths = key_files.readable_by_others(folder)
+    return (
+        None
+        if exposed_paths is None
+        else f"Other accounts have rights on {exposed_paths}."
+    )

@@ -80,12 +80,12 @@ def _fail(check: str, message: str, hint: str) -> Finding:
 # ── Configuration and folders ────────────────────────────────────────────────
 def configuration() -> list[Finding]:
     """Run Django's and our own system checks."""
-    found = []
+    findings = []
     for message in system_checks.run_checks(include_deployment_checks=False):
         level = Level.FAIL if message.is_serious() else Level.WARN
         text = f"{message.id}: {message.msg}"
-        found.append(Finding("configuration", level, text, message.hint or ""))
-    return found or [_ok("configuration", "The settings are consistent.")]
+        findings.append(Finding("configuration", level, text, message.hint or ""))
+    return findings or [_ok("configuration", "The settings are consistent.")]
 
 
 def data_folder() -> list[Finding]:
@@ -94,7 +94,7 @@ def data_folder() -> list[Finding]:
     if not os.access(folder, os.W_OK | os.X_OK):
         hint = "Give it to the user this process runs as, or set CREWSHIP_DATA_DIR."
         return [_fail("data_folder", f"{folder} cannot be written to.", hint)]
-    return [_permissions(), _room()]
+    return [_permissions(), _disk_space()]
 
 
 def _permissions() -> Finding:
@@ -105,15 +105,15 @@ def _permissions() -> Finding:
     return _ok("data_folder", f"{settings.DATA_DIR} is writable and private.")
 
 
-def _room() -> Finding:
+def _disk_space() -> Finding:
     free = healthz.free_bytes()
-    told = f"{free / 1024**2:,.0f} MiB free."
+    message = f"{free / 1024**2:,.0f} MiB free."
     if free < healthz.FULL_BYTES:
         hint = "Make room: until there is some, appends are refused with 507."
-        return _fail("disk", told, hint)
+        return _fail("disk", message, hint)
     if free < healthz.LOW_BYTES:
-        return _warn("disk", told, "An erasure rewrites tables and needs room.")
-    return _ok("disk", told)
+        return _warn("disk", message, "An erasure rewrites tables and needs room.")
+    return _ok("disk", message)
 
 
 def proxies() -> list[Finding]:
@@ -143,22 +143,22 @@ def database() -> list[Finding]:
     """Reach the database and count the migrations it has not seen."""
     try:
         healthz.check_database()
-        waiting = healthz.waiting_migrations()
+        pending = healthz.waiting_migrations()
     except (healthz.NotReady, DatabaseError, LookupError) as error:
         hint = "Look at DATABASE_URL and at the server's own log."
         return [_fail("database", f"No answer: {type(error).__name__}.", hint)]
-    found = [_ok("database", f"{connection.vendor} answers.")]
+    findings = [_ok("database", f"{connection.vendor} answers.")]
     newer = schema_version.unknown()
     if newer:
-        told = schema_version.refusal(newer).detail
-        found.append(_fail("schema", told, "Install the newer version again."))
-    if waiting:
-        told = f"{len(waiting)} migrations wait: {', '.join(waiting[:5])}."
-        return [*found, _fail("migrations", told, "Run manage.py migrate.")]
-    return [*found, _ok("migrations", "All are applied.")]
+        message = schema_version.refusal(newer).detail
+        findings.append(_fail("schema", message, "Install the newer version again."))
+    if pending:
+        message = f"{len(pending)} migrations wait: {', '.join(pending[:5])}."
+        return [*findings, _fail("migrations", message, "Run manage.py migrate.")]
+    return [*findings, _ok("migrations", "All are applied.")]
 
 
-def _one(sql: str) -> Any:
+def _scalar(sql: str) -> Any:
     with connection.cursor() as cursor:
         cursor.execute(sql)
         row = cursor.fetchone()
@@ -171,34 +171,34 @@ def features() -> list[Finding]:
 
 
 def _sqlite() -> list[Finding]:
-    found = []
-    for name, wanted in PRAGMAS.items():
-        value = _one(f"PRAGMA {name}")
-        if value == wanted:
-            found.append(_ok("sqlite", f"{name} is {value}."))
+    findings = []
+    for name, expected in PRAGMAS.items():
+        value = _scalar(f"PRAGMA {name}")
+        if value == expected:
+            findings.append(_ok("sqlite", f"{name} is {value}."))
         else:
             hint = "Another program opened the database, or its folder is remote."
-            told = f"{name} is {value}, not {wanted}."
-            found.append(_fail("sqlite", told, hint))
-    return [*found, _fts5(), _pages()]
+            message = f"{name} is {value}, not {expected}."
+            findings.append(_fail("sqlite", message, hint))
+    return [*findings, _fts5(), _pages()]
 
 
 def _pages() -> Finding:
     """Read the whole file through."""
-    if _one("PRAGMA quick_check(1)") == "ok":
+    if _scalar("PRAGMA quick_check(1)") == "ok":
         return _ok("integrity", "No page of the database is damaged.")
     return _fail("integrity", "A page of the database is damaged.", outages.DAMAGED)
 
 
 def _fts5() -> Finding:
-    if _one("SELECT 1 FROM pragma_module_list WHERE name = 'fts5'"):
-        return _ok("fts5", f"SQLite {_one('SELECT sqlite_version()')} has FTS5.")
+    if _scalar("SELECT 1 FROM pragma_module_list WHERE name = 'fts5'"):
+        return _ok("fts5", f"SQLite {_scalar('SELECT sqlite_version()')} has FTS5.")
     hint = "Use a Python whose SQLite was built with FTS5."
     return _fail("fts5", "This SQLite has no FTS5.", hint)
 
 
 def _postgres() -> list[Finding]:
-    version = _one("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
+    version = _scalar("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
     if version is None:
         hint = "CREATE EXTENSION vector; the image pgvector/pgvector has it."
         return [_fail("pgvector", "The extension is missing.", hint)]
@@ -217,11 +217,13 @@ def embedder() -> list[Finding]:
     except EmbedderError as error:
         hint = f"Recall is by words alone until it answers ({error.reason})."
         return [_fail("embedder", f"{using.name}: {error}", hint)]
-    told = f"{using.name} answers: model {using.model}, {vectors.shape[1]} dimensions"
-    told += _model_digest()
+    message = (
+        f"{using.name} answers: model {using.model}, {vectors.shape[1]} dimensions"
+    )
+    message += _model_digest()
     if using.name.startswith("hashing"):
-        return [_warn("embedder", told, "It knows spelling, not meaning.")]
-    return [_ok("embedder", told)]
+        return [_warn("embedder", message, "It knows spelling, not meaning.")]
+    return [_ok("embedder", message)]
 
 
 def _model_digest() -> str:
@@ -240,15 +242,18 @@ def backlog() -> list[Finding]:
         failed=Count("pk", filter=Q(state=State.FAILED)),
         oldest=Min("entry__recorded_at", filter=Q(state=State.PENDING)),
     )
-    waited = (timezone.now() - rows["oldest"]).total_seconds() if rows["oldest"] else 0
-    told = (
-        f"{rows['pending']} pending (oldest {waited:.0f} s), {rows['failed']} failed."
+    oldest_seconds = (
+        (timezone.now() - rows["oldest"]).total_seconds() if rows["oldest"] else 0
+    )
+    message = (
+        f"{rows['pending']} pending (oldest {oldest_seconds:.0f} s),"
+        f" {rows['failed']} failed."
     )
     if rows["failed"]:
-        return [_warn("backlog", told, "Run manage.py episodic_index; it says why.")]
-    if waited > LATE_SECONDS:
-        return [_warn("backlog", told, "Is a worker running? `up` has one inside.")]
-    return [_ok("backlog", told)]
+        return [_warn("backlog", message, "Run manage.py episodic_index; it says why.")]
+    if oldest_seconds > LATE_SECONDS:
+        return [_warn("backlog", message, "Is a worker running? `up` has one inside.")]
+    return [_ok("backlog", message)]
 
 
 def broker() -> list[Finding]:
@@ -270,9 +275,9 @@ def chain_heads() -> list[Finding]:
     heads = list(ChainHead.objects.select_related("workspace"))
     broken = [head.workspace.slug for head in heads if not _holds(head)]
     if broken:
-        told = f"The signed end does not hold in {', '.join(broken[:10])}."
+        message = f"The signed end does not hold in {', '.join(broken[:10])}."
         hint = "Run manage.py journal_verify --workspace SLUG; was the key changed?"
-        return [_fail("chain", told, hint)]
+        return [_fail("chain", message, hint)]
     return [_ok("chain", f"The signed ends of {len(heads)} chains hold.")]
 
 
@@ -297,8 +302,8 @@ def erasures() -> list[Finding]:
         hint = "Bring back the folder erasures from where it is kept, untouched."
         return [_fail("erasures", state["fault"], hint)]
     if state["behind"]:
-        told = f"The database forgot {state['behind']} erasures: people are back."
-        return [_fail("erasures", told, "Run manage.py gdpr_replay before serving.")]
+        message = f"The database forgot {state['behind']} erasures: people are back."
+        return [_fail("erasures", message, "Run manage.py gdpr_replay before serving.")]
     return [_ok("erasures", "The database knows every erasure.")]
 
 
@@ -317,7 +322,7 @@ CHECKS: Final[tuple[Check, ...]] = (
 )
 
 
-def _asked(check: Check) -> list[Finding]:
+def _run_check(check: Check) -> list[Finding]:
     try:
         return check()
     except errors.Unavailable as error:
@@ -333,4 +338,4 @@ def _asked(check: Check) -> list[Finding]:
 
 def run() -> list[Finding]:
     """Look at everything; a check that the database stops is a fault, not the end."""
-    return [finding for check in CHECKS for finding in _asked(check)]
+    return [finding for check in CHECKS for finding in _run_check(check)]

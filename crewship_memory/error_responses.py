@@ -33,13 +33,13 @@ def is_for_programs(path: str) -> bool:
 
 
 @cache
-def _spoken() -> tuple[Dialect, ...]:
+def _dialects() -> tuple[Dialect, ...]:
     return wires.spoken()
 
 
 def _dialect(path: str) -> Dialect | None:
     """Return the dialect that is spoken at an address."""
-    for dialect in _spoken():
+    for dialect in _dialects():
         if path == dialect.prefix or path.startswith(f"{dialect.prefix}/"):
             return dialect
     return None

@@ -34,16 +34,16 @@ def _labels(root: Path, paths: Iterable[str]) -> set[tuple[str, ...]]:
 
     A folder that was moved in tells of itself and not of what it holds.
     """
-    found: set[tuple[str, ...]] = set()
+    labels: set[tuple[str, ...]] = set()
     for name in paths:
         path = Path(name)
         if path.name.startswith(".") or not path.is_relative_to(root):
             continue
         parts = path.relative_to(root).parts
-        found.add(parts)
+        labels.add(parts)
         if path.is_dir() and not path.is_symlink():
-            found |= set(file_paths.vault().walk(parts))
-    return found
+            labels |= set(file_paths.vault().walk(parts))
+    return labels
 
 
 def look(root: Path, paths: Iterable[str]) -> Report:
@@ -117,5 +117,5 @@ class Watcher:
             raise_interrupt=False,
             ignore_permission_denied=True,
         )
-        for changed in changes:
-            look(self._root, (path for _, path in changed))
+        for batch in changes:
+            look(self._root, (path for _, path in batch))

@@ -69,11 +69,11 @@ class _Migrations:
         if self.applied:
             return
         try:
-            waiting = waiting_migrations()
+            pending = waiting_migrations()
         except (DatabaseError, LookupError) as error:
             raise NotReady("The migrations cannot be read.") from error
-        if waiting:
-            raise NotReady(f"{len(waiting)} migrations are not applied.")
+        if pending:
+            raise NotReady(f"{len(pending)} migrations are not applied.")
         self.applied = True
 
 
@@ -118,11 +118,11 @@ def check_disk() -> None:
     except OSError:
         # The data folder is away; its own check says so.
         return
-    left = f"{free / 1024**2:.0f} MiB are free"
+    free_space = f"{free / 1024**2:.0f} MiB are free"
     if free < FULL_BYTES:
-        raise NotReady(f"The disk of the data folder is full: {left}. Make room.")
+        raise NotReady(f"The disk of the data folder is full: {free_space}. Make room.")
     if free < LOW_BYTES:
-        raise Degraded(f"The disk of the data folder is nearly full: {left}.")
+        raise Degraded(f"The disk of the data folder is nearly full: {free_space}.")
 
 
 def check_redis() -> None:
@@ -170,18 +170,18 @@ def erasures_state() -> dict[str, Any]:
 
 def _results() -> tuple[dict[str, str], list[str], list[str]]:
     """Return what each check says, why we are not ready, and what is degraded."""
-    said, reasons, degraded = dict[str, str](), list[str](), list[str]()
+    messages, reasons, degraded = dict[str, str](), list[str](), list[str]()
     for name, check in CHECKS.items():
-        said[name] = "ok"
+        messages[name] = "ok"
         try:
             check()
         except NotReady as error:
-            said[name] = str(error)
+            messages[name] = str(error)
             reasons.append(str(error))
         except Degraded as error:
-            said[name] = str(error)
+            messages[name] = str(error)
             degraded.append(str(error))
-    return said, reasons, degraded
+    return messages, reasons, degraded
 
 
 @login_not_required
@@ -197,12 +197,12 @@ def livez(_request: HttpRequest) -> HttpResponse:
 @require_safe
 def readyz(_request: HttpRequest) -> HttpResponse:
     """Answer whether requests can be served, and if not, or not as well, why."""
-    said, reasons, degraded = _results()
+    messages, reasons, degraded = _results()
     body = {
         "ready": not reasons,
         "reasons": reasons,
         "degraded": degraded,
-        "checks": said,
+        "checks": messages,
         "embedder": embedder_state(),
         "erasures": erasures_state(),
     }

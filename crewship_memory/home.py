@@ -30,7 +30,7 @@ from memory.rules.permissions import Actor
 from memory.web import pages
 
 ENTRY_ID: Final = re.compile(r"j_[0-9a-f]{4,32}")
-HELD_SHOWN: Final = 4
+HELD_LINES: Final = 4
 # A journal this long was not written by people setting up.
 WELL_BEGUN: Final = 200
 
@@ -44,7 +44,7 @@ class Beginning:
     keys: int
 
     @property
-    def done(self) -> int:
+    def completed(self) -> int:
         """How many of the first steps are behind."""
         return sum(1 for count in (self.crews, self.agents, self.keys) if count)
 
@@ -73,7 +73,7 @@ def _still(actor: Actor) -> dict[str, Any]:
     return {
         "activity": activity,
         "begin": _beginning(actor, activity),
-        "held": _held(actor),
+        "held": _held_lines(actor),
         "escalations": overview.escalations(actor),
         "loud": overview.loud(actor, since=day),
         "health": health_page.board(actor),
@@ -81,13 +81,13 @@ def _still(actor: Actor) -> dict[str, Any]:
     }
 
 
-def _held(actor: Actor) -> list[Line] | None:
+def _held_lines(actor: Actor) -> list[Line] | None:
     """Return what is most urgent to review; nothing of it counts as looked at here."""
     if not actor.can("quarantine.read"):
         return None
-    wanted = review_queue.HeldFilter(state=HeldState.HELD.value)
-    found = review_queue.page(actor, wanted, limit=HELD_SHOWN)
-    return [review_detail.line(held) for held in found.items]
+    filters = review_queue.HeldFilter(state=HeldState.HELD.value)
+    page = review_queue.page(actor, filters, limit=HELD_LINES)
+    return [review_detail.line(text) for text in page.items]
 
 
 def _beginning(actor: Actor, activity: overview.Activity) -> Beginning | None:
@@ -105,26 +105,26 @@ def _beginning(actor: Actor, activity: overview.Activity) -> Beginning | None:
 def find(request: HttpRequest) -> HttpResponse:
     """Lead to an entry by its id, to an agent's entries, or to a search for words."""
     actor = pages.actor(request)
-    wanted = request.GET.get("find", "").strip()[:500]
-    if ENTRY_ID.fullmatch(wanted):
-        return redirect("memory:entry", wanted)
+    query = request.GET.get("find", "").strip()[:500]
+    if ENTRY_ID.fullmatch(query):
+        return redirect("memory:entry", query)
     journal = reverse("memory:journal")
-    if not wanted:
+    if not query:
         return redirect(journal)
-    folded = wanted.lower()
+    folded = query.lower()
     for agent in queries.agents(actor):
         if folded in (agent.slug, agent.id):
             return redirect(f"{journal}?{urlencode({'agent_id': agent.id})}")
-    return redirect(f"{journal}?{urlencode({'q': wanted})}")
+    return redirect(f"{journal}?{urlencode({'q': query})}")
 
 
 @require_POST
 def choose_workspace(request: HttpRequest) -> HttpResponse:
     """Work in another workspace from now on; one that is not theirs is NotFound."""
-    wanted = request.POST.get("workspace", "")
+    workspace_id = request.POST.get("workspace", "")
     for member in auth.memberships(cast("User", request.user)):
-        if member.workspace_id == wanted:
-            request.session[auth.SESSION_WORKSPACE] = wanted
+        if member.workspace_id == workspace_id:
+            request.session[auth.SESSION_WORKSPACE] = workspace_id
             text = f"You work in {member.workspace.slug} now, as {member.role}."
             messages.info(request, text)
             return redirect("home")

@@ -25,7 +25,7 @@ from memory.models import Invitation, User
 from memory.rules import errors
 
 
-def _joined(request: HttpRequest, invitation: Invitation) -> HttpResponse:
+def _accepted_response(request: HttpRequest, invitation: Invitation) -> HttpResponse:
     """Go on working, in the workspace that was joined."""
     request.session[auth.SESSION_WORKSPACE] = invitation.workspace_id
     slug = invitation.workspace.slug
@@ -41,7 +41,7 @@ def _accepted(
     invitations.accept(invitation.pk, user, token=token)
     user.refresh_from_db()
     update_session_auth_hash(request, user)
-    return _joined(request, invitation)
+    return _accepted_response(request, invitation)
 
 
 # ── By the link ──────────────────────────────────────────────────────────────
@@ -58,7 +58,7 @@ def _as_new_person(
     try:
         user = invitations.accept_as_new(token, form.cleaned_data["new_password1"])
     except errors.NotFound:
-        return login.gone(request)
+        return login.link_expired(request)
     answer: HttpResponse = perform_login(request, user)
     return answer
 
@@ -70,10 +70,10 @@ def by_link(request: HttpRequest, token: str) -> HttpResponse:
     """Answer for the link of an invitation; it signs nobody into an account."""
     invitation = invitations.by_token(token)
     if invitation is None:
-        return login.gone(request)
+        return login.link_expired(request)
     account = invitations.account_of(invitation)
     if account is not None and not account.is_active:
-        return login.gone(request)
+        return login.link_expired(request)
     signed_in = request.user.is_authenticated
     state = "theirs" if account is not None and account == request.user else "account"
     if signed_in and state != "theirs":
@@ -92,11 +92,11 @@ def _answered(request: HttpRequest, invitation: Invitation, token: str) -> HttpR
     try:
         return _accepted(request, invitation, token)
     except errors.NotFound:
-        return login.gone(request)
+        return login.link_expired(request)
 
 
 # ── After signing in ─────────────────────────────────────────────────────────
-def _mine(request: HttpRequest, invitation_id: str) -> Invitation:
+def _own_invitation(request: HttpRequest, invitation_id: str) -> Invitation:
     user = cast("User", request.user)
     for invitation in invitations.of_person(user):
         if invitation.pk == invitation_id:
@@ -112,7 +112,7 @@ def _declined(request: HttpRequest, invitation: Invitation) -> HttpResponse:
 
 
 @require_safe
-def mine(request: HttpRequest) -> HttpResponse:
+def own_invitations(request: HttpRequest) -> HttpResponse:
     """Show what the signed-in person is invited to."""
     user = cast("User", request.user)
     context: dict[str, Any] = {
@@ -125,10 +125,10 @@ def mine(request: HttpRequest) -> HttpResponse:
 @require_POST
 def accept(request: HttpRequest, invitation_id: str) -> HttpResponse:
     """Accept without the link: for those whose address is proven."""
-    return _accepted(request, _mine(request, invitation_id))
+    return _accepted(request, _own_invitation(request, invitation_id))
 
 
 @require_POST
 def decline(request: HttpRequest, invitation_id: str) -> HttpResponse:
     """Refuse an invitation."""
-    return _declined(request, _mine(request, invitation_id))
+    return _declined(request, _own_invitation(request, invitation_id))

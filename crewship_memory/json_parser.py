@@ -33,10 +33,10 @@ SMALL: Final = Limit(256 * KIB)
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    members = dict(pairs)
+    if len(members) != len(pairs):
         raise errors.Invalid("A JSON object names a key twice.", code="doubled_key")
-    return found
+    return members
 
 
 def _constant(name: str) -> NoReturn:
@@ -63,10 +63,10 @@ def _check_text(raw: bytes, value: object) -> None:
 
 
 def _check_structure(raw: bytes, limit: Limit) -> None:
-    found = json_structure.measure(raw, values=limit.values)
-    if found.depth > json_structure.DEPTH:
+    structure = json_structure.measure(raw, values=limit.values)
+    if structure.depth > json_structure.DEPTH:
         raise errors.Invalid("The JSON nests too deep.", code="too_deep")
-    if found.values > limit.values:
+    if structure.values > limit.values:
         detail = f"The body may hold {limit.values} JSON values; this one has more."
         raise errors.TooLarge(detail, code="too_many_values")
 

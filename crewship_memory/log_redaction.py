@@ -81,21 +81,21 @@ def _message(error: BaseException) -> str:
     return "(its message may quote data and is not logged)"
 
 
-def _lines(error: BaseException, seen: set[int]) -> list[str]:
+def _lines(error: BaseException, visited: set[int]) -> list[str]:
     """Return a traceback, causes first; a message only where it quotes nobody."""
-    seen.add(id(error))
+    visited.add(id(error))
     lines = []
     hidden = error.__suppress_context__ and error.__cause__ is None
     earlier = error.__cause__ or (None if hidden else error.__context__)
-    if earlier is not None and id(earlier) not in seen:
-        lines += [*_lines(earlier, seen), "\nThen:\n\n"]
+    if earlier is not None and id(earlier) not in visited:
+        lines += [*_lines(earlier, visited), "\nThen:\n\n"]
     kind = type(error)
     lines.append("Traceback (most recent call last):\n")
     lines += traceback.format_tb(error.__traceback__)
     lines.append(f"{kind.__module__}.{kind.__qualname__}: {_message(error)}\n")
     if isinstance(error, BaseExceptionGroup):
         for part in error.exceptions:
-            lines += ["\nIn the group:\n\n", *_lines(part, seen)]
+            lines += ["\nIn the group:\n\n", *_lines(part, visited)]
     return lines
 
 
@@ -130,8 +130,8 @@ def _arguments(record: logging.LogRecord) -> Any:
     """Return a record's arguments without paths, exceptions and a task's arguments."""
     replaced = _argument(getattr(record, "request", None))
     if isinstance(record.args, dict):
-        withheld = {"exc", "traceback", "args", "kwargs"} & set(record.args)
-        return dict(record.args) | dict.fromkeys(withheld, "…")
+        secret_names = {"exc", "traceback", "args", "kwargs"} & set(record.args)
+        return dict(record.args) | dict.fromkeys(secret_names, "…")
     if isinstance(record.args, tuple):
         return tuple(replaced(value) for value in record.args)
     return record.args
@@ -161,13 +161,13 @@ class Formatter(structlog.stdlib.ProcessorFormatter):
         if isinstance(record.msg, dict):
             # An event of structlog's; its values are cleaned by ``redact``.
             return super().format(record)
-        cut = copy.copy(record)
-        cut.args, cut.msg = _arguments(record), _text(record)
+        redacted = copy.copy(record)
+        redacted.args, redacted.msg = _arguments(record), _text(record)
         if record.name.startswith("django.security"):
-            cut.args, cut.exc_info = (), None
+            redacted.args, redacted.exc_info = (), None
         # Another handler may have kept the traceback as text.
-        cut.exc_text = None
-        return super().format(cut)
+        redacted.exc_text = None
+        return super().format(redacted)
 
 
 def redact(_logger: object, _method: str, event: EventDict) -> EventDict:

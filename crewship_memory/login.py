@@ -21,7 +21,7 @@ from memory.accounts.login_links import Opening, Purpose
 from memory.models import User
 
 
-def gone(request: HttpRequest) -> HttpResponse:
+def link_expired(request: HttpRequest) -> HttpResponse:
     """Say that a link was used, has ended or was damaged."""
     return render(request, "login_link_gone.html", status=410)
 
@@ -34,7 +34,7 @@ def _sign_in(request: HttpRequest, token: str) -> HttpResponse:
             User.objects.select_for_update().get(pk=opening.user.pk)
             opening = accounts.open_link(Purpose.SIGN_IN, token)
         if opening is None:
-            return gone(request)
+            return link_expired(request)
         answer: HttpResponse = perform_login(request, opening.user)
         return answer
 
@@ -52,7 +52,7 @@ def _choose_password(
     password = form.cleaned_data["new_password1"]
     user = workspaces.choose_password(opening.purpose, token, password)
     if user is None:
-        return gone(request)
+        return link_expired(request)
     answer: HttpResponse = perform_login(request, user)
     return answer
 
@@ -65,7 +65,7 @@ def link(request: HttpRequest, purpose: str, token: str) -> HttpResponse:
     kinds = {kind.value: kind for kind in Purpose}
     opening = accounts.open_link(kinds[purpose], token) if purpose in kinds else None
     if opening is None:
-        return gone(request)
+        return link_expired(request)
     if opening.purpose is not Purpose.SIGN_IN:
         return _choose_password(request, opening, token)
     if request.method == "POST":

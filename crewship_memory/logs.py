@@ -18,7 +18,13 @@ from crewship_memory import log_redaction
 if TYPE_CHECKING:
     from structlog.typing import Processor
 
-OURS: Final = ("memory", "episodic", "gdpr", "crewship_memory", "django_structlog")
+OWN_LOGGERS: Final = (
+    "memory",
+    "episodic",
+    "gdpr",
+    "crewship_memory",
+    "django_structlog",
+)
 
 
 def _first() -> list[Processor]:
@@ -69,7 +75,7 @@ def configured(log_format: str, level: str) -> dict[str, Any]:
         },
         "root": {"handlers": ["stderr"], "level": "WARNING"},
         "loggers": {
-            **{name: {"level": at} for name in OURS},
+            **{name: {"level": at} for name in OWN_LOGGERS},
             "django": {"handlers": [], "level": "WARNING", "propagate": True},
             # A refusal has its line from django_structlog already.
             "django.request": {"level": "ERROR"},

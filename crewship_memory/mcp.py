@@ -55,8 +55,8 @@ def _meta_user(document: Any) -> str | None:
 
 def _bind_end_user(request: HttpRequest, document: Any) -> None:
     """Bind the actor to the end user of its key, of the header or of the metadata."""
-    named = [named_end_user(request), _meta_user(document)]
-    request.auth = end_users.bound(request.auth, named)  # type: ignore[attr-defined]
+    candidates = [named_end_user(request), _meta_user(document)]
+    request.auth = end_users.bound(request.auth, candidates)  # type: ignore[attr-defined]
 
 
 def _writes(message: object) -> bool:

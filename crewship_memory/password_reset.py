@@ -81,7 +81,7 @@ def password_reset(request: HttpRequest) -> HttpResponse:
     form = AddressForm(request.POST if request.method == "POST" else None)
     if request.method != "POST" or not form.is_valid():
         status = 422 if request.method == "POST" else 200
-        shown = {"state": "form", "form": form}
-        return render(request, "password_reset.html", shown, status=status)
+        page = {"state": "form", "form": form}
+        return render(request, "password_reset.html", page, status=status)
     _request_mail(request, form.cleaned_data["email"].strip().lower())
     return render(request, "password_reset.html", {"state": "sent"})

@@ -76,12 +76,12 @@ def body(error: errors.HouseError) -> dict[str, Any]:
 
 def headers(error: errors.HouseError) -> dict[str, str]:
     """Return Retry-After in seconds and WWW-Authenticate where they are due."""
-    found = {}
+    headers_out = {}
     if isinstance(error, errors.TooMany) or "retry_after" in error.fields:
-        found["Retry-After"] = str(error.fields.get("retry_after", 1))
+        headers_out["Retry-After"] = str(error.fields.get("retry_after", 1))
     if isinstance(error, errors.Unauthenticated):
-        found["WWW-Authenticate"] = 'Bearer realm="crewship-memory"'
-    return found
+        headers_out["WWW-Authenticate"] = 'Bearer realm="crewship-memory"'
+    return headers_out
 
 
 def response(error: errors.HouseError) -> HttpResponse:
@@ -106,8 +106,8 @@ def page(request: HttpRequest, error: errors.HouseError) -> HttpResponse:
 def _where(loc: tuple[Any, ...]) -> str:
     """Return where a field is, without the door's own names for its body."""
     hidden = ("body", "query", "path", "header", "payload_in", "data")
-    named = ".".join(str(part)[:80] for part in loc if part not in hidden)
-    return named[:200] or "body"
+    path = ".".join(str(part)[:80] for part in loc if part not in hidden)
+    return path[:200] or "body"
 
 
 def _invalid(error: ValidationError) -> errors.Invalid:
@@ -161,12 +161,12 @@ class NoSuchMethod(errors.HouseError):
 
 def _statuses(method: str, operation: dict[str, Any]) -> list[int]:
     """Return the refusals an operation of the OpenAPI document may answer with."""
-    found = list(ANY)
+    statuses = list(ANY)
     if "requestBody" in operation:
-        found += WITH_BODY
+        statuses += WITH_BODY
     if method != "get":
-        found += THAT_WRITES
-    return sorted(found)
+        statuses += THAT_WRITES
+    return sorted(statuses)
 
 
 def declare(document: OpenAPISchema) -> OpenAPISchema:

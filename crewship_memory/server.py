@@ -112,7 +112,7 @@ def bind(address: Address) -> socket.socket:
         )[0]
         listener = socket.socket(family, kind, protocol)
     except OSError as error:
-        raise PortTaken(_why(address, error)) from error
+        raise PortTaken(_explanation(address, error)) from error
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -125,11 +125,11 @@ def bind(address: Address) -> socket.socket:
         listener.bind(where)
     except OSError as error:
         listener.close()
-        raise PortTaken(_why(address, error)) from error
+        raise PortTaken(_explanation(address, error)) from error
     return listener
 
 
-def _why(address: Address, error: OSError) -> str:
+def _explanation(address: Address, error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
         return (
             f"Port {address.port} on {address.host} is in use. "
@@ -143,7 +143,7 @@ Headers = list[tuple[str, str]]
 Wsgi = Callable[[dict[str, Any], Start], Iterable[bytes]]
 
 
-class Doorway:
+class CountingApplication:
     """Stands before Django and counts the answers.
 
     A request that comes here is whole: the server has its body and has set its length,
@@ -158,14 +158,14 @@ class Doorway:
         """Answer one request."""
         has_body = environ["REQUEST_METHOD"] != "HEAD"
 
-        def counted(status: str, headers: Headers, *rest: Any) -> Any:
+        def start_counted(status: str, headers: Headers, *rest: Any) -> Any:
             metrics.REQUESTS.labels(f"{status[:1]}xx").inc()
-            sent = _ending_if_large(headers) if has_body else headers
-            return start(status, sent, *rest)
+            sent_headers = _ending_if_large(headers) if has_body else headers
+            return start(status, sent_headers, *rest)
 
         # A file that is handed over would stay open until the client has all of it.
         environ.pop("wsgi.file_wrapper", None)
-        answer = self.inside(environ, counted)
+        answer = self.inside(environ, start_counted)
         return _in_blocks(answer) if has_body else _without_body(answer)
 
 
@@ -221,9 +221,9 @@ def _stop(_signal: int, _frame: object) -> None:
 def _raise_file_limit() -> None:
     """Allow as many open files as the system lets this process have."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    soft_limit = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < soft_limit:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft_limit, hard))
 
 
 def serve(address: Address, listener: socket.socket, application: Wsgi) -> None:
@@ -231,13 +231,13 @@ def serve(address: Address, listener: socket.socket, application: Wsgi) -> None:
     _raise_file_limit()
     try:
         web = create_server(
-            Doorway(application),
+            CountingApplication(application),
             sockets=[listener],
             threads=address.threads,
             **LIMITS,
         )
     except OSError as error:
-        raise PortTaken(_why(address, error)) from error
+        raise PortTaken(_explanation(address, error)) from error
     sys.setswitchinterval(TURN_SECONDS)
     # What start-up made stays; the collector need not walk through it ever again.
     gc.freeze()

@@ -54,9 +54,9 @@ class KeyThrottle(BaseThrottle):
         if actor is None:
             # Open operations are counted by address, before they come here.
             return True
-        who = actor.key_id or actor.id
+        key = actor.key_id or actor.id
         turn = int(time.time() // self.window)
-        name = f"throttle:{who}:{turn}"
+        name = f"throttle:{key}:{turn}"
         if cache.add(name, 1, timeout=self.window * 2):
             return self.limit >= 1
         try:
@@ -98,8 +98,8 @@ class AddressThrottle:
             self._counts[name] = count
             if len(self._counts) > MOST_ADDRESSES:
                 self._counts.popitem(last=False)
-        left = self.window - now % self.window
-        return 0 if count <= self.limit else max(1, round(left))
+        remaining = self.window - now % self.window
+        return 0 if count <= self.limit else max(1, round(remaining))
 
     def clear(self) -> None:
         """Forget all counts."""

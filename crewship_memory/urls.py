@@ -51,7 +51,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("certificates/check/", certificate_views.check, name="certificate_check"),
     path("privacy/", include("gdpr.web.urls")),
     path("workspace/", include("memory.web.workspace_urls")),
-    path("invitations/", invitation_views.mine, name="invitations"),
+    path("invitations/", invitation_views.own_invitations, name="invitations"),
     path(
         "invitations/<str:invitation_id>/accept/",
         invitation_views.accept,

@@ -36,17 +36,17 @@ def main(token: str) -> None:
         over.set()
 
     threading.Thread(target=wait, daemon=True).start()
-    spent, number, slow = [], 0, []
+    latencies, number, slow = [], 0, []
     while not over.wait(0.005):
         new = NewEntry(entry_type="peer.escalation", summary=f"Meanwhile {number}")
         before = time.perf_counter()
         journal.append(new, by=actor)
-        spent.append((time.perf_counter() - before) * 1000)
-        if spent[-1] > SLOW_MS:
-            slow.append([datetime.now(UTC).strftime("%H:%M:%S"), round(spent[-1])])
+        latencies.append((time.perf_counter() - before) * 1000)
+        if latencies[-1] > SLOW_MS:
+            slow.append([datetime.now(UTC).strftime("%H:%M:%S"), round(latencies[-1])])
         number += 1
-    told = {"appends": number, "ms": spread(spent), "slow": slow[-20:]}
-    sys.stdout.write(json.dumps(told))
+    report = {"appends": number, "ms": spread(latencies), "slow": slow[-20:]}
+    sys.stdout.write(json.dumps(report))
 
 
 if __name__ == "__main__":

@@ -52,11 +52,11 @@ def vocabulary(seed: int = 7) -> list[str]:
     starts = "bra ke lo mi nu pra so ti vu wel ga do".split()
     middles = "lan rem sit tor vul bin cas dun fol".split()
     ends = "a er ion y ed ic ar ine ock us".split()
-    made: dict[str, None] = dict.fromkeys(_COMMON)
-    while len(made) < VOCABULARY:
+    words: dict[str, None] = dict.fromkeys(_COMMON)
+    while len(words) < VOCABULARY:
         parts = [rng.choice(starts), *rng.choices(middles, k=rng.randint(1, 3))]
-        made["".join(parts) + rng.choice(ends)] = None
-    return list(made)
+        words["".join(parts) + rng.choice(ends)] = None
+    return list(words)
 
 
 class Writer:
@@ -120,21 +120,21 @@ def vectors(workspace_id: str, seed: int) -> None:
     """Give every entry that waits for one a vector of a random direction."""
     model, dim = engine.embedder().model, engine.embedder().dim or 384
     rng = np.random.default_rng(seed)
-    waiting = Embedding.objects.filter(workspace_id=workspace_id, state=State.PENDING)
+    pending = Embedding.objects.filter(workspace_id=workspace_id, state=State.PENDING)
     sql = (
         "UPDATE journal_embeddings SET state = 'indexed', model = %s, dim = %s,"
         " vector = %s, indexed_at = %s WHERE entry_id = %s"
     )
-    while ids := list(waiting.values_list("pk", flat=True)[:BATCH]):
-        made = rng.standard_normal((len(ids), dim), dtype=np.float32)
-        made /= np.linalg.norm(made, axis=1, keepdims=True)
+    while ids := list(pending.values_list("pk", flat=True)[:BATCH]):
+        matrix = rng.standard_normal((len(ids), dim), dtype=np.float32)
+        matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
         now = connection.ops.adapt_datetimefield_value(timezone.now())
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.executemany(
                 sql,
                 [
                     (model, dim, vector.tobytes(), now, entry_id)
-                    for entry_id, vector in zip(ids, made, strict=True)
+                    for entry_id, vector in zip(ids, matrix, strict=True)
                 ],
             )
 

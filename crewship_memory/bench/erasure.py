@@ -67,7 +67,7 @@ def _mention(shop: Shop, mail: str, rows: int) -> None:
 @contextmanager
 def _appending(shop: Shop) -> Iterator[dict[str, Any]]:
     """Let somebody append in another process until the block ends."""
-    told: dict[str, Any] = {}
+    report: dict[str, Any] = {}
     child = subprocess.Popen(  # noqa: S603  (ourselves)
         [sys.executable, "-m", "crewship_memory.bench.appender", shop.token],
         stdin=subprocess.PIPE,
@@ -76,10 +76,10 @@ def _appending(shop: Shop) -> Iterator[dict[str, Any]]:
     )
     time.sleep(3)
     try:
-        yield told
+        yield report
     finally:
         out, _ = child.communicate(b"")
-        told.update(json.loads(out or b"{}"))
+        report.update(json.loads(out or b"{}"))
 
 
 def _run(shop: Shop, subject: Subject, by: Actor) -> tuple[Case, dict[str, float]]:
@@ -102,25 +102,25 @@ def _run(shop: Shop, subject: Subject, by: Actor) -> tuple[Case, dict[str, float
 
 
 def _steps(case: Case) -> dict[str, float]:
-    found = {}
+    seconds_by_step = {}
     for step in leases.steps(case):
         if step.started_at and step.finished_at:
-            spent = (step.finished_at - step.started_at).total_seconds()
-            if spent >= 0.02:
-                found[step.name] = round(spent, 2)
-    return found
+            seconds = (step.finished_at - step.started_at).total_seconds()
+            if seconds >= 0.02:
+                seconds_by_step[step.name] = round(seconds, 2)
+    return seconds_by_step
 
 
 def _in_files(mail: str) -> int:
     """Return how many bytes of a name lie in the files, counted past the product."""
-    needle, found = mail.encode(), 0
+    needle, matches = mail.encode(), 0
     for path in Path(settings.DATA_DIR).rglob("*"):
-        kept = b""
+        tail = b""
         with path.open("rb") if path.is_file() else io.BytesIO() as file:
             while data := file.read(PIECE):
-                found += (kept + data).lower().count(needle)
-                kept = data[1 - len(needle) :]
-    return found * len(needle)
+                matches += (tail + data).lower().count(needle)
+                tail = data[1 - len(needle) :]
+    return matches * len(needle)
 
 
 def measure(rows: int, entries: int) -> dict[str, Any]:

@@ -40,17 +40,17 @@ def measure(size: int) -> dict[str, Any]:
     by = api_keys.authenticate(shop.token)
     assert by is not None  # noqa: S101  (the key was made a moment ago)
     _fill(shop, by, size)
-    writer, spent = Writer(size + 1), []
-    wanted = Wanted(owner=records.owner_for(by))
-    records.search("warm", wanted, by=by)
+    writer, latencies = Writer(size + 1), []
+    filters = Wanted(owner=records.owner_for(by))
+    records.search("warm", filters, by=by)
     for _ in range(QUESTIONS):
         question = writer.sentence(3)
         start = time.perf_counter()
-        records.search(question, wanted, by=by)
-        spent.append((time.perf_counter() - start) * 1_000)
-    spent.sort()
+        records.search(question, filters, by=by)
+        latencies.append((time.perf_counter() - start) * 1_000)
+    latencies.sort()
     return {
         "records": size,
-        "search_ms_p50": round(statistics.median(spent), 1),
-        "search_ms_p95": round(spent[int(len(spent) * 0.95)], 1),
+        "search_ms_p50": round(statistics.median(latencies), 1),
+        "search_ms_p95": round(latencies[int(len(latencies) * 0.95)], 1),
     }

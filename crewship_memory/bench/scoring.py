@@ -20,7 +20,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-CUT: Final = 10
+TOP: Final = 10
 RESAMPLES: Final = 2_000
 SEED: Final = 7
 
@@ -41,9 +41,9 @@ class Estimate:
         """Whether the interval leaves zero out."""
         return self.low > 0 or self.high < 0
 
-    def told(self) -> list[float]:
+    def as_list(self) -> list[float]:
         """Return mean, low and high, to four digits."""
-        return [round(one, 4) for one in (self.mean, self.low, self.high)]
+        return [round(value, 4) for value in (self.mean, self.low, self.high)]
 
 
 def recall(rank: int | None, k: int) -> float:
@@ -51,12 +51,12 @@ def recall(rank: int | None, k: int) -> float:
     return float(rank is not None and rank <= k)
 
 
-def reciprocal(rank: int | None, k: int = CUT) -> float:
+def reciprocal(rank: int | None, k: int = TOP) -> float:
     """Return one divided by the rank, within k."""
     return 1.0 / rank if rank is not None and rank <= k else 0.0
 
 
-def gain(rank: int | None, k: int = CUT) -> float:
+def gain(rank: int | None, k: int = TOP) -> float:
     """Return the discounted gain of the one right entry, within k."""
     return 1.0 / math.log2(1 + rank) if rank is not None and rank <= k else 0.0
 
@@ -85,7 +85,7 @@ def estimate(values: Numbers) -> Estimate:
 def table(by_mode: Mapping[str, Ranks]) -> dict[str, dict[str, list[float]]]:
     """Return mode → metric → mean, low, high."""
     return {
-        mode: {name: estimate(v).told() for name, v in metrics(ranks).items()}
+        mode: {name: estimate(v).as_list() for name, v in metrics(ranks).items()}
         for mode, ranks in by_mode.items()
     }
 
@@ -97,7 +97,9 @@ def verdict(by_mode: Mapping[str, Ranks], now: str, rivals: Sequence[str]) -> st
     if best == now:
         return f"{now} should stay the default: no fusion has a higher nDCG@10."
     apart = estimate(gains[best] - gains[now])
-    told = f"{apart.mean:+.4f} [{apart.low:+.4f}, {apart.high:+.4f}] nDCG@10, paired"
+    sentence = (
+        f"{apart.mean:+.4f} [{apart.low:+.4f}, {apart.high:+.4f}] nDCG@10, paired"
+    )
     if not apart.is_clear:
-        return f"{now} should stay the default: {best} is {told}, not a clear gain."
-    return f"{best} should be the default: {told} against {now}."
+        return f"{now} should stay the default: {best} is {sentence}, not a clear gain."
+    return f"{best} should be the default: {sentence} against {now}."

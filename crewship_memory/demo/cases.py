@@ -65,7 +65,7 @@ def played(kind: Kind, start: datetime, time: clock.Clock, rng: random.Random) -
     day = time.day_of(start)
     scene = _scene(kind, start, time, rng)
     story = runs.opening(scene, kind.row)
-    for step in _chosen(source.tables(kind.row["step"]), rng):
+    for step in _selected_steps(source.tables(kind.row["step"]), rng):
         scene.wait(rng.randint(2, 18))
         story.append(_step(scene, step))
     scene.wait(rng.randint(1, 6))
@@ -86,13 +86,16 @@ def _scene(
         agent=agent,
         at=start,
         rng=rng,
-        slots=slots.drawn(rng, time.day_of(start)) | {"worker": agent, "peer": peer},
+        slots=slots.random_slots(rng, time.day_of(start))
+        | {"worker": agent, "peer": peer},
         mission=cast.open_mission(mission, start, time),
         label=kind.label,
     )
 
 
-def _chosen(steps: list[source.Table], rng: random.Random) -> Iterator[source.Table]:
+def _selected_steps(
+    steps: list[source.Table], rng: random.Random
+) -> Iterator[source.Table]:
     """At least one step happens; a refund is not both granted and denied."""
     happened = [
         step

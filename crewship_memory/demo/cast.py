@@ -77,9 +77,9 @@ def mission_entries(time: clock.Clock, rng: random.Random) -> Iterator[model.Dem
         yield _note(mission, first, "mission.created", f"Opened: {mission.title}")
         yield from _progress(mission, first, last, rng)
         if mission.closed:
-            done = {"from": "IN_PROGRESS", "to": "DONE"}
+            transition = {"from": "IN_PROGRESS", "to": "DONE"}
             say = f"Done: {mission.title}"
-            yield _note(mission, last, "mission.status_change", say, **done)
+            yield _note(mission, last, "mission.status_change", say, **transition)
 
 
 def _progress(
@@ -93,9 +93,9 @@ def _progress(
         )
         if at >= last:
             return
-        done = max(1, int(steps * ((at - first) / (last - first)) * 0.9))
-        say = f"{done} of {steps} steps done: {mission.title}"
-        yield _note(mission, at, "mission.comment", say, done=done, steps=steps)
+        completed = max(1, int(steps * ((at - first) / (last - first)) * 0.9))
+        say = f"{completed} of {steps} steps done: {mission.title}"
+        yield _note(mission, at, "mission.comment", say, done=completed, steps=steps)
 
 
 def _note(

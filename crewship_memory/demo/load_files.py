@@ -30,15 +30,15 @@ def load(workspace: Workspace, by: Actor) -> int:
 
     ``by`` decides the two texts that the story has decided already.
     """
-    told = tomllib.loads(STORY.read_text())
+    data = tomllib.loads(STORY.read_text())
     today = timezone.now().date()
     if MemoryFile.objects.filter(workspace=workspace).exists():
         return 0
-    for row in told["file"]:
+    for row in data["file"]:
         owner = _owner(workspace, row)
         request = _request(owner, row, today, "tool")
         writer.write(request, by=_writer(owner, by))
-    return sum(_hold(workspace, row, today, by) for row in told["held"])
+    return sum(_hold(workspace, row, today, by) for row in data["held"])
 
 
 def _owner(workspace: Workspace, row: dict[str, Any]) -> Owner:
@@ -80,8 +80,8 @@ def _hold(workspace: Workspace, row: dict[str, Any], today: date, by: Actor) -> 
     request = _request(owner, row, today, row["source"])
     try:
         writer.write(request, by=_writer(owner, by))
-    except Held as held:
-        case = HeldFile.objects.get(pk=held.fields["held_id"])
+    except Held as held_text:
+        case = HeldFile.objects.get(pk=held_text.fields["held_id"])
         _backdate(case, row["minutes"])
         if "decision" in row:
             _decide(case, row, by)

@@ -33,10 +33,10 @@ def load(workspace: Workspace, by: Actor) -> int:
     """
     if Subject.objects.filter(workspace=workspace).exists():
         return 0
-    told = tomllib.loads(STORY.read_text())["person"]
-    for row in told:
+    rows = tomllib.loads(STORY.read_text())["person"]
+    for row in rows:
         _ask(row, by)
-    return len(told)
+    return len(rows)
 
 
 def received(due: date) -> date:

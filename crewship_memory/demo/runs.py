@@ -40,10 +40,10 @@ class Scene:
     label: str
     trace: str = ""
     cost: float = 0.0
-    begun: datetime = field(init=False)
+    started_at: datetime = field(init=False)
 
     def __post_init__(self) -> None:
-        self.begun = self.at
+        self.started_at = self.at
         self.trace = f"{self.rng.getrandbits(128):032x}"
 
     def wait(self, minutes: int) -> None:
@@ -101,7 +101,7 @@ def opening(scene: Scene, kind: source.Table) -> list[model.DemoEntry]:
 
 def closing(scene: Scene) -> list[model.DemoEntry]:
     """Return the entries that end a run: done, or now and then failed."""
-    seconds = int((scene.at - scene.begun).total_seconds())
+    seconds = int((scene.at - scene.started_at).total_seconds())
     payload: dict[str, model.Json] = {"run_id": scene.run_id, "duration_s": seconds}
     if scene.rng.random() < 0.05:
         fault = scene.rng.choice(FAULTS)

@@ -31,7 +31,7 @@ WORDS = [
 ]
 
 
-def drawn(rng: random.Random, day: int) -> Slots:
+def random_slots(rng: random.Random, day: int) -> Slots:
     """All blanks of one case; amounts obey the refund limit of that day."""
     lists = source.document("slots.toml")
     slots: Slots = {word: rng.choice(source.texts(lists[word])) for word in WORDS}

@@ -132,11 +132,13 @@ def with_length(environ: dict[str, Any]) -> dict[str, Any]:
         return environ
     if not environ.get("wsgi.input_terminated"):
         return environ
-    most = of_path(environ.get("PATH_INFO", "/")).size + 1
-    parts, left = [], most
-    while left > 0 and (part := environ["wsgi.input"].read(min(left, 64 * KIB))):
+    limit = of_path(environ.get("PATH_INFO", "/")).size + 1
+    parts, remaining = [], limit
+    while remaining > 0 and (
+        part := environ["wsgi.input"].read(min(remaining, 64 * KIB))
+    ):
         parts.append(part)
-        left -= len(part)
+        remaining -= len(part)
     raw = b"".join(parts)
     return {
         **environ,

@@ -11,17 +11,17 @@ from typing import Final
 
 from django.db.backends.sqlite3 import base
 
-from crewship_memory.sqlite3.writer_queue import Line
+from crewship_memory.sqlite3.writer_queue import WriterQueue
 
 SECONDS: Final = 20.0
-_lines: dict[str, Line] = {}
+_lines: dict[str, WriterQueue] = {}
 # A child starts with nobody in line: the threads that stood there stayed behind.
 os.register_at_fork(after_in_child=_lines.clear)
 
 
-def line(name: str) -> Line:
+def line(name: str) -> WriterQueue:
     """Return the line before one database file."""
-    return _lines.setdefault(name, Line())
+    return _lines.setdefault(name, WriterQueue())
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -53,5 +53,5 @@ class DatabaseWrapper(base.DatabaseWrapper):
         finally:
             self._line().leave(self)
 
-    def _line(self) -> Line:
+    def _line(self) -> WriterQueue:
         return line(str(self.settings_dict["NAME"]))

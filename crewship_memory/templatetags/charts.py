@@ -30,15 +30,15 @@ def _span(lines: Sequence[Points]) -> tuple[date, date] | None:
 def _path(points: Points, span: tuple[date, date], size: tuple[int, int]) -> str:
     """Return a path with a gap wherever a value is missing."""
     start, length = span[0], max(1, (span[1] - span[0]).days)
-    drawn, pen = "", "M"
+    commands, pen = "", "M"
     for day, value in points:
         if value is None:
             pen = "M"
             continue
         x = size[0] * (day - start).days / length if span[0] != span[1] else size[0]
-        drawn += f"{pen}{x:.1f} {size[1] * (1 - value / 100):.1f}"
+        commands += f"{pen}{x:.1f} {size[1] * (1 - value / 100):.1f}"
         pen = "L"
-    return drawn
+    return commands
 
 
 def _last(path: str) -> str:
@@ -97,36 +97,36 @@ def _marks(days: Sequence[date], span: tuple[date, date]) -> str:
 def _named_days(span: tuple[date, date]) -> SafeString:
     length = (span[1] - span[0]).days
     count = min(DAYS_NAMED, length + 1)
-    named = [
+    labels = [
         span[0] + timedelta(days=round(length * i / max(1, count - 1)))
         for i in range(count)
     ]
     return format_html_join(
-        "", "<span>{}</span>", [(f"{day:%-d %b}",) for day in named]
+        "", "<span>{}</span>", [(f"{day:%-d %b}",) for day in labels]
     )
 
 
-def _said(lines: Sequence[tuple[str, Points]], what: str) -> str:
+def _text_alternative(lines: Sequence[tuple[str, Points]], subject: str) -> str:
     """Return the result of a chart in one sentence."""
-    told = []
+    sentences = []
     for name, points in lines:
-        known = [value for _, value in points if value is not None]
-        if known:
-            told.append(f"{name} from {known[0]:.0f} to {known[-1]:.0f}")
-    return f"{what}: {'; '.join(told)}" if told else f"{what}: no data"
+        values = [value for _, value in points if value is not None]
+        if values:
+            sentences.append(f"{name} from {values[0]:.0f} to {values[-1]:.0f}")
+    return f"{subject}: {'; '.join(sentences)}" if sentences else f"{subject}: no data"
 
 
 @register.simple_tag
 def band_chart(
     lines: Sequence[tuple[str, Points]],
-    what: str,
+    subject: str,
     failing: Sequence[date] = (),
     events: Sequence[date] = (),
 ) -> SafeString:
     """Return a chart of one to three named lines, its levels and its days."""
-    shown = lines[: len(SERIES)]
-    drawn = [points for _, points in shown]
-    span = _span(drawn)
+    series = lines[: len(SERIES)]
+    point_lists = [points for _, points in series]
+    span = _span(point_lists)
     if span is None:
         return SafeString("")
     return format_html(
@@ -137,10 +137,10 @@ def band_chart(
         '<span class="at-75">75</span><span class="at-50">50</span>'
         '<span class="at-0">0</span></div>'
         '<div class="days" aria-hidden="true">{}</div></div>',
-        _said(shown, what),
+        _text_alternative(series, subject),
         _spells(failing, span),
         _marks(events, span),
-        _lines(drawn, span, (WIDTH, HEIGHT)),
+        _lines(point_lists, span, (WIDTH, HEIGHT)),
         _named_days(span),
     )
 
@@ -148,15 +148,15 @@ def band_chart(
 @register.simple_tag
 def chart_key(lines: Sequence[tuple[str, Points]]) -> SafeString:
     """Return the names of a chart's lines with their newest values."""
-    told = []
+    items = []
     for kind, (name, points) in zip(SERIES, lines, strict=False):
-        known = [value for _, value in points if value is not None]
-        told.append((kind, name, f"{known[-1]:.1f}" if known else "no data"))
+        values = [value for _, value in points if value is not None]
+        items.append((kind, name, f"{values[-1]:.1f}" if values else "no data"))
     return format_html_join(
         "",
         '<span><svg viewBox="0 0 16 8" aria-hidden="true">'
         '<path class="line {}" d="M0 4H16"/></svg>{} {}</span>',
-        told,
+        items,
     )
 
 

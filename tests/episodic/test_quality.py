@@ -48,7 +48,7 @@ def test_the_interval_covers_the_mean_and_shrinks_with_more_questions() -> None:
     assert few.low < few.mean == 0.5 < few.high
     # Four standard errors wide: 2 · 1.96 · 0.5 / √n.
     assert many.high - many.low == pytest.approx(3.92 * 0.5 / math.sqrt(1000), rel=0.1)
-    assert scoring.estimate(np.array([])).told() == [0.0, 0.0, 0.0]
+    assert scoring.estimate(np.array([])).as_list() == [0.0, 0.0, 0.0]
 
 
 def test_the_verdict_wants_a_clear_gain() -> None:

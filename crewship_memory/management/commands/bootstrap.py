@@ -38,10 +38,12 @@ class Command(BaseCommand):
                 raise CommandError(f"--{name} is missing.")
         password = self._password(options["password_env"])
         try:
-            found = bootstrap.found(options["workspace"], options["email"], password)
+            result = bootstrap.bootstrap(
+                options["workspace"], options["email"], password
+            )
         except (errors.HouseError, ValidationError) as error:
             raise CommandError(str(error)) from None
-        answer = _answer(found)
+        answer = _answer(result)
         if options["as_json"]:
             self.stdout.write(json.dumps(answer))
         else:
@@ -68,20 +70,20 @@ class Command(BaseCommand):
             )
 
 
-def _answer(found: Founded) -> dict[str, Any]:
+def _answer(result: Founded) -> dict[str, Any]:
     """Return what there is; a link only for who has no password to sign in with."""
-    user, invitation = found.user, found.invitation
+    user, invitation = result.user, result.invitation
     signs_in = not user.has_usable_password() and not invitation
     link = bootstrap.login_link(user) if signs_in else None
     return {
-        "workspace": found.workspace.slug,
-        "workspace_id": found.workspace.id,
+        "workspace": result.workspace.slug,
+        "workspace_id": result.workspace.id,
         "email": user.email,
         "user_id": user.id,
         "created": {
-            "workspace": found.made_workspace,
-            "user": found.made_user,
-            "membership": found.made_member,
+            "workspace": result.made_workspace,
+            "user": result.made_user,
+            "membership": result.made_member,
         },
         "login_link": link,
         "invitation_link": bootstrap.absolute(invitation) if invitation else None,

@@ -37,6 +37,6 @@ class Command(BaseCommand):
         if as_json:
             self.stdout.write(json.dumps(answer))
             return
-        was = f"{loaded.entries} entries" if loaded.entries else "was there already"
-        self.stdout.write(f"Workspace {loaded.workspace.slug}: {was}")
+        summary = f"{loaded.entries} entries" if loaded.entries else "was there already"
+        self.stdout.write(f"Workspace {loaded.workspace.slug}: {summary}")
         self.stdout.write(f"Sign in as {loaded.admin.email}: {answer['login_link']}")

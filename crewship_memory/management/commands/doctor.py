@@ -29,8 +29,11 @@ class Command(BaseCommand):
         findings = doctor.run()
         faults = sum(finding.level is Level.FAIL for finding in findings)
         if as_json:
-            told = {"ok": not faults, "checks": [asdict(one) for one in findings]}
-            self.stdout.write(json.dumps(told))
+            report = {
+                "ok": not faults,
+                "checks": [asdict(finding) for finding in findings],
+            }
+            self.stdout.write(json.dumps(report))
         else:
             for finding in findings:
                 self._tell(finding)

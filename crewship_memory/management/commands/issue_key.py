@@ -65,7 +65,9 @@ class Command(BaseCommand):
             "workspace", "crew", "agent", "email", "end_user", "role", "create",
         )  # fmt: skip
         try:
-            issued = issue_key.issue(issue_key.Wanted(**{n: options[n] for n in names}))
+            issued = issue_key.issue(
+                issue_key.KeyRequest(**{n: options[n] for n in names})
+            )
         except errors.HouseError as error:
             raise CommandError(error.detail) from None
         answer = _answer(issued)

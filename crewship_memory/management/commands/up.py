@@ -32,7 +32,7 @@ from memory.models import User
 
 
 @contextmanager
-def alone(step: Progress) -> Iterator[None]:
+def single_instance(step: Progress) -> Iterator[None]:
     """Let one process at a time prepare; the lock dies with its holder."""
     with (settings.DATA_DIR / "up.lock").open("w") as file:
         try:
@@ -45,12 +45,12 @@ def alone(step: Progress) -> Iterator[None]:
 
 def static_fingerprint() -> str:
     """Return a digest over names, sizes and times of the files to serve."""
-    told = [settings.STORAGES["staticfiles"]["BACKEND"]]
+    parts = [settings.STORAGES["staticfiles"]["BACKEND"]]
     for finder in get_finders():
         for name, storage in finder.list(None):
             stat = Path(storage.path(name)).stat()
-            told.append(f"{name}:{stat.st_size}:{stat.st_mtime_ns}")
-    return hashlib.sha256("\n".join(sorted(told)).encode()).hexdigest()
+            parts.append(f"{name}:{stat.st_size}:{stat.st_mtime_ns}")
+    return hashlib.sha256("\n".join(sorted(parts)).encode()).hexdigest()
 
 
 def collect_static() -> None:
@@ -68,9 +68,9 @@ def migrate(step: Progress) -> None:
     names = schema_version.unknown()
     if names:
         raise CommandError(schema_version.refusal(names).detail)
-    waiting = len(healthz.waiting_migrations())
-    step(f"Database: {waiting} migrations to apply" if waiting else "Database: current")
-    if waiting:
+    pending = len(healthz.waiting_migrations())
+    step(f"Database: {pending} migrations to apply" if pending else "Database: current")
+    if pending:
         call_command("migrate", interactive=False, verbosity=0)
 
 
@@ -128,7 +128,7 @@ class Command(BaseCommand):
 
     def _prepare(self, *, demo: bool) -> User | None:
         """Get everything ready; static files are collected beside the database work."""
-        with alone(self._step), ThreadPoolExecutor(1) as pool:
+        with single_instance(self._step), ThreadPoolExecutor(1) as pool:
             self._step("Static files: collecting, beside the database's steps")
             collecting = pool.submit(collect_static)
             migrate(self._step)

@@ -33,9 +33,9 @@ class Command(BaseCommand):
         newer = schema_version.unknown()
         if newer:
             raise CommandError(schema_version.refusal(newer).detail)
-        waiting = healthz.waiting_migrations()
-        if waiting:
-            message = f"{len(waiting)} migrations wait. Run manage.py migrate first."
+        pending = healthz.waiting_migrations()
+        if pending:
+            message = f"{len(pending)} migrations wait. Run manage.py migrate first."
             raise CommandError(message)
         address = server.Address(
             options["host"], options["port"], options["threads"], is_shared=True
