@@ -1,4 +1,4 @@
-"""The roof: it joins the floors and computes nothing."""
+"""The Django project: settings, URLs, authentication, server and commands."""
 
 import os
 

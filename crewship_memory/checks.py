@@ -1,4 +1,4 @@
-"""System checks with hints; `manage.py check` and `doctor` run them."""
+"""Django system checks with hints; ``manage.py check`` and ``doctor`` run them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ def _is_sqlite() -> bool:
 
 @register(Tags.files)
 def data_folder_is_writable(**_kwargs: Any) -> list[CheckMessage]:
-    """Nothing works without a place to keep things."""
     folder = settings.DATA_DIR
     if os.access(folder, os.W_OK | os.X_OK):
         return []
@@ -38,7 +37,7 @@ def _has_fts5() -> bool:
 
 @register(Tags.compatibility)
 def sqlite_can_search(**_kwargs: Any) -> list[CheckMessage]:
-    """SQLite must be new enough, with FTS5; PostgreSQL is asked by `doctor`."""
+    """SQLite must be new enough and have FTS5; ``doctor`` checks PostgreSQL."""
     if not _is_sqlite():
         return []
     messages: list[CheckMessage] = []
@@ -54,7 +53,7 @@ def sqlite_can_search(**_kwargs: Any) -> list[CheckMessage]:
 
 @register(Tags.compatibility)
 def embedder_is_configured(**_kwargs: Any) -> list[CheckMessage]:
-    """A setting that names no embedder shows here and not at the first question."""
+    """Report an unknown embedder at start-up, not at the first question."""
     try:
         engine.embedder()
     except ValueError as error:
@@ -65,7 +64,7 @@ def embedder_is_configured(**_kwargs: Any) -> list[CheckMessage]:
 
 @register(Tags.security)
 def hosts_are_named(**_kwargs: Any) -> list[CheckMessage]:
-    """A wildcard lets anyone choose the address in our links."""
+    """With a wildcard, a client's Host header decides the address in links we send."""
     if settings.DEBUG or "*" not in settings.ALLOWED_HOSTS:
         return []
     message = "CREWSHIP_ALLOWED_HOSTS allows every host."
@@ -75,7 +74,7 @@ def hosts_are_named(**_kwargs: Any) -> list[CheckMessage]:
 
 @register(Tags.compatibility)
 def several_processes_share_a_broker(**_kwargs: Any) -> list[CheckMessage]:
-    """Rate limits and tasks live in the process unless there is Redis."""
+    """Rate limits and tasks are per process without Redis."""
     has_several = os.environ.get(WORKERS, "1").strip() not in ("", "0", "1")
     if settings.REDIS_URL or not has_several:
         return []
@@ -86,7 +85,7 @@ def several_processes_share_a_broker(**_kwargs: Any) -> list[CheckMessage]:
 
 @register(Tags.files)
 def data_folder_is_private(**_kwargs: Any) -> list[CheckMessage]:
-    """Keys and memories rest in it."""
+    """The data folder holds keys and memory files."""
     folder = settings.DATA_DIR
     if not folder.exists() or not folder.stat().st_mode & key_files.OTHERS:
         return []
@@ -96,7 +95,7 @@ def data_folder_is_private(**_kwargs: Any) -> list[CheckMessage]:
 
 @register(Tags.security)
 def a_proxy_with_tls_is_trusted(**_kwargs: Any) -> list[CheckMessage]:
-    """Whether a request came by HTTPS is only believed from a proxy that is named."""
+    """X-Forwarded-Proto is believed only from a configured proxy."""
     if not settings.HTTPS or settings.TRUSTED_PROXIES:
         return []
     message = "CREWSHIP_HTTPS is on and CREWSHIP_TRUSTED_PROXIES names no proxy."
@@ -109,7 +108,7 @@ def a_proxy_with_tls_is_trusted(**_kwargs: Any) -> list[CheckMessage]:
 
 @register(Tags.security, deploy=True)
 def traffic_is_encrypted(**_kwargs: Any) -> list[CheckMessage]:
-    """Keys and cookies must not travel in the clear."""
+    """Keys and cookies must not be sent in the clear."""
     if settings.HTTPS:
         return []
     hint = "Put a proxy with TLS in front and set CREWSHIP_HTTPS=1."

@@ -1,4 +1,4 @@
-"""What `doctor` looks at: one function a question, one frozen finding an answer.
+"""The checks of ``doctor``: a function per check, a Finding per result.
 
 Nothing here changes anything, and no finding holds a secret: a database address, a key
 or a stored text never appears in one.
@@ -45,7 +45,7 @@ PRAGMAS: Final = {
 
 
 class Level(StrEnum):
-    """How bad a finding is; only a fault makes doctor exit with 1."""
+    """Severity of a finding; only a fault makes ``doctor`` exit with 1."""
 
     OK = "ok"
     WARN = "warn"
@@ -54,7 +54,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One answer: what was looked at, how it is, and what to do about it."""
+    """One result: what was checked, its state, and what to do."""
 
     check: str
     level: Level
@@ -89,7 +89,7 @@ def configuration() -> list[Finding]:
 
 
 def data_folder() -> list[Finding]:
-    """Look at the data folder: writable, private, with room left."""
+    """Check the data folder: writable, private, with free space."""
     folder = settings.DATA_DIR
     if not os.access(folder, os.W_OK | os.X_OK):
         hint = "Give it to the user this process runs as, or set CREWSHIP_DATA_DIR."
@@ -117,7 +117,7 @@ def _disk_space() -> Finding:
 
 
 def proxies() -> list[Finding]:
-    """Look for the mark that a forwarded request from an unknown peer left."""
+    """Report a forwarded request from a proxy that is not configured."""
     if settings.TRUSTED_PROXIES:
         return [_ok("proxies", "The trusted proxies are named.")]
     if not settings.UNKNOWN_PROXY_MARK.exists():
@@ -140,7 +140,7 @@ def identity() -> list[Finding]:
 
 # ── The database ─────────────────────────────────────────────────────────────
 def database() -> list[Finding]:
-    """Reach the database and count the migrations it has not seen."""
+    """Connect and count the migrations that are not applied."""
     try:
         healthz.check_database()
         pending = healthz.waiting_migrations()
@@ -166,7 +166,7 @@ def _scalar(sql: str) -> Any:
 
 
 def features() -> list[Finding]:
-    """Assert what durability, erasure and search stand on."""
+    """Check the settings that durability, erasure and search depend on."""
     return _sqlite() if connection.vendor == "sqlite" else _postgres()
 
 
@@ -184,7 +184,7 @@ def _sqlite() -> list[Finding]:
 
 
 def _pages() -> Finding:
-    """Read the whole file through."""
+    """Check every page of the database file."""
     if _scalar("PRAGMA quick_check(1)") == "ok":
         return _ok("integrity", "No page of the database is damaged.")
     return _fail("integrity", "A page of the database is damaged.", outages.DAMAGED)
@@ -207,7 +207,7 @@ def _postgres() -> list[Finding]:
 
 # ── The embedder and its backlog ─────────────────────────────────────────────
 def embedder() -> list[Finding]:
-    """Embed one word for real."""
+    """Embed one word."""
     using = engine.embedder()
     if using.name == "none":
         hint = "Set CREWSHIP_EMBEDDER=local to recall by meaning."
@@ -227,7 +227,7 @@ def embedder() -> list[Finding]:
 
 
 def _model_digest() -> str:
-    """Return the start of the local model's digest, nothing for any other embedder."""
+    """Return the start of the local model's digest, empty for another embedder."""
     if settings.EMBEDDER != "local":
         return ""
     name = settings.LOCAL_MODEL
@@ -236,7 +236,7 @@ def _model_digest() -> str:
 
 
 def backlog() -> list[Finding]:
-    """Count what waits for its embedding, and for how long."""
+    """Count pending embeddings and how long the oldest has waited."""
     rows = Embedding.objects.exclude(state=State.INDEXED).aggregate(
         pending=Count("pk", filter=Q(state=State.PENDING)),
         failed=Count("pk", filter=Q(state=State.FAILED)),
@@ -257,7 +257,7 @@ def backlog() -> list[Finding]:
 
 
 def broker() -> list[Finding]:
-    """Reach the broker, when there is one."""
+    """Connect to the broker, if one is configured."""
     if not settings.REDIS_URL:
         return [_ok("broker", "None is needed: the worker lives in the web process.")]
     try:
@@ -271,7 +271,7 @@ def broker() -> list[Finding]:
 
 # ── The chain ────────────────────────────────────────────────────────────────
 def chain_heads() -> list[Finding]:
-    """Check the signed end of every workspace's chain, without walking it."""
+    """Verify the signed head of every workspace's chain, without reading the chain."""
     heads = list(ChainHead.objects.select_related("workspace"))
     broken = [head.workspace.slug for head in heads if not _holds(head)]
     if broken:
@@ -282,7 +282,7 @@ def chain_heads() -> list[Finding]:
 
 
 def _holds(head: ChainHead) -> bool:
-    """Whether a head is signed with our key and stands on the last entry."""
+    """Whether a head has our signature and matches the last entry."""
     if head.seq == 0:
         return True
     args = (head.workspace_id, head.seq, head.entry_hash)
@@ -296,7 +296,7 @@ def _holds(head: ChainHead) -> bool:
 
 # ── Erasures ─────────────────────────────────────────────────────────────────
 def erasures() -> list[Finding]:
-    """Compare the database with what was erased: a restored backup is older."""
+    """Compare the database with the tombstones: a restored backup lacks erasures."""
     state = replay.state()
     if state["fault"]:
         hint = "Bring back the folder erasures from where it is kept, untouched."
@@ -337,5 +337,5 @@ def _run_check(check: Check) -> list[Finding]:
 
 
 def run() -> list[Finding]:
-    """Look at everything; a check that the database stops is a fault, not the end."""
+    """Run every check; a database error inside a check is a fault, not the end."""
     return [finding for check in CHECKS for finding in _run_check(check)]

@@ -1,4 +1,4 @@
-"""The first page: what is true now. And the two ways from anywhere: find, switch."""
+"""The first page, the search box and the workspace switch."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ WELL_BEGUN: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Beginning:
-    """How far a new workspace has come; its agents have written nothing yet."""
+class FirstSteps:
+    """The first steps of a workspace whose agents have written nothing yet."""
 
     crews: int
     agents: int
@@ -45,13 +45,13 @@ class Beginning:
 
     @property
     def completed(self) -> int:
-        """How many of the first steps are behind."""
+        """The number of completed steps."""
         return sum(1 for count in (self.crews, self.agents, self.keys) if count)
 
 
 @require_GET
 def home(request: HttpRequest) -> HttpResponse:
-    """Show the finding and its evidence; htmx asks for the live part alone."""
+    """Show the findings with their evidence; htmx polls the live part alone."""
     if getattr(request, "actor", None) is None:
         return render(request, "no_workspace.html")
     actor = pages.actor(request)
@@ -62,17 +62,17 @@ def home(request: HttpRequest) -> HttpResponse:
         "now": timezone.now(),
     }
     if not part:
-        context |= _still(actor)
+        context |= _static_context(actor)
     return render(request, f"home.html{part}", context)
 
 
-def _still(actor: Actor) -> dict[str, Any]:
-    """Return what the page shows beside the live part."""
+def _static_context(actor: Actor) -> dict[str, Any]:
+    """Return the context of the page outside of the live part."""
     day = timezone.now() - timedelta(days=1)
     activity = overview.activity(actor)
     return {
         "activity": activity,
-        "begin": _beginning(actor, activity),
+        "begin": _first_steps(actor, activity),
         "held": _held_lines(actor),
         "escalations": overview.escalations(actor),
         "loud": overview.loud(actor, since=day),
@@ -82,7 +82,7 @@ def _still(actor: Actor) -> dict[str, Any]:
 
 
 def _held_lines(actor: Actor) -> list[Line] | None:
-    """Return what is most urgent to review; nothing of it counts as looked at here."""
+    """Return the most urgent held texts, without marking them as viewed."""
     if not actor.can("quarantine.read"):
         return None
     filters = review_queue.HeldFilter(state=HeldState.HELD.value)
@@ -90,20 +90,20 @@ def _held_lines(actor: Actor) -> list[Line] | None:
     return [review_detail.line(text) for text in page.items]
 
 
-def _beginning(actor: Actor, activity: overview.Activity) -> Beginning | None:
-    """Return the first steps for who can take them, until an agent has written."""
+def _first_steps(actor: Actor, activity: overview.Activity) -> FirstSteps | None:
+    """Return the first steps, for people who may do them."""
     if activity.total >= WELL_BEGUN or not actor.can("keys.manage"):
         return None
     crews = overview.crews(actor)
     agents = [row for crew in crews for row in crew.agents]
     if any(row.latest for row in agents):
         return None
-    return Beginning(len(crews), len(agents), sum(row.active_keys for row in agents))
+    return FirstSteps(len(crews), len(agents), sum(row.active_keys for row in agents))
 
 
 @require_GET
 def find(request: HttpRequest) -> HttpResponse:
-    """Lead to an entry by its id, to an agent's entries, or to a search for words."""
+    """Redirect to an entry by its id, to an agent's entries, or to a word search."""
     actor = pages.actor(request)
     query = request.GET.get("find", "").strip()[:500]
     if ENTRY_ID.fullmatch(query):
@@ -120,7 +120,7 @@ def find(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def choose_workspace(request: HttpRequest) -> HttpResponse:
-    """Work in another workspace from now on; one that is not theirs is NotFound."""
+    """Switch to another workspace; NotFound without a membership."""
     workspace_id = request.POST.get("workspace", "")
     for member in auth.memberships(cast("User", request.user)):
         if member.workspace_id == workspace_id:

@@ -1,4 +1,4 @@
-"""Invitations as the invited person sees them: by the link, and after signing in."""
+"""Invitations as the invited person sees them: by link and after signing in."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from memory.rules import errors
 
 
 def _accepted_response(request: HttpRequest, invitation: Invitation) -> HttpResponse:
-    """Go on working, in the workspace that was joined."""
+    """Redirect into the workspace that was joined."""
     request.session[auth.SESSION_WORKSPACE] = invitation.workspace_id
     slug = invitation.workspace.slug
     messages.success(request, f"You are {invitation.role} in {slug} now.")
@@ -48,7 +48,7 @@ def _accepted(
 def _as_new_person(
     request: HttpRequest, invitation: Invitation, token: str
 ) -> HttpResponse:
-    """Let somebody without an account choose a password and join."""
+    """Let a person without an account choose a password and accept."""
     posted = request.POST if request.method == "POST" else None
     form = SetPasswordForm(User(email=invitation.email), posted)
     if posted is None or not form.is_valid():
@@ -67,7 +67,7 @@ def _as_new_person(
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def by_link(request: HttpRequest, token: str) -> HttpResponse:
-    """Answer for the link of an invitation; it signs nobody into an account."""
+    """Show an invitation by its link, which signs nobody into an account."""
     invitation = invitations.by_token(token)
     if invitation is None:
         return login.link_expired(request)
@@ -113,7 +113,7 @@ def _declined(request: HttpRequest, invitation: Invitation) -> HttpResponse:
 
 @require_safe
 def own_invitations(request: HttpRequest) -> HttpResponse:
-    """Show what the signed-in person is invited to."""
+    """List the signed-in person's invitations."""
     user = cast("User", request.user)
     context: dict[str, Any] = {
         "invitations": invitations.of_person(user),
@@ -124,11 +124,10 @@ def own_invitations(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def accept(request: HttpRequest, invitation_id: str) -> HttpResponse:
-    """Accept without the link: for those whose address is proven."""
+    """Accept without the link: for a proven address."""
     return _accepted(request, _own_invitation(request, invitation_id))
 
 
 @require_POST
 def decline(request: HttpRequest, invitation_id: str) -> HttpResponse:
-    """Refuse an invitation."""
     return _declined(request, _own_invitation(request, invitation_id))

@@ -1,4 +1,4 @@
-"""Keys from the command line: find, or make, whom a key is for, and issue it.
+"""Issue API keys from the command line, making the crew, agent or person if missing.
 
 What exists is never changed on the way: a key that could not do what was asked for is
 refused, with the reason, and nothing is left behind.
@@ -21,7 +21,7 @@ from memory.rules.permissions import AgentRole, Role, system
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyRequest:
-    """What was asked for: an agent's key (crew and agent) or a person's (email)."""
+    """A key for an agent (crew and agent) or for a person (email)."""
 
     workspace: str
     crew: str | None = None
@@ -70,7 +70,7 @@ def _agent(
 
 
 def _member(key_request: KeyRequest, workspace: Workspace, role: Role) -> User:
-    """Return the person, whose membership must carry the key's role."""
+    """Return the user, whose membership must have the key's role."""
     email = bootstrap.checked_email(key_request.email or "")
     rows = Membership.objects.filter(workspace=workspace, user__email=email)
     member = rows.select_related("user").first()
@@ -92,7 +92,7 @@ def _member(key_request: KeyRequest, workspace: Workspace, role: Role) -> User:
 
 
 def _role(key_request: KeyRequest, kind: type[AgentRole] | type[Role]) -> Any:
-    """Return the role asked for, None for none; agents' and people's differ."""
+    """Return the requested role, None for none. Agents and people have other roles."""
     if key_request.role is None:
         return None
     allowed = [r.value for r in kind if r.value not in ("agent", "system")]
@@ -113,7 +113,7 @@ def _check(key_request: KeyRequest) -> None:
 
 
 def issue(key_request: KeyRequest) -> Issued:
-    """Issue one key; it is shown once, by whoever called."""
+    """Issue one key; its token is readable only in this return value."""
     _check(key_request)
     if key_request.email is None:
         role = _role(key_request, AgentRole)

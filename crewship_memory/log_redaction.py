@@ -1,4 +1,4 @@
-"""Takes out of log lines what can name a person, or open a door.
+"""Remove secrets and personal data from log lines.
 
 A path becomes its route, an exception its type and the lines of code it passed. What a
 message holds beyond that is cut by pattern: queries, addresses, keys, login tokens,
@@ -54,14 +54,14 @@ _SERVING: Final = re.compile(r"( while serving ).*", re.DOTALL)
 
 
 def clean(text: str) -> str:
-    """Return a text without keys, tokens, queries, addresses and paths that name."""
+    """Return a text without keys, tokens, queries, addresses and personal paths."""
     for pattern, mask in CUTS:
         text = pattern.sub(mask, text)
     return text
 
 
 def route(request: HttpRequest) -> str:
-    """Return the pattern that a request's address matched, never the address.
+    """Return the URL pattern that a request matched, never its path.
 
     It has no slash in front, so that ``clean`` does not take it for an address.
     """
@@ -82,7 +82,7 @@ def _message(error: BaseException) -> str:
 
 
 def _lines(error: BaseException, visited: set[int]) -> list[str]:
-    """Return a traceback, causes first; a message only where it quotes nobody."""
+    """Return a traceback, causes first, with messages that quote no input."""
     visited.add(id(error))
     lines = []
     hidden = error.__suppress_context__ and error.__cause__ is None
@@ -127,7 +127,7 @@ def _argument(request: HttpRequest | None) -> Callable[[Any], Any]:
 
 
 def _arguments(record: logging.LogRecord) -> Any:
-    """Return a record's arguments without paths, exceptions and a task's arguments."""
+    """Return a record's arguments without paths, exceptions and task arguments."""
     replaced = _argument(getattr(record, "request", None))
     if isinstance(record.args, dict):
         secret_names = {"exc", "traceback", "args", "kwargs"} & set(record.args)
@@ -138,7 +138,7 @@ def _arguments(record: logging.LogRecord) -> Any:
 
 
 def _text(record: logging.LogRecord) -> Any:
-    """Return a record's text without what a package put into it by itself."""
+    """Return a record's text without values that a library added to it."""
     if record.name.startswith("django.security"):
         # It quotes the host, the referrer or the field that was refused.
         kind = record.name.rpartition(".")[2]
@@ -154,10 +154,10 @@ def _where(record: logging.LogRecord) -> str:
 
 
 class Formatter(structlog.stdlib.ProcessorFormatter):
-    """Formats a record after taking out what its package put in."""
+    """Formats a log record after redacting it."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line; the record itself stays as it is for other handlers."""
+        """Return the line; the record stays unchanged for other handlers."""
         if isinstance(record.msg, dict):
             # An event of structlog's; its values are cleaned by ``redact``.
             return super().format(record)
@@ -171,7 +171,7 @@ class Formatter(structlog.stdlib.ProcessorFormatter):
 
 
 def redact(_logger: object, _method: str, event: EventDict) -> EventDict:
-    """Clean every text of an event."""
+    """Redact every text of a structlog event."""
     # It says more about a person than about a fault.
     event.pop("user_agent", None)
     for name, value in event.items():

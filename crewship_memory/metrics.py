@@ -1,4 +1,4 @@
-"""Numbers for Prometheus: totals over the whole installation, never a tenant's name."""
+"""Prometheus metrics: totals of the installation, without names of tenants."""
 
 from __future__ import annotations
 
@@ -81,25 +81,24 @@ def _embedder() -> Iterator[Metric]:
     yield _gauge("query_cache_size", "Questions kept.", counts.size)
 
 
-class House(Collector):
-    """Asks the database and the embedder at every scrape."""
+class InstallationCollector(Collector):
+    """A collector that reads database and embedder at every scrape."""
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the numbers."""
         yield from _journal()
         yield from _index()
         yield from _embedder()
 
     def describe(self) -> Iterator[Metric]:
-        """Yield nothing: registering must not ask the database."""
+        """Yield nothing, so that registering does not query the database."""
         return iter(())
 
 
-REGISTRY.register(House())
+REGISTRY.register(InstallationCollector())
 
 
 def is_local(request: HttpRequest) -> bool:
-    """Whether the caller sits on this machine and nothing says that others get in.
+    """Whether the caller is on this machine and the server is not public.
 
     A proxy on this machine that sends no forwarding header looks like a caller here. So
     where a proxy must be (HTTPS, trusted proxies) or people come from elsewhere

@@ -1,4 +1,4 @@
-"""Every setting, and the only place where the environment is read.
+"""Django settings; the only module that reads the environment.
 
 Embedded (the default) and scale-out differ by two variables: DATABASE_URL, REDIS_URL.
 """
@@ -103,7 +103,7 @@ WSGI_APPLICATION = "crewship_memory.wsgi.application"
 APPEND_SLASH = True
 
 INSTALLED_APPS = [
-    "crewship_memory.apps.Roof",
+    "crewship_memory.apps.CrewshipMemoryConfig",
     "memory.apps.MemoryConfig",
     "episodic.apps.EpisodicConfig",
     "gdpr.apps.GdprConfig",
@@ -127,8 +127,8 @@ MIDDLEWARE = [
     "crewship_memory.client_address.ClientAddressMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "crewship_memory.middleware.request_limits.LimitsMiddleware",
-    "crewship_memory.middleware.anonymous_throttle.StrangersMiddleware",
+    "crewship_memory.middleware.request_limits.RequestLimitsMiddleware",
+    "crewship_memory.middleware.anonymous_throttle.AnonymousThrottleMiddleware",
     "csp.middleware.CSPMiddleware",
     "crewship_memory.middleware.write_guard.WriteGuard",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -215,7 +215,7 @@ MFA_ALLOW_UNVERIFIED_EMAIL = True
 
 
 def _mail() -> dict[str, Any]:
-    """Return the mail settings; without a server every mail is one log line.
+    """Return the mail settings; without a server each mail becomes a log line.
 
     Only a server will do: mails carry links that open accounts, and neither a console
     nor a log nor a file is the place for those.

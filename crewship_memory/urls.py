@@ -1,4 +1,4 @@
-"""Every address on one page."""
+"""The URL configuration."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("accounts/", include("allauth.urls")),
     path("admin/", admin.site.urls),
     path("api/v1/", open_to_programs(api.urls)),
-    *integrations.mounted(),
-    *mcp.mounted(),
+    *integrations.url_patterns(),
+    *mcp.url_patterns(),
     path("livez", healthz.livez, name="livez"),
     path("readyz", healthz.readyz, name="readyz"),
     path("metrics", metrics.metrics, name="metrics"),

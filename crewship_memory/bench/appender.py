@@ -1,4 +1,4 @@
-"""Somebody who appends while we measure: ``python -m crewship_memory.bench.appender``.
+"""Append entries while something else is measured; run as a module.
 
 Appends one entry after the other until its standard input is closed, then prints how
 many there were and how long each took, as JSON.
@@ -20,7 +20,7 @@ SLOW_MS: Final = 300
 
 
 def main(token: str) -> None:
-    """Append until told to stop."""
+    """Append until standard input is closed, then print the latencies as JSON."""
     from crewship_memory.bench.measure import spread  # noqa: PLC0415  (after set-up)
     from memory.accounts import api_keys  # noqa: PLC0415
     from memory.journal import append as journal  # noqa: PLC0415

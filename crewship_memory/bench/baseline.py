@@ -1,4 +1,4 @@
-"""The way of the original system, to compare with.
+"""The peer: recall as the original system does it, in pure Python.
 
 For each question load every vector from SQLite, decode it, take cosines in Python.
 """
@@ -36,7 +36,7 @@ def recall(workspace_id: str, query: Sequence[float], k: int = 5) -> list[str]:
 
 
 def milliseconds(workspace_id: str, query: Sequence[float], runs: int) -> list[float]:
-    """Return how long each of ``runs`` naive recalls took."""
+    """Return the latencies in milliseconds of ``runs`` recalls."""
     latencies = []
     for _ in range(runs):
         start = time.perf_counter()

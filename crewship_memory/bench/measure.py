@@ -1,4 +1,4 @@
-"""What is measured: appending, becoming recallable, recalling."""
+"""Latencies of append, of becoming recallable, and of recall, over HTTP."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 import httpx
 
 from crewship_memory.bench import baseline, dataset
-from crewship_memory.bench.dataset import Shop, Writer
+from crewship_memory.bench.dataset import BenchWorkspace, Writer
 from episodic.index import engine
 
 
 def spread(milliseconds: Sequence[float]) -> dict[str, float]:
-    """Return median, p95, p99 and worst of some times, in milliseconds."""
+    """Return median, p95, p99 and maximum in milliseconds."""
     ascending = sorted(milliseconds)
 
     def at(share: float) -> float:
@@ -24,8 +24,8 @@ def spread(milliseconds: Sequence[float]) -> dict[str, float]:
     return {"p50": at(0.5), "p95": at(0.95), "p99": at(0.99), "max": at(1.0)}
 
 
-def client(url: str, shop: Shop) -> httpx.Client:
-    """Return a client that keeps its connection and carries the shop's key."""
+def client(url: str, shop: BenchWorkspace) -> httpx.Client:
+    """Return a client with one kept-alive connection and the workspace's key."""
     headers = {"Authorization": f"Bearer {shop.token}"}
     return httpx.Client(base_url=f"{url}/api/v1", headers=headers, timeout=60)
 
@@ -71,7 +71,7 @@ def append_batches(http: httpx.Client, batches: int, size: int) -> dict[str, Any
 
 
 def recallable(http: httpx.Client, count: int) -> dict[str, Any]:
-    """Append an entry and ask until the dense leg finds it, ``count`` times."""
+    """Append an entry and ask until the dense ranking has it, ``count`` times."""
     writer, latencies = Writer(13), []
     for n in range(count):
         body = _entry(writer, n)
@@ -88,7 +88,7 @@ def recallable(http: httpx.Client, count: int) -> dict[str, Any]:
 
 
 def wait_for_index(http: httpx.Client, seconds: float) -> dict[str, Any]:
-    """Wait until nothing is pending; return how long it took and how fast it was."""
+    """Wait until nothing is pending; return the seconds and entries per second."""
     start = time.perf_counter()
     first = last = http.get("/episodic/index").json()
     while last["pending"] and time.perf_counter() - start < seconds:
@@ -125,8 +125,8 @@ def recall(http: httpx.Client, questions: int, rounds: int) -> dict[str, Any]:
     }
 
 
-def naive_recall(shop: Shop, runs: int) -> dict[str, Any]:
-    """Do the same the naive way, in this process."""
+def naive_recall(shop: BenchWorkspace, runs: int) -> dict[str, Any]:
+    """Measure the peer's recall in this process."""
     query = engine.embedder().embed_query(Writer(99).sentence(6)).tolist()
     return {
         "runs": runs,
@@ -134,8 +134,8 @@ def naive_recall(shop: Shop, runs: int) -> dict[str, Any]:
     }
 
 
-def compare(url: str, shop: Shop) -> dict[str, Any]:
-    """Measure recall at one size, ours over HTTP beside the naive way."""
+def compare(url: str, shop: BenchWorkspace) -> dict[str, Any]:
+    """Measure recall at one size: the product over HTTP, the peer in this process."""
     with client(url, shop) as http:
         own_run = recall(http, questions=60, rounds=5)
     entries = dataset.count(shop.workspace_id)

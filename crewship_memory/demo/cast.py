@@ -1,4 +1,4 @@
-"""Who plays, and what they work on."""
+"""The crews, agents and missions of the demo."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def span(mission: model.DemoMission, time: clock.Clock) -> tuple[datetime, datet
 
 
 def open_mission(mission_id: str | None, at: datetime, time: clock.Clock) -> str | None:
-    """The mission, if it is open at that moment."""
+    """Return the mission when it is open at that moment."""
     if mission_id is None:
         return None
     first, last = span(MISSION_BY_ID[mission_id], time)
@@ -71,7 +71,7 @@ def open_mission(mission_id: str | None, at: datetime, time: clock.Clock) -> str
 
 
 def mission_entries(time: clock.Clock, rng: random.Random) -> Iterator[model.DemoEntry]:
-    """Yield what the missions themselves leave in the journal."""
+    """Yield the status entries of the missions."""
     for mission in MISSIONS:
         first, last = span(mission, time)
         yield _note(mission, first, "mission.created", f"Opened: {mission.title}")

@@ -1,4 +1,4 @@
-"""Puts the demo story into the database, once and whole."""
+"""Load the demo journal into the database, once, in one transaction."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ REASON: Final = "Kept for the demo: agents should not lose sight of this."
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """The demo workspace; ``entries`` is how many were written now, 0 the next time."""
+    """The demo workspace; ``entries`` is how many were appended, 0 if it existed."""
 
     workspace: Workspace
     admin: User
@@ -40,13 +40,13 @@ class Loaded:
 
 
 def is_loaded(workspace: Workspace) -> bool:
-    """Whether agents have written here before."""
+    """Whether the demo workspace has journal entries."""
     rows = JournalEntry.objects.filter(workspace=workspace, agent_id__isnull=False)
     return rows.exists()
 
 
 def _people(workspace: Workspace) -> dict[Role, User]:
-    """Return the demo's four people; only login links let them in."""
+    """Return the demo's four users; they sign in by login links only."""
     by, people = system(workspace.id, "demo"), {}
     for name, role in PEOPLE:
         people[role], _is_new = bootstrap.person(f"{name}@{HOST}")
@@ -55,7 +55,7 @@ def _people(workspace: Workspace) -> dict[Role, User]:
 
 
 def _agents(by: Actor) -> dict[tuple[str, str], Agent]:
-    """Return the story's agents by crew and slug, made when they are missing."""
+    """Return the demo's agents by crew and slug, made if missing."""
     agents = {}
     crews = {
         crew.slug: workspaces.ensure_crew(crew.slug, by=by, name=crew.name)[0]
@@ -90,7 +90,7 @@ def _prioritise(
 
 
 def _append_story(workspace: Workspace, operator: User) -> int:
-    """Write the story down and let the operator mark what matters in it."""
+    """Append the entries and set the priorities an operator gave."""
     by = system(workspace.id, "demo")
     agents = _agents(by)
     sources = list(story.entries(timezone.now()))
@@ -104,7 +104,7 @@ def _append_story(workspace: Workspace, operator: User) -> int:
 
 
 def load(step: Progress = quiet) -> Loaded:
-    """Make the demo workspace with its people and its story, in one transaction."""
+    """Make the demo workspace with its users and entries, in one transaction."""
     step("Demo: people")
     with transaction.atomic():
         workspace, _is_new = workspaces.ensure_workspace(

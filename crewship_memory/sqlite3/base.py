@@ -1,4 +1,4 @@
-"""The database backend: a transaction waits for its turn before SQLite is asked.
+"""Django's SQLite backend with a queue of writers before BEGIN.
 
 Only transactions do; a statement on its own relies on SQLite's lock, as ever. What is
 overridden here is Django's, but its stubs do not tell of it.
@@ -19,13 +19,13 @@ _lines: dict[str, WriterQueue] = {}
 os.register_at_fork(after_in_child=_lines.clear)
 
 
-def line(name: str) -> WriterQueue:
-    """Return the line before one database file."""
+def writer_queue(name: str) -> WriterQueue:
+    """Return the writer queue of a database file."""
     return _lines.setdefault(name, WriterQueue())
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Django's, but for when a transaction begins."""
+    """Django's wrapper; a transaction waits in the writer queue before it begins."""
 
     def _start_transaction_under_autocommit(self) -> None:
         self._line().join(self, SECONDS)
@@ -54,4 +54,4 @@ class DatabaseWrapper(base.DatabaseWrapper):
             self._line().leave(self)
 
     def _line(self) -> WriterQueue:
-        return line(str(self.settings_dict["NAME"]))
+        return writer_queue(str(self.settings_dict["NAME"]))

@@ -1,4 +1,4 @@
-"""A queue of threads, of which the first may write."""
+"""A fair queue of threads of which the first may write."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class WriterQueue:
         self._behind: deque[tuple[object, threading.Lock]] = deque()
 
     def join(self, ticket: object, seconds: float) -> None:
-        """Return when it is somebody's turn, or after ``seconds`` in any case.
+        """Wait for the ticket's turn, at most ``seconds``.
 
         Then whoever was first counts as gone: SQLite has the last word anyway.
         """
@@ -43,7 +43,7 @@ class WriterQueue:
                 self._first = ticket
 
     def leave(self, ticket: object) -> None:
-        """Let the next one write; nothing happens unless it was somebody's turn."""
+        """Let the next ticket write; no effect unless it was this ticket's turn."""
         with self._lock:
             if self._first is not ticket:
                 return

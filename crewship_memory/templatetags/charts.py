@@ -1,4 +1,4 @@
-"""Lines over days from 0 to 100, with the limits of the bands drawn in.
+"""SVG line charts from 0 to 100 over days, with the limits of the bands.
 
 The shapes stretch; what is read (names, levels, days) is HTML. A day without data is a
 gap, never a zero.
@@ -42,7 +42,7 @@ def _path(points: Points, span: tuple[date, date], size: tuple[int, int]) -> str
 
 
 def _last(path: str) -> str:
-    """Return where a path ends."""
+    """Return the last point of a path."""
     return path.replace("L", "M").rsplit("M", 1)[-1]
 
 
@@ -63,7 +63,7 @@ def _lines(
 
 @register.simple_tag
 def band_spark(points: Points, label: str = "") -> SafeString:
-    """Return a small line from 0 to 100 with the limits at 50 and 75."""
+    """Return a sparkline from 0 to 100 with the limits at 50 and 75."""
     span = _span([points])
     if span is None or all(value is None for _, value in points):
         return SafeString("")
@@ -88,7 +88,7 @@ def _spells(days: Sequence[date], span: tuple[date, date]) -> SafeString:
 
 
 def _marks(days: Sequence[date], span: tuple[date, date]) -> str:
-    """Return a thin upright line for each day on which something happened."""
+    """Return a vertical line for each day with an event."""
     wide = WIDTH / max(1, (span[1] - span[0]).days)
     inside = sorted({day for day in days if span[0] <= day <= span[1]})
     return "".join(f"M{(day - span[0]).days * wide:.1f} 0V200" for day in inside)
@@ -107,7 +107,7 @@ def _named_days(span: tuple[date, date]) -> SafeString:
 
 
 def _text_alternative(lines: Sequence[tuple[str, Points]], subject: str) -> str:
-    """Return the result of a chart in one sentence."""
+    """Return what a chart shows as one sentence."""
     sentences = []
     for name, points in lines:
         values = [value for _, value in points if value is not None]
@@ -147,7 +147,7 @@ def band_chart(
 
 @register.simple_tag
 def chart_key(lines: Sequence[tuple[str, Points]]) -> SafeString:
-    """Return the names of a chart's lines with their newest values."""
+    """Return a legend: the names of the lines with their newest values."""
     items = []
     for kind, (name, points) in zip(SERIES, lines, strict=False):
         values = [value for _, value in points if value is not None]

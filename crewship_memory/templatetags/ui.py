@@ -1,4 +1,4 @@
-"""Pure functions of values to text and safe HTML, available in every template.
+"""Template filters and tags, built in for every template.
 
 Words follow the visual language: times are UTC and say so, ages are short, what is
 unknown is a word and never a zero.
@@ -45,7 +45,7 @@ def number(value: Any) -> str:
 
 @register.filter
 def ms(value: float | None) -> str:
-    """Return milliseconds as people read them: 0.4 ms, 14 ms, 1,000 ms, 12.5 s."""
+    """Return milliseconds as text: 0.4 ms, 14 ms, 1,000 ms, 12.5 s."""
     if value is None:
         return "no data"
     if value >= 10_000:
@@ -118,7 +118,7 @@ def plural(value: int, words: str) -> str:
 # ── Judgements and names ─────────────────────────────────────────────────────
 @register.simple_tag
 def band(colour: str, word: object) -> SafeString:
-    """Return a judgement as colour, shape and word; an unknown colour is no data."""
+    """Return a band as colour, shape and word; an unknown colour is no data."""
     css_class = colour if colour in BANDS else ""
     return format_html('<span class="{}">{}</span>', f"band {css_class}".strip(), word)
 
@@ -135,19 +135,19 @@ def severity(value: str) -> SafeString:
 
 @register.filter
 def priority(value: str) -> SafeString:
-    """Return a priority as a badge; what operators marked stands out."""
+    """Return a priority as a badge."""
     return _badge(PRIORITIES.get(value, ""), value)
 
 
 @register.filter
 def mono(value: object) -> SafeString:
-    """Return an id or a prefix in the fixed-width face, whole."""
+    """Return an id or a prefix in the fixed-width font."""
     return format_html('<span class="id">{}</span>', value)
 
 
 @register.filter
 def short_id(value: str) -> SafeString:
-    """Return an id cut to its prefix and eight digits, with the whole in its title."""
+    """Return an id cut to its prefix and eight digits, with the whole as title."""
     head, _, digits = value.partition("_")
     short = value if len(digits) <= 8 else f"{head}_{digits[:8]}…"
     return format_html('<span class="id" title="{}">{}</span>', value, short)
@@ -155,19 +155,19 @@ def short_id(value: str) -> SafeString:
 
 @register.filter
 def can(actor: Actor | None, action: str) -> bool:
-    """Whether an actor may do something, for controls that would only be refused."""
+    """Whether an actor may do something, to leave out controls that are refused."""
     return actor is not None and actor.can(action)
 
 
 @register.filter(name="in")
 def is_in(value: object, group: Collection[object]) -> bool:
-    """Whether a value belongs to a group, where an include needs it as a value."""
+    """Whether a value is in a group, as a value for ``include``."""
     return value in group
 
 
 # ── Shapes ───────────────────────────────────────────────────────────────────
 def _points(values: Sequence[float], width: int, height: int) -> list[str]:
-    """Return values as coordinates, zero at the bottom, the highest near the top."""
+    """Return values as SVG coordinates."""
     top = max(*values, 1e-9)
     step = width / (len(values) - 1)
     room = height - 4
@@ -179,7 +179,7 @@ def _points(values: Sequence[float], width: int, height: int) -> list[str]:
 
 @register.simple_tag
 def sparkline(values: Sequence[float], label: str = "") -> SafeString:
-    """Return a small line, oldest value first; a label makes it an image with words."""
+    """Return a sparkline, oldest value first; with a label it is an image with text."""
     if not values:
         return format_html('<span class="quiet">{}</span>', "no data yet")
     line = _points([*values] if len(values) > 1 else [values[0]] * 2, 120, 32)
@@ -215,7 +215,7 @@ def gauge(value: float | None, colour: str = "") -> SafeString:
 
 @register.simple_tag
 def share_bar(label: str, *values: float, failed: float = 0) -> SafeString:
-    """Return parts of a whole side by side, in the order of the series.
+    """Return the parts of a total side by side.
 
     ``failed`` is the last part and red; a whole of nothing is an empty track.
     """
@@ -238,7 +238,7 @@ def share_bar(label: str, *values: float, failed: float = 0) -> SafeString:
 # ── The frame ────────────────────────────────────────────────────────────────
 @register.simple_tag(takes_context=True)
 def place(context: dict[str, Any], url: str, name: str) -> str | SafeString:
-    """Return a link of the rail, marked when the page lies at or below it."""
+    """Return a navigation link, marked when the page is at or below it."""
     if not url:
         return ""
     request = context.get("request")

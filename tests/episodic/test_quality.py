@@ -62,7 +62,7 @@ def test_the_verdict_wants_a_clear_gain() -> None:
 
 def test_of_equals_the_newer_is_ahead() -> None:
     scores, seq = {"old": 1.0, "new": 1.0, "best": 2.0}, {"old": 1, "new": 2, "best": 0}
-    ranks = [quality.place(scores, e, seq) for e in ("best", "new", "old", "gone")]
+    ranks = [quality.rank(scores, e, seq) for e in ("best", "new", "old", "gone")]
     assert ranks == [1, 2, 3, None]
 
 

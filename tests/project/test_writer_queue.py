@@ -83,7 +83,7 @@ def test_the_first_may_join_again() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_a_transaction_is_first_in_line_until_it_ends() -> None:
     here = transaction.get_connection()
-    line = base.line(str(connection.settings_dict["NAME"]))
+    line = base.writer_queue(str(connection.settings_dict["NAME"]))
     with transaction.atomic():
         assert line._first is here
         with transaction.atomic():

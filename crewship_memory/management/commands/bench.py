@@ -24,12 +24,11 @@ INSIDE = "CREWSHIP_BENCH_INSIDE"
 
 
 class Command(BaseCommand):
-    """Runs a real server on a folder that is thrown away, and measures through it."""
+    """Run a server on a temporary folder and measure it over HTTP."""
 
     help = "Measure appending and recall over HTTP, beside the naive way; print JSON."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Read which parts to run and at which sizes."""
         parser.add_argument(
             "parts", nargs="*", default=["append", "freshness", "recall"]
         )
@@ -103,7 +102,7 @@ class Command(BaseCommand):
         return report
 
     def _recall(self, folder: Path, size: int) -> dict[str, Any]:
-        """Fill while no server runs: it would embed what is given random vectors."""
+        """Fill while no server runs, which would embed the random vectors."""
         self.stderr.write(f"recall at {size} entries …")
         shop = dataset.open_shop("bench-recall")
         dataset.fill(shop, size)
