@@ -44,7 +44,7 @@ from memory.rules import errors
 def known_queries(run: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     """Refuse query parameters that an operation does not know."""
     operation = run.__self__  # type: ignore[attr-defined]
-    known = {
+    known_names = {
         name
         for model in operation.models
         if model.__ninja_param_source__ == "query"
@@ -59,7 +59,7 @@ def known_queries(run: Callable[..., HttpResponse]) -> Callable[..., HttpRespons
         if any("\x00" in text for texts in request.GET.lists() for text in texts[1]):
             detail = "The query holds a NUL character."
             return problem_details.response(errors.Invalid(detail, code="bad_text"))
-        unknown = sorted(set(request.GET) - known)
+        unknown = sorted(set(request.GET) - known_names)
         if unknown:
             faults = [
                 {"field": name[:80], "code": "unknown", "message": "is not known here"}
@@ -76,7 +76,7 @@ def known_queries(run: Callable[..., HttpResponse]) -> Callable[..., HttpRespons
 
 
 class Api(NinjaAPI):
-    """Ninja's API with an OpenAPI document that tells of every refusal."""
+    """Ninja's API; its OpenAPI document lists the problems of every operation."""
 
     def get_openapi_schema(self, **kwargs: Any) -> OpenAPISchema:
         """Return the document with the problems each operation may answer with."""
@@ -122,7 +122,7 @@ for prefix, router in (
 
 
 def _in_one_shape(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Answer a method that an address does not know like every other refusal."""
+    """Return 405 as problem+json when an address does not have the method."""
 
     @wraps(view)
     def shaped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -139,7 +139,7 @@ def _in_one_shape(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespon
 def open_to_programs(
     urls: tuple[list[URLResolver | URLPattern], str, str],
 ) -> tuple[list[URLResolver | URLPattern], str, str]:
-    """Take an API's addresses out of the login wall: it answers 401, never a redirect.
+    """Exempt the API's views from the login redirect: without a key they answer 401.
 
     The docs page and the OpenAPI document stay open: they hold no data.
     """

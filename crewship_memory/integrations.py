@@ -1,4 +1,4 @@
-"""Mounts the dialects: address, credential, rate, strict JSON, one shape of refusal."""
+"""Mount the integrations: patterns, credential, rate limit, strict JSON, errors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _throttle = KeyThrottle(settings.RATE_LIMIT)
 
 
 def _pattern(dialect: Dialect, path: str) -> str:
-    """Return the regular expression of an address; the last slash may be there."""
+    """Return the regular expression of a path; the trailing slash is optional."""
     whole = f"{dialect.prefix.strip('/')}/{path}".rstrip("/")
     parts, at = [], 0
     for found in _PART.finditer(whole):
@@ -52,7 +52,7 @@ def _check(request: HttpRequest) -> None:
 
 
 def _read(request: HttpRequest, call: Call, limit: Limit) -> None:
-    """Read the body, if there is one; a DELETE may carry one too."""
+    """Read the body, if any; a DELETE may have one."""
     if raw := request.body:
         json_parser.check_kind(request)
         call.body = json_parser.read(raw, limit)
@@ -61,7 +61,7 @@ def _read(request: HttpRequest, call: Call, limit: Limit) -> None:
 def _read_first(
     dialect: Dialect, request: HttpRequest, call: Call, limit: Limit
 ) -> None:
-    """Read a body that holds the credential: all of it only from somebody known.
+    """Read a body that holds the credential: in full only for a known sender.
 
     Anybody else is counted by address, and of theirs 64 KiB are read and no more.
     """
@@ -118,15 +118,15 @@ def _serve(
     return found if isinstance(found, Answer) else Answer(found)
 
 
-def _meaning(error: Exception) -> errors.HouseError:
-    """Return what an exception means; a bug is told to the log alone."""
+def _error_of(error: Exception) -> errors.HouseError:
+    """Return the error of an exception; details of a bug go to the log only."""
     kinds = (errors.HouseError, RequestDataTooBig, UnreadablePostError, Exception)
     kind = next(kind for kind in kinds if isinstance(error, kind))
     return problem_details.MEANINGS[kind](error)
 
 
 def respond(answer: Answer) -> HttpResponse:
-    """Return an answer as Django sends it."""
+    """Convert an Answer to Django's response."""
     if answer.data is None:
         made = HttpResponse(status=answer.status)
     else:
@@ -143,11 +143,11 @@ def _view(
     try:
         return respond(_serve(dialect, route, request, named))
     except Exception as error:  # noqa: BLE001  (each dialect has its own shape)
-        return respond(dialect.refuse(_meaning(error)))
+        return respond(dialect.refuse(_error_of(error)))
 
 
-def _open(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Take a view out of the login wall and its CSRF check: it wants a key."""
+def _without_login(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Exempt a view from the login redirect and CSRF: it authenticates by key."""
     found = csrf_exempt(view)
     found.login_required = False  # type: ignore[attr-defined]
     return found
@@ -162,12 +162,12 @@ def _routes(dialect: Dialect) -> list[URLPattern]:
     rest = Route("<path:rest>", dict.fromkeys(methods, _nowhere), is_open=True)
     made = []
     for route in (*dialect.routes, Route("", rest.methods, is_open=True), rest):
-        view = _open(partial(_view, dialect, route))
+        view = _without_login(partial(_view, dialect, route))
         view.body_limit = _limit(dialect, route)  # type: ignore[attr-defined]
         made.append(re_path(_pattern(dialect, route.path), view))
     return made
 
 
-def mounted() -> list[URLPattern]:
-    """Return the addresses of every dialect; an unknown one below is its own 404."""
+def url_patterns() -> list[URLPattern]:
+    """Return the URL patterns of every integration, with a 404 in its format."""
     return [url for dialect in registry.spoken() for url in _routes(dialect)]

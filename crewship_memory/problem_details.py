@@ -1,4 +1,4 @@
-"""A refusal becomes problem+json or a page; nobody else mentions HTTP."""
+"""Errors as problem+json (RFC 9457) or as a page; HTTP statuses are named here only."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ log = structlog.get_logger(__name__)
 
 
 class Problem(Schema):
-    """An error as RFC 9457 describes it, with a stable code."""
+    """An error of RFC 9457 with a stable code."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -75,13 +75,13 @@ def body(error: errors.HouseError) -> dict[str, Any]:
 
 
 def headers(error: errors.HouseError) -> dict[str, str]:
-    """Return Retry-After in seconds and WWW-Authenticate where they are due."""
-    found = {}
+    """Return Retry-After (seconds) and WWW-Authenticate where they apply."""
+    headers_out = {}
     if isinstance(error, errors.TooMany) or "retry_after" in error.fields:
-        found["Retry-After"] = str(error.fields.get("retry_after", 1))
+        headers_out["Retry-After"] = str(error.fields.get("retry_after", 1))
     if isinstance(error, errors.Unauthenticated):
-        found["WWW-Authenticate"] = 'Bearer realm="crewship-memory"'
-    return found
+        headers_out["WWW-Authenticate"] = 'Bearer realm="crewship-memory"'
+    return headers_out
 
 
 def response(error: errors.HouseError) -> HttpResponse:
@@ -103,18 +103,18 @@ def page(request: HttpRequest, error: errors.HouseError) -> HttpResponse:
     return render(request, f"error.html{part}", {"error": error}, status=error.status)
 
 
-def _where(loc: tuple[Any, ...]) -> str:
-    """Return where a field is, without the door's own names for its body."""
+def _location(loc: tuple[Any, ...]) -> str:
+    """Return the location of a field, without ninja's parameter names."""
     hidden = ("body", "query", "path", "header", "payload_in", "data")
-    named = ".".join(str(part)[:80] for part in loc if part not in hidden)
-    return named[:200] or "body"
+    path = ".".join(str(part)[:80] for part in loc if part not in hidden)
+    return path[:200] or "body"
 
 
 def _invalid(error: ValidationError) -> errors.Invalid:
-    """Turn field errors into sentences; what the caller sent is never repeated."""
+    """Return field errors as sentences that never repeat the input."""
     faults = [
         {
-            "field": _where(tuple(fault.get("loc", ()))),
+            "field": _location(tuple(fault.get("loc", ()))),
             "code": str(fault.get("type", "invalid")),
             "message": str(fault.get("msg", "invalid")),
         }
@@ -125,52 +125,52 @@ def _invalid(error: ValidationError) -> errors.Invalid:
 
 
 class BadRequest(errors.HouseError):
-    """Not even readable: broken JSON, a broken encoding."""
+    """The body cannot be read: broken JSON or encoding."""
 
     code, status, title = "bad_request", 400, "Not readable"
     sentence = "The body is not valid JSON."
 
 
 class Unsupported(errors.HouseError):
-    """The body is of a kind that nobody here reads."""
+    """The content type is not supported."""
 
     code, status, title = "unsupported_media_type", 415, "Unsupported media type"
     sentence = "Send JSON: Content-Type application/json."
 
 
 class AddressTooLong(errors.HouseError):
-    """The address, with its query, is longer than any of ours."""
+    """Path and query are longer than the limit."""
 
     code, status, title = "address_too_long", 414, "Address too long"
     sentence = "The address with its query is too long."
 
 
 class HeadersTooLarge(errors.HouseError):
-    """The headers are larger than any client of ours sends."""
+    """The headers are larger than the limit."""
 
     code, status, title = "headers_too_large", 431, "Headers too large"
     sentence = "The headers of the request are too large."
 
 
 class NoSuchMethod(errors.HouseError):
-    """The address is right and the method is not."""
+    """The path does not have this method."""
 
     code, status, title = "method_not_allowed", 405, "Method not allowed"
     sentence = "This address does not know this method; Allow names those it does."
 
 
 def _statuses(method: str, operation: dict[str, Any]) -> list[int]:
-    """Return the refusals an operation of the OpenAPI document may answer with."""
-    found = list(ANY)
+    """Return the error statuses that an operation may answer with."""
+    statuses = list(ANY)
     if "requestBody" in operation:
-        found += WITH_BODY
+        statuses += WITH_BODY
     if method != "get":
-        found += THAT_WRITES
-    return sorted(found)
+        statuses += THAT_WRITES
+    return sorted(statuses)
 
 
 def declare(document: OpenAPISchema) -> OpenAPISchema:
-    """Add to every operation the problems it may answer with.
+    """Add the possible problems to every operation of the document.
 
     An operation that declares one of them itself keeps its own words.
     """
@@ -227,7 +227,7 @@ MEANINGS: Final[dict[type[Exception], Callable[[Any], errors.HouseError]]] = {
 
 
 def install(api: NinjaAPI) -> None:
-    """Answer every exception of an API in one shape."""
+    """Register one exception handler for every error of an API."""
     for kind, meaning in MEANINGS.items():
         api.add_exception_handler(kind, partial(_answer, meaning))
 

@@ -1,4 +1,4 @@
-"""Every address on one page."""
+"""The URL configuration."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("certificates/check/", certificate_views.check, name="certificate_check"),
     path("privacy/", include("gdpr.web.urls")),
     path("workspace/", include("memory.web.workspace_urls")),
-    path("invitations/", invitation_views.mine, name="invitations"),
+    path("invitations/", invitation_views.own_invitations, name="invitations"),
     path(
         "invitations/<str:invitation_id>/accept/",
         invitation_views.accept,
@@ -80,8 +80,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("accounts/", include("allauth.urls")),
     path("admin/", admin.site.urls),
     path("api/v1/", open_to_programs(api.urls)),
-    *integrations.mounted(),
-    *mcp.mounted(),
+    *integrations.url_patterns(),
+    *mcp.url_patterns(),
     path("livez", healthz.livez, name="livez"),
     path("readyz", healthz.readyz, name="readyz"),
     path("metrics", metrics.metrics, name="metrics"),

@@ -1,4 +1,4 @@
-"""The actor on every page request, and what the frame around a page needs."""
+"""The actor of a page request, and the context of the page frame."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ API_PREFIXES = ("/api/", "/gateway/", "/compat/", "/mcp")
 
 
 class RequestLogMiddleware(RequestMiddleware):
-    """Names the route of a request in its lines, never the path or the query."""
+    """Logs the route of a request, never its path or query."""
 
     @staticmethod
     def format_request(request: HttpRequest) -> str:
-        """Return method and route; before a view is chosen there is no route."""
+        """Return method and route; empty before a view is resolved."""
         return f"{request.method} {log_redaction.route(request)}"
 
 
 class ActorMiddleware:
-    """Puts ``request.actor`` on pages and turns a HouseError into a page."""
+    """Sets ``request.actor`` on pages and renders a HouseError as a page."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Set the actor; let pages vary on htmx requests."""
+        """Set the actor; make pages vary on htmx requests."""
         if request.path.startswith(API_PREFIXES):
             return self.get_response(request)
         request.actor = None  # type: ignore[attr-defined]
@@ -55,7 +55,7 @@ class ActorMiddleware:
     def process_exception(
         self, request: HttpRequest, exception: Exception
     ) -> HttpResponse | None:
-        """Show a refusal, or an outage, as a page with its real status."""
+        """Render an error or an outage as a page with its status."""
         if isinstance(exception, errors.HouseError):
             return problem_details.page(request, exception)
         outage = outages.meaning(exception)
@@ -63,7 +63,7 @@ class ActorMiddleware:
 
 
 def frame(request: HttpRequest) -> dict[str, Any]:
-    """Return what base.html needs: who, where, and which other workspaces there are."""
+    """Return the context of base.html: person, workspace, counts, other workspaces."""
     actor: Actor | None = getattr(request, "actor", None)
     user = getattr(request, "user", None)
     if not isinstance(user, User):

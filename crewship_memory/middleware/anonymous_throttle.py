@@ -1,4 +1,4 @@
-"""Counts every request without a working credential against its client's address.
+"""Rate limit for requests without a working credential, by client network.
 
 One without any credential is counted before anything is done for it. One with a made-up
 key or session is counted as soon as that shows; a working credential is never refused
@@ -41,8 +41,8 @@ def _shows_a_credential(request: HttpRequest) -> bool:
     )
 
 
-def _is_nobody(request: HttpRequest) -> bool:
-    """Whether a view is about to serve somebody without a login."""
+def _is_anonymous(request: HttpRequest) -> bool:
+    """Whether a view will serve a request without a login."""
     match = request.resolver_match
     if match is not None and match.route in PUBLIC:
         return True
@@ -51,8 +51,8 @@ def _is_nobody(request: HttpRequest) -> bool:
     return not request.user.is_authenticated
 
 
-class StrangersMiddleware:
-    """Refuses an address that asks too often without a credential that works."""
+class AnonymousThrottleMiddleware:
+    """Refuses a network that sends too many requests without a working credential."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -71,8 +71,8 @@ class StrangersMiddleware:
     def process_view(
         self, request: HttpRequest, _view: Any, _args: Any, _kwargs: Any
     ) -> HttpResponse | None:
-        """Count who turns out to be nobody, before the view is called."""
-        if request.path.startswith(EXEMPT) or not _is_nobody(request):
+        """Count an anonymous page request before its view is called."""
+        if request.path.startswith(EXEMPT) or not _is_anonymous(request):
             return None
         return _refusal(request)
 

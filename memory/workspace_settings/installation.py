@@ -59,9 +59,9 @@ def _text(value: object) -> str:
 
 
 def _source(name: str) -> str:
-    if f"{name}_FILE" in settings.GIVEN:
+    if f"{name}_FILE" in settings.FROM_ENVIRONMENT:
         return "a file"
-    return "environment" if name in settings.GIVEN else "default"
+    return "environment" if name in settings.FROM_ENVIRONMENT else "default"
 
 
 def variables() -> list[Variable]:

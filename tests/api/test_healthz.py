@@ -24,7 +24,7 @@ def here() -> Client:
 
 
 def key_of(role: str) -> str:
-    wanted = issue_key.Wanted(
+    wanted = issue_key.KeyRequest(
         workspace="probe-shop", email=f"{role}@probe.example", role=role, create=True
     )
     return issue_key.issue(wanted).token
@@ -137,7 +137,7 @@ def test_without_redis_it_is_degraded_and_ready(
 
 
 def test_metrics_count_without_naming_a_tenant(db: None) -> None:
-    bootstrap.found("secret-tenant", "boss@secret.example")
+    bootstrap.bootstrap("secret-tenant", "boss@secret.example")
     body = here().get("/metrics").content.decode()
     for name in (
         "crewship_journal_entries_total",

@@ -48,7 +48,7 @@ def test_the_interval_covers_the_mean_and_shrinks_with_more_questions() -> None:
     assert few.low < few.mean == 0.5 < few.high
     # Four standard errors wide: 2 · 1.96 · 0.5 / √n.
     assert many.high - many.low == pytest.approx(3.92 * 0.5 / math.sqrt(1000), rel=0.1)
-    assert scoring.estimate(np.array([])).told() == [0.0, 0.0, 0.0]
+    assert scoring.estimate(np.array([])).as_list() == [0.0, 0.0, 0.0]
 
 
 def test_the_verdict_wants_a_clear_gain() -> None:
@@ -62,7 +62,7 @@ def test_the_verdict_wants_a_clear_gain() -> None:
 
 def test_of_equals_the_newer_is_ahead() -> None:
     scores, seq = {"old": 1.0, "new": 1.0, "best": 2.0}, {"old": 1, "new": 2, "best": 0}
-    ranks = [quality.place(scores, e, seq) for e in ("best", "new", "old", "gone")]
+    ranks = [quality.rank(scores, e, seq) for e in ("best", "new", "old", "gone")]
     assert ranks == [1, 2, 3, None]
 
 

@@ -116,7 +116,7 @@ def test_what_we_write_is_for_us_alone(
 @pytest.mark.sqlite
 def test_the_database_and_its_log_are_for_us_alone(transactional_db: None) -> None:
     name = str(connection.settings_dict["NAME"])
-    there = [Path(f"{name}{end}") for end in data_folder.BESIDE]
+    there = [Path(f"{name}{end}") for end in data_folder.DATABASE_SUFFIXES]
     modes = {p.name: oct(p.stat().st_mode & 0o777) for p in there if p.exists()}
     assert len(modes) >= 2
     assert set(modes.values()) == {"0o600"}

@@ -42,7 +42,7 @@ def answers(inside: server.Wsgi, method: str = "GET") -> tuple[dict[str, str], b
     def start(_status: str, headers: server.Headers) -> None:
         sent.update(headers)
 
-    pieces = server.Doorway(inside)({"REQUEST_METHOD": method}, start)
+    pieces = server.CountingApplication(inside)({"REQUEST_METHOD": method}, start)
     return sent, b"".join(pieces)
 
 

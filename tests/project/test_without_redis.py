@@ -13,7 +13,7 @@ from redis.exceptions import ResponseError
 
 from crewship_memory import shared_cache
 from crewship_memory.celery import app
-from crewship_memory.shared_cache import Link, SharedCache
+from crewship_memory.shared_cache import RedisState, SharedCache
 from memory.jobs import dispatch
 from memory.jobs import registry as jobs
 from memory.models import JobRun, RunState
@@ -28,7 +28,7 @@ def server() -> fakeredis.FakeServer:
 @pytest.fixture
 def cache(server: fakeredis.FakeServer, monkeypatch: pytest.MonkeyPatch) -> SharedCache:
     """Return a cache over a Redis that can be switched off."""
-    monkeypatch.setattr(shared_cache, "link", Link())
+    monkeypatch.setattr(shared_cache, "link", RedisState())
     options = {"connection_class": fakeredis.FakeRedisConnection, "server": server}
     made = SharedCache("redis://127.0.0.1:1/0", {"OPTIONS": options})
     made.clear()
@@ -114,7 +114,7 @@ def test_any_fault_of_redis_counts(
 def test_a_real_closed_port_is_no_fault_of_the_caller(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(shared_cache, "link", Link())
+    monkeypatch.setattr(shared_cache, "link", RedisState())
     cache = SharedCache("redis://127.0.0.1:1/0", {})
     assert cache.add("a", 1) is True
     assert shared_cache.link.is_down

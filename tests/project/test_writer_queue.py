@@ -9,14 +9,16 @@ import pytest
 from django.db import connection, transaction
 
 from crewship_memory.sqlite3 import base
-from crewship_memory.sqlite3.writer_queue import Line
+from crewship_memory.sqlite3.writer_queue import WriterQueue
 from memory.models import Workspace
 from tests import waiting
 
 LONG = float(waiting.LIMIT_SECONDS)
 
 
-def behind(line: Line, names: list[str], came: list[str]) -> list[threading.Thread]:
+def behind(
+    line: WriterQueue, names: list[str], came: list[str]
+) -> list[threading.Thread]:
     """Put threads in line one after the other; each notes its name and leaves."""
     threads = []
     for number, name in enumerate(names, 1):
@@ -35,7 +37,7 @@ def behind(line: Line, names: list[str], came: list[str]) -> list[threading.Thre
 
 
 def test_who_came_first_writes_first() -> None:
-    line, names = Line(), [f"thread {n}" for n in range(6)]
+    line, names = WriterQueue(), [f"thread {n}" for n in range(6)]
     came: list[str] = []
     line.join("me", LONG)
     threads = behind(line, names, came)
@@ -48,7 +50,7 @@ def test_who_came_first_writes_first() -> None:
 
 
 def test_only_who_is_first_can_leave() -> None:
-    line = Line()
+    line = WriterQueue()
     came: list[str] = []
     line.join("me", LONG)
     (other,) = behind(line, ["other"], came)
@@ -60,7 +62,7 @@ def test_only_who_is_first_can_leave() -> None:
 
 
 def test_one_that_never_leaves_holds_nobody_up_for_ever() -> None:
-    line = Line()
+    line = WriterQueue()
     line.join("gone", LONG)
     line.join("me", 0.01)
     line.leave("gone")
@@ -70,7 +72,7 @@ def test_one_that_never_leaves_holds_nobody_up_for_ever() -> None:
 
 
 def test_the_first_may_join_again() -> None:
-    line = Line()
+    line = WriterQueue()
     line.join("me", LONG)
     line.join("me", LONG)
     line.leave("me")
@@ -81,7 +83,7 @@ def test_the_first_may_join_again() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_a_transaction_is_first_in_line_until_it_ends() -> None:
     here = transaction.get_connection()
-    line = base.line(str(connection.settings_dict["NAME"]))
+    line = base.writer_queue(str(connection.settings_dict["NAME"]))
     with transaction.atomic():
         assert line._first is here
         with transaction.atomic():
@@ -97,7 +99,7 @@ def test_a_transaction_is_first_in_line_until_it_ends() -> None:
 
 
 def test_two_who_lose_patience_at_once_both_go_on() -> None:
-    line = Line()
+    line = WriterQueue()
     line.join("me", LONG)
     gone: list[BaseException] = []
 

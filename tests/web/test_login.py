@@ -18,7 +18,7 @@ from tests.world import PASSWORD, World
 
 @pytest.fixture
 def person(db: None) -> User:
-    return bootstrap.found("login-shop", "pat@login.example").user
+    return bootstrap.bootstrap("login-shop", "pat@login.example").user
 
 
 def test_looking_at_a_link_does_not_use_it(person: User) -> None:
