@@ -11,7 +11,7 @@ from django.db import DatabaseError
 
 from episodic.index import sweep as index
 from episodic.index.reference_counts import Marks
-from tests.project.test_up import House, agent, appends_and_recalls
+from tests.project.test_up import Installation, agent, appends_and_recalls
 from tests.waiting import LIMIT_SECONDS
 from tests.world import World
 
@@ -99,7 +99,7 @@ def test_what_fails_otherwise_is_not_forgotten(
 
 @pytest.mark.slow
 def test_up_counts_every_reference_before_it_ends(tmp_path: Path) -> None:
-    house = House(tmp_path)
+    house = Installation(tmp_path)
     try:
         house.start("--demo")
         entry_id, key = appends_and_recalls(house)
@@ -118,7 +118,7 @@ def test_up_counts_every_reference_before_it_ends(tmp_path: Path) -> None:
             house.process.wait()
 
 
-def references(house: House, entry_id: str) -> int:
+def references(house: Installation, entry_id: str) -> int:
     """Return what the database of an installation says."""
     told = house.manage(
         "shell",

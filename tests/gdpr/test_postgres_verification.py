@@ -130,7 +130,7 @@ def test_samples_of_a_table_that_is_empty_now_go(shared_world: World) -> None:
             postgres.clean(["sampled"])
             return not _tables_hold(folder, "quaggamarmaladetrombone")
 
-        waiting.until(is_gone, every=1)
+        waiting.until(is_gone, interval=1)
     finally:
         with connection.cursor() as cursor:
             cursor.execute("DROP TABLE sampled")

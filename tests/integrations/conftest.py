@@ -126,7 +126,7 @@ def _wait(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
         except httpx.HTTPError:
             return False
 
-    waiting.until(is_ready, every=0.1)
+    waiting.until(is_ready, interval=0.1)
 
 
 @pytest.fixture(scope="session")

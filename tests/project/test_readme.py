@@ -30,8 +30,8 @@ def commands() -> set[str]:
 def test_every_command_is_in_the_table_and_no_other() -> None:
     table = README.split("| Command | Does |")[1].split("\n\n")[0]
     rows = [line.split("|")[1] for line in table.splitlines() if "`" in line]
-    named = {name for row in rows for name in re.findall(r"`([a-z_]+)", row)}
-    assert named == commands()
+    names = {name for row in rows for name in re.findall(r"`([a-z_]+)", row)}
+    assert names == commands()
 
 
 def test_the_agents_example_is_an_agent_of_the_demo() -> None:
@@ -74,5 +74,5 @@ def test_the_provider_that_is_shown_is_the_one_that_is_tested() -> None:
     names = ("example_provider.py", "test_parity.py")
     for block, name in zip(blocks, names, strict=True):
         tested = (PROVIDERS / name).read_text(encoding="utf-8")
-        shown = block.split("\n\n\nreport =")[0].strip()
-        assert shown in re.sub(r"  # noqa: .+", "", tested)
+        snippet = block.split("\n\n\nreport =")[0].strip()
+        assert snippet in re.sub(r"  # noqa: .+", "", tested)

@@ -26,7 +26,7 @@ from tests.project import source, writers
 from tests.project.writers import Site
 from tests.world import World
 
-WRITING = [one.id for one in OPERATIONS if one.method != "get"]
+WRITING = [operation_.id for operation_ in OPERATIONS if operation_.method != "get"]
 # What the hash and the signed end cover, or is worked out from what they cover.
 COVERED = {
     "entry_type", "severity", "summary", "payload_text", "refs_text", "body", "salt",
@@ -44,17 +44,17 @@ def check() -> None:
     """Verify every chain, and that the index holds the words of the entries."""
     for workspace in Workspace.objects.all():
         report = verify.verify(workspace.id, by=system(workspace.id))
-        assert report.ok, [(one.entry_id, one.reason) for one in report.breaks]
+        assert report.ok, [(break_.entry_id, break_.reason) for break_ in report.breaks]
     if connection.vendor == "sqlite":
-        told = (
+        entries_by_type = (
             "INSERT INTO journal_fts(journal_fts, rank) VALUES ('integrity-check', 1)"
         )
         with connection.cursor() as cursor:
-            cursor.execute(told)
+            cursor.execute(entries_by_type)
 
 
 @pytest.fixture(autouse=True)
-def _near(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def _stub_embedder(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.GATEWAY_PRIVATE = True
     monkeypatch.setattr(gateway_server, "SETTLE_SECONDS", 0.0)
 
@@ -62,20 +62,20 @@ def _near(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def reached(monkeypatch: pytest.MonkeyPatch) -> set[Site]:
     """Return the places that appended during the test, as they are found."""
-    found: set[Site] = set()
+    sites: set[Site] = set()
     store = journal._store
 
-    def watched(*given: object) -> None:
+    def watched(*args: object) -> None:
         frame = sys._getframe(1)
         while frame.f_back and frame.f_code.co_filename == journal.__file__:
             frame = frame.f_back
         path = Path(frame.f_code.co_filename)
         if path.is_relative_to(source.ROOT):
-            found.add((source.name(path), frame.f_code.co_name))
-        store(*given)  # type: ignore[arg-type]
+            sites.add((source.name(path), frame.f_code.co_name))
+        store(*args)  # type: ignore[arg-type]
 
     monkeypatch.setattr(journal, "_store", watched)
-    return found
+    return sites
 
 
 # ── Nobody is left out ───────────────────────────────────────────────────────
@@ -85,7 +85,7 @@ def test_every_place_that_appends_is_in_the_table() -> None:
 
 def test_what_the_hash_covers_is_set_in_one_place() -> None:
     # Erasing and redacting seal what they leave; nobody else may change such a column.
-    found = set()
+    places = set()
     for path in source.sources():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.Call) or not isinstance(
@@ -94,10 +94,10 @@ def test_what_the_hash_covers_is_set_in_one_place() -> None:
                 continue
             if node.func.attr != "update" or "JournalEntry" not in ast.unparse(node):
                 continue
-            named = {word.arg for word in node.keywords}
-            if named & COVERED:
-                found.add((source.name(path), *sorted(map(str, named))))
-    assert found == set()
+            names = {word.arg for word in node.keywords}
+            if names & COVERED:
+                places.add((source.name(path), *sorted(map(str, names))))
+    assert places == set()
 
 
 # ── The chain holds after each ───────────────────────────────────────────────
@@ -142,20 +142,20 @@ def test_the_chain_holds_after_every_dialect(
     shared_world: World, reached: set[Site], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each wire keeps its promises on a stand, which is judged before it is removed."""
-    judged: list[int] = []
+    counts: list[int] = []
     strike = parity_harness.strike
 
     def judge(workspace: Workspace) -> None:
-        judged.append(JournalEntry.objects.filter(workspace=workspace).count())
+        counts.append(JournalEntry.objects.filter(workspace=workspace).count())
         check()
         strike(workspace)
 
     monkeypatch.setattr(parity_harness, "strike", judge)
     monkeypatch.setattr(selftest_runs, "PROVIDERS", ("native",))
-    done = writers.SITES[WIRE](shared_world)
+    report = writers.SITES[WIRE](shared_world)
     assert WIRE in reached
-    assert done.counts["broken"] == 0  # type: ignore[attr-defined]
+    assert report.counts["broken"] == 0  # type: ignore[attr-defined]
     # The stand of the wires, and the stage of the provider.
-    assert len(judged) >= 2
-    assert min(judged) > 10
+    assert len(counts) >= 2
+    assert min(counts) > 10
     check()

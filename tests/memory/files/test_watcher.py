@@ -42,7 +42,7 @@ def watching(shared_world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[W
     monkeypatch.setattr(file_watcher, "STOP_SECONDS", waiting.LIMIT_SECONDS)
     thread = Watcher()
     thread.start()
-    waiting.until(seen_now, every=0.05)
+    waiting.until(seen_now, interval=0.05)
     yield shared_world
     assert thread.stop()
 
