@@ -22,9 +22,9 @@ from memory.models import (
 from memory.rules import errors
 from memory.rules.permissions import Role, system
 from tests.api.inviting import (
-    CHOSEN,
     MEMBERS,
     NEW,
+    PASSWORD_FORM,
     entered,
     homes,
     invited,
@@ -121,13 +121,13 @@ def test_an_admin_who_left_has_no_invitation_left(world: World) -> None:
     path = invited(world, "operator")
     member = Membership.objects.get(user=world.people["operator"])
     workspaces.remove_member(member, by=world.actor("owner"))
-    assert Client().post(path, CHOSEN).status_code == 410
+    assert Client().post(path, PASSWORD_FORM).status_code == 410
     workspaces.set_member(world.people["compliance"], Role.ADMIN, by=world.system())
     path = invited(world, "compliance")
     workspaces.set_member(
         world.people["compliance"], Role.COMPLIANCE, by=world.actor("owner")
     )
-    assert Client().post(path, CHOSEN).status_code == 410
+    assert Client().post(path, PASSWORD_FORM).status_code == 410
 
 
 def test_old_keys_do_not_come_back_with_a_new_membership(world: World) -> None:
@@ -161,7 +161,7 @@ def test_an_admin_hands_a_member_a_link_to_a_new_password(world: World) -> None:
     viewer.refresh_from_db()
     assert viewer.check_password(PASSWORD)
     assert elsewhere.get("/").status_code == 302
-    assert Client().post(path, CHOSEN).status_code == 410
+    assert Client().post(path, PASSWORD_FORM).status_code == 410
     told = JournalEntry.objects.filter(workspace=world.acme)
     made = told.get(entry_type="member.link_made")
     assert made.actor_id == world.people["owner"].pk
@@ -252,7 +252,7 @@ def test_every_link_of_an_account_ends_with_what_it_depends_on(
     assert Client().get(path).status_code == 200
     change(world)
     assert Client().get(path).status_code == 410
-    assert Client().post(path, CHOSEN).status_code == 410
+    assert Client().post(path, PASSWORD_FORM).status_code == 410
 
 
 def test_a_password_link_ends_when_its_maker_is_no_admin(world: World) -> None:
@@ -261,12 +261,12 @@ def test_a_password_link_ends_when_its_maker_is_no_admin(world: World) -> None:
     workspaces.set_member(
         world.people["operator"], Role.VIEWER, by=world.actor("owner")
     )
-    assert Client().post(path, CHOSEN).status_code == 410
+    assert Client().post(path, PASSWORD_FORM).status_code == 410
     # An admin of another workspace is none of this one.
     maker = world.people["operator"]
     accounts.prove(maker)
     workspaces.set_member(maker, Role.ADMIN, by=system(world.other.pk))
-    assert Client().post(path, CHOSEN).status_code == 410
+    assert Client().post(path, PASSWORD_FORM).status_code == 410
 
 
 @pytest.mark.parametrize(
@@ -279,7 +279,7 @@ def test_a_password_link_ends_with_its_maker_and_with_a_wider_account(
     path = _password_link(world, "viewer")
     User.objects.filter(pk=world.people[who].pk).update(**{field: value})
     assert Client().get(path).status_code == 410
-    assert Client().post(path, CHOSEN).status_code == 410
+    assert Client().post(path, PASSWORD_FORM).status_code == 410
 
 
 # ── Nobody gives themselves an address ───────────────────────────────────────

@@ -25,9 +25,9 @@ from memory.models import (
 from memory.rules import errors
 from memory.rules.permissions import Role, system
 from tests.api.inviting import (
-    CHOSEN,
     MEMBERS,
     NEW,
+    PASSWORD_FORM,
     entered,
     homes,
     invited,
@@ -59,7 +59,7 @@ def test_a_new_person_chooses_a_password_and_is_a_member(world: World) -> None:
     weak = browser.post(path, {"new_password1": "12345", "new_password2": "12345"})
     assert weak.status_code == 422
     assert 'class="fault"' in text(weak)
-    answer = browser.post(path, CHOSEN)
+    answer = browser.post(path, PASSWORD_FORM)
     assert (answer.status_code, answer.headers["Location"]) == (302, "/")
     assert "Operator of acme" in text(browser.get("/"))
     assert homes(NEW) == {"acme"}
@@ -86,7 +86,7 @@ def test_looking_signs_nobody_in_and_needs_no_cookie(world: World) -> None:
         assert answer.status_code == 200
         assert "no-store" in answer.headers["Cache-Control"]
     strict = Client(enforce_csrf_checks=True)
-    assert strict.post(path, CHOSEN).status_code == 403
+    assert strict.post(path, PASSWORD_FORM).status_code == 403
     assert not User.objects.filter(email=NEW).exists()
 
 
@@ -101,7 +101,7 @@ def test_a_link_ends_after_three_days_and_when_a_newer_one_is_made(
     assert Client().get(second).status_code == 200
     with time_machine.travel(timezone.now() + timedelta(days=3, minutes=1)):
         assert Client().get(second).status_code == 410
-        assert Client().post(second, CHOSEN).status_code == 410
+        assert Client().post(second, PASSWORD_FORM).status_code == 410
 
 
 def test_a_withdrawn_invitation_is_gone(world: World) -> None:
@@ -114,7 +114,7 @@ def test_a_withdrawn_invitation_is_gone(world: World) -> None:
         f"{MEMBERS}invited/{invitation.pk}/withdraw/", follow=True
     )
     assert f"The invitation of {NEW} is withdrawn" in text(done)
-    assert Client().post(path, CHOSEN).status_code == 410
+    assert Client().post(path, PASSWORD_FORM).status_code == 410
 
 
 @pytest.mark.parametrize("email", ["VIEWER@acme.example", NEW])
@@ -167,7 +167,7 @@ def test_a_link_that_ends_while_it_is_used_opens_nothing(
         return invitation
 
     monkeypatch.setattr(invitations, "by_token", overtaken)
-    assert Client().post(path, CHOSEN).status_code == 410
+    assert Client().post(path, PASSWORD_FORM).status_code == 410
     assert homes(NEW) == set()
 
 
@@ -206,7 +206,7 @@ def test_a_link_never_opens_an_account_that_exists(
     admin = Client()
     page = text(admin.get(path))
     assert "Sign in to join acme" in page
-    for data in ({}, CHOSEN, {"answer": "accept"}):
+    for data in ({}, PASSWORD_FORM, {"answer": "accept"}):
         assert admin.post(path, data).status_code == 200
     assert "_auth_user_id" not in admin.session
     other_admin.refresh_from_db()
@@ -381,7 +381,7 @@ def test_somebody_else_in_the_browser_does_not_accept(world: World) -> None:
     path = invited(world)
     browser = world.page("viewer")
     assert f"This invitation is for {NEW}" in text(browser.get(path))
-    browser.post(path, {"answer": "accept", **CHOSEN})
+    browser.post(path, {"answer": "accept", **PASSWORD_FORM})
     assert not User.objects.filter(email=NEW).exists()
     assert Invitation.objects.count() == 1
 
