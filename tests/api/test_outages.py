@@ -250,7 +250,7 @@ def test_a_bug_outside_of_a_view_is_a_problem_too(
     def bug(*_: Any) -> None:
         raise RuntimeError("hunter2")
 
-    monkeypatch.setattr("crewship_memory.mcp.keys.authenticate", bug)
+    monkeypatch.setattr("crewship_memory.mcp.api_keys.authenticate", bug)
     reply = ask(world, "mcp")
     assert (reply.status_code, reply["Content-Type"]) == (500, PROBLEM)
     assert "hunter2" not in reply.content.decode()
