@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 
+from memory import workspace_tree
 from memory.files import paths, reading, writer
 from memory.files.paths import Owner
 from memory.files.writer import Written
-from memory.journal import queries
 from memory.models import Agent, Crew, HeldFile, HeldState, MemoryFile, MemoryVersion
 from memory.rules import errors, tiers
 from memory.rules.permissions import Actor
@@ -42,7 +42,7 @@ def owner(actor: Actor, *, agent_id: str | None, crew_id: str | None) -> Owner:
         agent_id = actor.id
     if agent_id is not None:
         rows = Agent.objects.select_related("crew__workspace")
-        agent = rows.get(pk=queries.agent(actor, agent_id).pk)
+        agent = rows.get(pk=workspace_tree.agent(actor, agent_id).pk)
         if crew_id not in (None, agent.crew_id):
             raise errors.NotFound
         if actor.is_agent and agent.id != actor.id:
@@ -51,7 +51,7 @@ def owner(actor: Actor, *, agent_id: str | None, crew_id: str | None) -> Owner:
     if crew_id is None:
         detail = "Name the agent_id or the crew_id whose file this is."
         raise errors.Invalid(detail, code="owner_required")
-    found = queries.crew(actor, crew_id)
+    found = workspace_tree.crew(actor, crew_id)
     return Owner(Crew.objects.select_related("workspace").get(pk=found.pk))
 
 
@@ -68,16 +68,16 @@ def tree(
 ) -> Tree:
     """Return the files the actor may see, by crew and agent."""
     actor.require("files.read")
-    crews = queries.crews(actor)
-    agents = queries.agents(actor)
+    crews = workspace_tree.crews(actor)
+    agents = workspace_tree.agents(actor)
     if actor.is_agent:
         agents = [agent for agent in agents if agent.id == actor.id]
     if agent_id is not None:
-        named = queries.agent(actor, agent_id)
+        named = workspace_tree.agent(actor, agent_id)
         agents = [agent for agent in agents if agent.id == named.id]
         crews = [crew for crew in crews if crew.id == named.crew_id]
     if crew_id is not None:
-        queries.crew(actor, crew_id)
+        workspace_tree.crew(actor, crew_id)
         crews = [crew for crew in crews if crew.id == crew_id]
     rows = MemoryFile.objects.filter(workspace_id=actor.workspace_id)
     by_owner: dict[tuple[str, str | None], list[MemoryFile]] = defaultdict(list)

@@ -9,12 +9,12 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
+from memory import workspace_tree
 from memory.files import paths, reading, versions
 from memory.files.paths import Owner
 from memory.files.reading import Hit, Text
 from memory.files.storage import Unsafe
 from memory.files.versions import BlobDamaged, DiffLine
-from memory.journal import queries
 from memory.models import HeldFile, HeldState, MemoryFile, MemoryVersion
 from memory.rules import errors, tiers
 from memory.rules.permissions import Actor
@@ -131,9 +131,9 @@ def owner(actor: Actor, owner_id: str) -> Owner:
     """Return the crew or the agent of an id, or NotFound."""
     actor.require("files.read")
     if owner_id.startswith("agent"):
-        agent = queries.agent(actor, owner_id)
+        agent = workspace_tree.agent(actor, owner_id)
         return paths.owner_of_agent(agent)
-    return Owner(queries.crew(actor, owner_id))
+    return Owner(workspace_tree.crew(actor, owner_id))
 
 
 def place(whose: Owner, label: str) -> Place:
@@ -152,10 +152,10 @@ def owner_id(whose: Owner) -> str:
 def owners(actor: Actor) -> list[Owner]:
     """Return every tree the actor may look into, each crew before its agents."""
     by_crew = defaultdict(list)
-    for agent in queries.agents(actor):
+    for agent in workspace_tree.agents(actor):
         by_crew[agent.crew_id].append(agent)
     found = []
-    for crew in queries.crews(actor):
+    for crew in workspace_tree.crews(actor):
         found.append(Owner(crew))
         found += [Owner(crew, agent) for agent in by_crew[crew.id]]
     return found
@@ -170,7 +170,7 @@ def tree(actor: Actor) -> Tree:
     for row in rows.exclude(sha256=""):
         files[row.agent_id or row.crew_id].append(row)
     held = _held_counts(actor)
-    strays = _strays(queries.workspace(actor).slug)
+    strays = _strays(workspace_tree.workspace(actor).slug)
     crews: dict[str, list[Branch]] = {}
     for whose in owners(actor):
         made = _branch(whose, files[owner_id(whose)], held, strays)

@@ -11,10 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from memory import scanner
+from memory import scanner, workspace_tree
 from memory.files import paths, reading, search_index
 from memory.journal import append as journal
-from memory.journal import queries
 from memory.models import Agent, MemoryFile
 from memory.ports import ranker
 from memory.ports.ranker import Question
@@ -119,7 +118,7 @@ def search(
     if not query.strip():
         raise errors.Invalid("query must not be blank.", code="blank_query")
     if crew_id is not None:
-        queries.crew(by, crew_id)
+        workspace_tree.crew(by, crew_id)
     both = [
         *_normalised(_of_files(query, scope, crew_id, by)),
         *_normalised(_of_journal(query, scope, crew_id, by)),

@@ -1,12 +1,10 @@
-"""Access functions and lists, for both doors.
+"""Read single journal entries, lists, counts and pages, bound to what an actor may see.
 
-One access function per noun: missing and not yours are the same answer. Every list
-starts from the actor's workspace, then from what the actor may see in it.
+An entry of another workspace and one that does not exist are the same answer: NotFound.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import TypeVar
@@ -14,20 +12,14 @@ from typing import TypeVar
 from django.db.models import Q, QuerySet
 from django.utils.dateparse import parse_datetime
 
-from memory import fulltext, pagination
+from memory import fulltext, pagination, workspace_tree
 from memory.journal import append as journal
 from memory.journal import integrity
 from memory.models import (
-    Agent,
-    AgentKey,
     ArchivedEntry,
     ChainHead,
-    Crew,
     JournalEntry,
-    Membership,
-    OperatorKey,
     PriorityChange,
-    Workspace,
 )
 from memory.rules import entries, errors, tokenizer
 from memory.rules.permissions import Actor
@@ -81,36 +73,7 @@ class EntryPlace:
     verdict: str = field(default="unknown")
 
 
-# ── One of a kind ────────────────────────────────────────────────────────────
-def workspace(actor: Actor) -> Workspace:
-    """Return the actor's workspace."""
-    found = Workspace.objects.filter(pk=actor.workspace_id).first()
-    if found is None:
-        raise errors.NotFound
-    return found
-
-
-def crew(actor: Actor, crew_id: str) -> Crew:
-    """Return a crew the actor may name; an agent may name its own crew only."""
-    found = Crew.objects.filter(pk=crew_id, workspace_id=actor.workspace_id).first()
-    if found is None:
-        raise errors.NotFound
-    if actor.is_agent and actor.crew_id != found.id:
-        raise errors.NotFound
-    return found
-
-
-def agent(actor: Actor, agent_id: str) -> Agent:
-    """Return an agent the actor may name; an agent sees its own crew's agents."""
-    rows = Agent.objects.select_related("crew")
-    found = rows.filter(pk=agent_id, workspace_id=actor.workspace_id).first()
-    if found is None:
-        raise errors.NotFound
-    if actor.is_agent and actor.crew_id != found.crew_id:
-        raise errors.NotFound
-    return found
-
-
+# ── One entry ────────────────────────────────────────────────────────────────
 def entry(actor: Actor, entry_id: str) -> JournalEntry:
     """Return an entry the actor may read."""
     actor.require("journal.read")
@@ -127,29 +90,6 @@ def archived_entry(actor: Actor, entry_id: str) -> ArchivedEntry:
     if not actor.can("gdpr.read"):
         rows = rows.filter(restricted_at=None)
     found = rows.filter(pk=entry_id).first()
-    if found is None:
-        raise errors.NotFound
-    return found
-
-
-def key(actor: Actor, key_id: str) -> AgentKey | OperatorKey:
-    """Return a key of the workspace, of either kind."""
-    actor.require("keys.read")
-    mine = Q(pk=key_id, workspace_id=actor.workspace_id)
-    found: AgentKey | OperatorKey | None
-    found = AgentKey.objects.select_related("agent").filter(mine).first()
-    if found is None:
-        found = OperatorKey.objects.select_related("user").filter(mine).first()
-    if found is None:
-        raise errors.NotFound
-    return found
-
-
-def member(actor: Actor, member_id: str) -> Membership:
-    """Return a membership of the workspace."""
-    actor.require("members.read")
-    rows = Membership.objects.select_related("user")
-    found = rows.filter(pk=member_id, workspace_id=actor.workspace_id).first()
     if found is None:
         raise errors.NotFound
     return found
@@ -181,9 +121,9 @@ def visible_entries(actor: Actor) -> QuerySet[JournalEntry]:
 def _authorise(actor: Actor, wanted: JournalFilter) -> None:
     """Refuse a filter that names somebody else's crew or agent."""
     if wanted.crew_id is not None:
-        crew(actor, wanted.crew_id)
+        workspace_tree.crew(actor, wanted.crew_id)
     if wanted.agent_id is not None:
-        agent(actor, wanted.agent_id)
+        workspace_tree.agent(actor, wanted.agent_id)
 
 
 def _times(rows: QuerySet[Row], wanted: JournalFilter) -> QuerySet[Row]:
@@ -305,45 +245,6 @@ def entry_place(row: JournalEntry) -> EntryPlace:
 def priorities(row: JournalEntry) -> list[PriorityChange]:
     """Return the ledger of an entry's priority, oldest first."""
     return list(row.priorities.order_by("number"))
-
-
-def crews(actor: Actor) -> list[Crew]:
-    """Return the crews the actor may name."""
-    rows = Crew.objects.filter(workspace_id=actor.workspace_id)
-    return list(rows.filter(pk=actor.crew_id) if actor.is_agent else rows)
-
-
-def agents(actor: Actor) -> list[Agent]:
-    """Return the agents the actor may name, with their crews."""
-    rows = Agent.objects.filter(workspace_id=actor.workspace_id).select_related("crew")
-    if actor.is_agent:
-        rows = rows.filter(crew_id=actor.crew_id)
-    return list(rows.order_by("crew__slug", "-role", "slug"))
-
-
-def keys(actor: Actor) -> list[AgentKey | OperatorKey]:
-    """Return every key of the workspace, newest first."""
-    actor.require("keys.read")
-    mine = Q(workspace_id=actor.workspace_id)
-    found: list[AgentKey | OperatorKey] = [
-        *AgentKey.objects.filter(mine).select_related("agent"),
-        *OperatorKey.objects.filter(mine).select_related("user"),
-    ]
-    return sorted(found, key=lambda key: key.created_at, reverse=True)
-
-
-def members(actor: Actor) -> list[Membership]:
-    """Return the people of the workspace."""
-    actor.require("members.read")
-    rows = Membership.objects.filter(workspace_id=actor.workspace_id)
-    return list(rows.select_related("user").order_by("user__email"))
-
-
-def names(entries: Sequence[JournalEntry]) -> dict[str, str]:
-    """Return agent id → slug for the agents behind some entries."""
-    wanted = {row.agent_id for row in entries if row.agent_id}
-    rows = Agent.objects.filter(pk__in=wanted)
-    return dict(rows.values_list("id", "slug"))
 
 
 def chain_length(workspace_id: str) -> int:

@@ -15,7 +15,7 @@ from django.db import connection
 from django.db.models import Q, QuerySet
 from django.utils.dateparse import parse_datetime
 
-from memory import pagination
+from memory import pagination, workspace_tree
 from memory.journal import append as journal
 from memory.journal import queries
 from memory.journal.queries import JournalFilter
@@ -174,7 +174,7 @@ def authors(actor: Actor, entries: Sequence[JournalEntry]) -> dict[str, str]:
 
     A person who is no longer a member is not named.
     """
-    slugs = queries.names(entries)
+    slugs = workspace_tree.names(entries)
     asked = {e.actor_id for e in entries if e.actor_type == ActorType.USER}
     people: dict[str, str] = {}
     if asked:

@@ -11,8 +11,8 @@ from django.db.models.functions import Cast, Left
 from django.db.models.lookups import Exact
 from django.utils import timezone
 
+from memory import workspace_tree
 from memory.files.paths import Owner
-from memory.journal import queries
 from memory.models import Agent, Crew, Record, RecordStatus
 from memory.records import sql_filters
 from memory.records.types import Match, Wanted
@@ -171,9 +171,9 @@ def _scoped(rows: QuerySet[Record], wanted: Wanted) -> QuerySet[Record]:
 
 def _picked(rows: QuerySet[Record], wanted: Wanted, by: Actor) -> QuerySet[Record]:
     if wanted.crew_id is not None:
-        rows = rows.filter(crew_id=queries.crew(by, wanted.crew_id).id)
+        rows = rows.filter(crew_id=workspace_tree.crew(by, wanted.crew_id).id)
     if wanted.agent_id is not None:
-        rows = rows.filter(agent_id=queries.agent(by, wanted.agent_id).id)
+        rows = rows.filter(agent_id=workspace_tree.agent(by, wanted.agent_id).id)
     for name in ("session_id", "external_id"):
         if value := getattr(wanted, name):
             rows = rows.filter(**{name: value})

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from memory import workspace_tree
 from memory.journal import append as journal
 from memory.journal import queries
 from memory.journal.queries import JournalFilter
@@ -159,14 +160,17 @@ def test_an_agent_cannot_open_another_crews_entry(full: World) -> None:
 def test_lists_of_crews_and_agents_end_at_the_crew_or_the_workspace(
     world: World,
 ) -> None:
-    assert {c.slug for c in queries.crews(world.actor("viewer"))} == {
+    assert {c.slug for c in workspace_tree.crews(world.actor("viewer"))} == {
         "support",
         "billing",
     }
-    assert [c.slug for c in queries.crews(world.actor("ada"))] == ["support"]
-    viewer = [a.slug for a in queries.agents(world.actor("viewer"))]
+    assert [c.slug for c in workspace_tree.crews(world.actor("ada"))] == ["support"]
+    viewer = [a.slug for a in workspace_tree.agents(world.actor("viewer"))]
     assert viewer == ["bob", "lena", "ada"]
-    assert [a.slug for a in queries.agents(world.actor("ada"))] == ["lena", "ada"]
+    assert [a.slug for a in workspace_tree.agents(world.actor("ada"))] == [
+        "lena",
+        "ada",
+    ]
 
 
 # ── Pages ────────────────────────────────────────────────────────────────────
