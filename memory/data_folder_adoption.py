@@ -62,17 +62,17 @@ def register(follower: Follower) -> None:
 
 
 # ── What it costs ────────────────────────────────────────────────────────────
-def _changed() -> set[str]:
+def _differing_keys() -> set[str]:
     """Return the names of keys that are not those that things were made with."""
     keys.load_missing()
     row = Installation.objects.first()
     if row is not None:
-        wrong = {key.name for key in keys.differing(row.installation_id)}
+        names = {key.name for key in keys.differing(row.installation_id)}
     else:
-        wrong = {key.name for key in keys.KEYS if keys.untrue(key)}
+        names = {key.name for key in keys.KEYS if keys.recording_fault(key)}
     if _unsigned_heads():
-        wrong.add("journal")
-    return wrong
+        names.add("journal")
+    return names
 
 
 def _unsigned_heads() -> list[ChainHead]:
@@ -91,46 +91,48 @@ def _missing_files() -> tuple[int, int]:
     """Return how many memory files are not in the folder, and how many come back."""
     root = Path(settings.DATA_DIR)
     rows = MemoryFile.objects.exclude(sha256="")
-    gone = [row for row in rows.iterator() if not (root / "files" / row.path).is_file()]
-    kept = sum(
+    missing_rows = [
+        row for row in rows.iterator() if not (root / "files" / row.path).is_file()
+    ]
+    recoverable = sum(
         (root / "blobs").joinpath(*versions.blob_parts(row.workspace_id, row.sha256))
         .is_file()
-        for row in gone
+        for row in missing_rows
     )  # fmt: skip
-    return len(gone), kept
+    return len(missing_rows), recoverable
 
 
 def losses() -> list[str]:
     """Return what is given up for good, a sentence each; empty when nothing is."""
-    changed, found = _changed(), []
-    if "journal" in changed:
+    key_names, sentences = _differing_keys(), []
+    if "journal" in key_names:
         heads = _unsigned_heads()
         workspaces = [head.workspace_id for head in heads]
         count = JournalEntry.objects.filter(workspace_id__in=workspaces).count()
-        found.append(
+        sentences.append(
             f"The hashes of {count} entries in {len(heads)} journals cannot be"
             " reproduced any more: they are sealed as they stand now, and nobody can"
             " prove what was changed in them before. Their chains go on in a new"
             " segment."
         )
-    if "gateway" in changed:
+    if "gateway" in key_names:
         count = GatewaySetup.objects.exclude(sealed_key="").count()
         count += WorkspaceSetting.objects.exclude(sealed="").count()
-        found.append(
+        sentences.append(
             f"{count} sealed keys of gateways and remote providers have to be entered"
             " again."
         )
-    if "secret" in changed:
-        found.append("Everybody signs in again, and links that were sent are dead.")
-    gone, kept = _missing_files()
-    if gone:
-        found.append(
-            f"{gone} memory files are not in the folder: {kept} come back from their"
-            f" newest version, {gone - kept} are recorded as removed."
+    if "secret" in key_names:
+        sentences.append("Everybody signs in again, and links that were sent are dead.")
+    absent, recoverable = _missing_files()
+    if absent:
+        sentences.append(
+            f"{absent} memory files are not in the folder: {recoverable} come back from"
+            f" their newest version, {absent - recoverable} are recorded as removed."
         )
     for follower in _followers:
-        found += follower.losses(changed)
-    return found
+        sentences += follower.losses(key_names)
+    return sentences
 
 
 # ── Doing it ─────────────────────────────────────────────────────────────────
@@ -141,7 +143,7 @@ def adopt(reason: str) -> list[str]:
     """
     if not reason.strip():
         raise errors.Invalid("Say why, for the journal.", code="reason_required")
-    told, changed = losses(), _changed()
+    lost_things, key_names = losses(), _differing_keys()
     with transaction.atomic():
         row = _row()
         keys.make_missing()
@@ -152,12 +154,12 @@ def adopt(reason: str) -> list[str]:
             _new_segment(head.workspace_id)
         installation.forget()
         for follower in _followers:
-            follower.adopt(changed)
+            follower.adopt(key_names)
         installation.forget()
         for workspace in Workspace.objects.order_by("number"):
-            _tell(workspace.pk, reason.strip(), told)
-    _bring_back()
-    return told
+            _tell(workspace.pk, reason.strip(), lost_things)
+    _restore_files()
+    return lost_things
 
 
 def _row() -> Installation:
@@ -194,8 +196,8 @@ def _new_segment(workspace_id: str) -> None:
                 )
             else:
                 kind = "erased" if row.erased_at is not None else "redacted"
-                left = journal.content(row)
-                row.seal = hashing.seal(secret, row.entry_hash, kind, left)
+                content = journal.content(row)
+                row.seal = hashing.seal(secret, row.entry_hash, kind, content)
         JournalEntry.objects.bulk_update(chunk, ["seal"], batch_size=200)
     for point in ChainCheckpoint.objects.filter(workspace_id=workspace_id):
         pairs = [(int(seq), str(digest)) for seq, digest in point.removed]
@@ -212,17 +214,17 @@ def _new_segment(workspace_id: str) -> None:
     chain_head.move(head)
 
 
-def _tell(workspace_id: str, reason: str, told: list[str]) -> None:
+def _tell(workspace_id: str, reason: str, sentences: list[str]) -> None:
     new = NewEntry(
         entry_type="installation.adopted",
         severity=Severity.WARN,
         summary="The data folder and the keys were taken over as they are",
-        payload={"reason": reason, "given_up": told},
+        payload={"reason": reason, "given_up": sentences},
     )
     journal.write([new], by=system(workspace_id, "adopt_data_folder"))
 
 
-def _bring_back() -> None:
+def _restore_files() -> None:
     """Put back the live files whose newest version is still there."""
     for file in MemoryFile.objects.exclude(sha256="").iterator():
         owner, place = paths.owner_of(file), paths.place_of(file)

@@ -32,7 +32,7 @@ BATCH_BYTES: Final = 8 * 1024 * 1024
 BOM: Final = b"\xef\xbb\xbf"
 TEXTS: Final = ("mission_id", "trace_id", "span_id", "ts", "crew", "agent", "severity")
 OBJECTS: Final = ("payload", "refs")
-KNOWN: Final = frozenset({"entry_type", "summary", "subjects", *TEXTS, *OBJECTS})
+FIELDS: Final = frozenset({"entry_type", "summary", "subjects", *TEXTS, *OBJECTS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ Watch = Callable[[Iterable[Line]], Iterable[Line]]
 Tell = Callable[[int, str], None]
 
 
-def _silent(lines: Iterable[Line]) -> Iterable[Line]:
+def _unwatched(lines: Iterable[Line]) -> Iterable[Line]:
     return lines
 
 
@@ -80,10 +80,10 @@ def _refuse(message: str) -> NoReturn:
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    result = dict(pairs)
+    if len(result) != len(pairs):
         _refuse("an object names a key twice")
-    return found
+    return result
 
 
 def _constant(name: str) -> NoReturn:
@@ -112,7 +112,7 @@ def _object(line: Line) -> dict[str, Any]:
 
 def _check_shape(row: dict[str, Any]) -> None:
     """Raise on unknown fields and on fields of the wrong type."""
-    unknown = sorted(set(row) - KNOWN)
+    unknown = sorted(set(row) - FIELDS)
     if unknown:
         _refuse(f"unknown field {unknown[0][:80]!r}")
     for name in ("entry_type", "summary"):
@@ -130,7 +130,9 @@ def _check_shape(row: dict[str, Any]) -> None:
 def _check_subjects(value: object) -> None:
     if value is None:
         return
-    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+    if not isinstance(value, list) or not all(
+        isinstance(alias, str) for alias in value
+    ):
         _refuse("subjects is a list of texts")
 
 
@@ -164,21 +166,21 @@ class Names:
         """Return a crew of the workspace."""
         if slug not in self.crews:
             rows = Crew.objects.filter(workspace_id=self.by.workspace_id, slug=slug)
-            found = rows.first()
-            if found is None and self.create:
-                found, _made = workspaces.ensure_crew(slug, by=self.by)
-            self.crews[slug] = found or _refuse(f"there is no crew {slug[:64]!r}")
+            row = rows.first()
+            if row is None and self.create:
+                row, _ = workspaces.ensure_crew(slug, by=self.by)
+            self.crews[slug] = row or _refuse(f"there is no crew {slug[:64]!r}")
         return self.crews[slug]
 
     def agent(self, crew: Crew, slug: str) -> Agent:
         """Return an agent of a crew."""
         key = (crew.id, slug)
         if key not in self.agents:
-            found = Agent.objects.filter(crew=crew, slug=slug).first()
-            if found is None and self.create:
-                found, _made = workspaces.ensure_agent(slug, crew, by=self.by)
-            missing = f"there is no agent {slug[:64]!r} in crew {crew.slug!r}"
-            self.agents[key] = found or _refuse(missing)
+            row = Agent.objects.filter(crew=crew, slug=slug).first()
+            if row is None and self.create:
+                row, _ = workspaces.ensure_agent(slug, crew, by=self.by)
+            message = f"there is no agent {slug[:64]!r} in crew {crew.slug!r}"
+            self.agents[key] = row or _refuse(message)
         return self.agents[key]
 
     def ids(self, row: dict[str, Any]) -> tuple[str | None, str | None]:
@@ -222,7 +224,7 @@ def _entry(line: Line, names: Names, now: datetime) -> NewEntry:
 
 
 # ── Appending ────────────────────────────────────────────────────────────────
-def _judged(
+def _valid_entries(
     lines: Iterable[Line], names: Names, tell: Tell, report: Report
 ) -> Iterator[tuple[Line, NewEntry]]:
     for line in lines:
@@ -243,7 +245,7 @@ def append(
     by: Actor,
     tell: Tell,
     create: bool = False,
-    watch: Watch = _silent,
+    watch: Watch = _unwatched,
 ) -> Report:
     """Append every good line to the workspace; ``tell`` hears of every bad one.
 
@@ -253,7 +255,7 @@ def append(
     report, names = Report(), Names(by, create)
     batch: list[NewEntry] = []
     size = 0
-    for line, new in _judged(watch(lines), names, tell, report):
+    for line, new in _valid_entries(watch(lines), names, tell, report):
         batch.append(new)
         size += line.size
         if len(batch) >= BATCH or size >= BATCH_BYTES:

@@ -34,7 +34,7 @@ DAMAGED: Final = (
     "The database is damaged: a page cannot be read. Stop the server, keep a copy of"
     " the file, restore the last backup and run manage.py gdpr_replay."
 )
-GONE: Final = "The database does not answer. Nothing was changed; try again."
+UNAVAILABLE: Final = "The database does not answer. Nothing was changed; try again."
 
 
 class Damage:
@@ -103,7 +103,7 @@ def _no_room() -> bool:
         return False
 
 
-def _is_gone(error: BaseException) -> bool:
+def _is_unavailable(error: BaseException) -> bool:
     """Whether the database did not answer, or not in time.
 
     SQLite calls a missing table an operational error too: that is a fault of ours.
@@ -127,7 +127,7 @@ def meaning(error: BaseException) -> errors.Outage | None:
     if any(_is_damaged(part) for part in _chain(error)):
         damage.note()
         return errors.Outage(DAMAGED, code="database_damaged")
-    if _is_gone(error):
+    if _is_unavailable(error):
         wait = RETRY_SECONDS
-        return errors.Outage(GONE, code="database_unavailable", retry_after=wait)
+        return errors.Outage(UNAVAILABLE, code="database_unavailable", retry_after=wait)
     return None

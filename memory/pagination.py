@@ -30,12 +30,12 @@ def read(cursor: str, workspace_id: str, question: str) -> list[str | int]:
     a damaged one, or one from another question, is Invalid.
     """
     try:
-        theirs, asked, position = signing.loads(cursor, salt=_SALT)
+        cursor_workspace, cursor_question, position = signing.loads(cursor, salt=_SALT)
     except (signing.BadSignature, ValueError, TypeError):
         raise errors.Invalid("The cursor is damaged.", code="bad_cursor") from None
-    if theirs != workspace_id:
+    if cursor_workspace != workspace_id:
         raise errors.NotFound
-    if asked != question:
+    if cursor_question != question:
         detail = "The cursor belongs to a list with other filters."
         raise errors.Invalid(detail, code="bad_cursor")
     return list(position)

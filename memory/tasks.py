@@ -32,13 +32,13 @@ def _files(_home: str) -> Outcome:
     return Outcome(counts, fault)
 
 
-def _retention(home: str) -> Outcome:
-    gone = versions.prune(home, days=retention.days_of(home))
-    return Outcome({"versions_dropped": gone.versions, "blobs_dropped": gone.blobs})
+def _retention(workspace_id: str) -> Outcome:
+    report = versions.prune(workspace_id, days=retention.days_of(workspace_id))
+    return Outcome({"versions_dropped": report.versions, "blobs_dropped": report.blobs})
 
 
-def _compaction(home: str) -> Outcome:
-    report = compaction.run(home)
+def _compaction(workspace_id: str) -> Outcome:
+    report = compaction.run(workspace_id)
     counts = {"archived": report.archived, "buckets": report.buckets}
     if not report.refused:
         return Outcome(counts)
@@ -47,7 +47,7 @@ def _compaction(home: str) -> Outcome:
 
 
 def _answers(_home: str) -> Outcome:
-    return Outcome({"records_dropped": housekeeping.forget_answers()})
+    return Outcome({"records_dropped": housekeeping.delete_old_idempotency_records()})
 
 
 def _expiry(_home: str) -> Outcome:
@@ -55,13 +55,13 @@ def _expiry(_home: str) -> Outcome:
 
 
 def _words(_home: str) -> Outcome:
-    return Outcome({"merge_steps": housekeeping.tidy_words()})
+    return Outcome({"merge_steps": housekeeping.merge_word_indexes()})
 
 
 def _webhooks(_home: str) -> Outcome:
-    done = webhooks.deliver_due()
-    fault = f"{done.failed} deliveries were given up" if done.failed else ""
-    counts = {"sent": done.sent, "retried": done.retried, "failed": done.failed}
+    report = webhooks.deliver_due()
+    fault = f"{report.failed} deliveries were given up" if report.failed else ""
+    counts = {"sent": report.sent, "retried": report.retried, "failed": report.failed}
     return Outcome(counts, fault)
 
 

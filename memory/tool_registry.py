@@ -59,8 +59,8 @@ class Tool:
 
 def schema(required: list[str], /, *, closed: bool = True, **properties: Any) -> Schema:
     """Return the schema of an object; a ``closed`` one knows no other keys."""
-    made: Schema = {"type": "object", "properties": properties, "required": required}
-    return {**made, "additionalProperties": False} if closed else made
+    result: Schema = {"type": "object", "properties": properties, "required": required}
+    return {**result, "additionalProperties": False} if closed else result
 
 
 # ── The registry ─────────────────────────────────────────────────────────────
@@ -154,6 +154,6 @@ def _check_value(name: str, rule: Schema, value: object) -> None:
 def _check_text(name: str, rule: Schema, value: str) -> None:
     if not entries.is_storable(value):
         raise fault(name, f"{name} holds a NUL or half a surrogate pair.")
-    most = rule.get("maxLength")
-    if most is not None and len(value) > most:
-        raise fault(name, f"{name} is {most} characters at most.")
+    max_length = rule.get("maxLength")
+    if max_length is not None and len(value) > max_length:
+        raise fault(name, f"{name} is {max_length} characters at most.")

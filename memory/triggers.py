@@ -16,7 +16,7 @@ from django.db import connections
 _CREATE = re.compile(r"^\s*CREATE TRIGGER (\w+)", re.IGNORECASE)
 
 
-def _needs(statement: str) -> set[str]:
+def _tables_of(statement: str) -> set[str]:
     """Return the tables that a trigger hangs on and writes to."""
     return set(
         re.findall(r"\b(?:ON|INSERT INTO|UPDATE|DELETE FROM) (\w+)", statement)
@@ -33,26 +33,26 @@ def restore(statements: Sequence[str], using: str = "default") -> list[str]:
     connection = connections[using]
     if connection.vendor != "sqlite":
         return []
-    made = []
+    restored = []
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT name FROM sqlite_master WHERE type IN ('trigger','table')"
         )
-        known = {row[0] for row in cursor.fetchall()}
+        existing = {row[0] for row in cursor.fetchall()}
         for statement in statements:
             match = _CREATE.match(statement)
-            if match is None or match[1] in known:
+            if match is None or match[1] in existing:
                 continue
-            if _needs(statement) <= known:
+            if _tables_of(statement) <= existing:
                 cursor.execute(statement)
-                made.append(match[1])
-    return made
+                restored.append(match[1])
+    return restored
 
 
 def keeper(statements: Sequence[str]) -> Any:
     """Return a post_migrate receiver that restores these triggers."""
 
-    def receive(*, using: str = "default", **_: Any) -> None:
+    def restore_missing(*, using: str = "default", **_: Any) -> None:
         restore(statements, using)
 
-    return receive
+    return restore_missing

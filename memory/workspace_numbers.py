@@ -7,10 +7,10 @@ from typing import Final
 
 from memory.models import Workspace
 
-_KEPT: Final = 4_096
+_CACHE_SIZE: Final = 4_096
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHE_SIZE)
 def of(workspace_id: str) -> int:
     """Return a workspace's number; one that does not exist is asked for again."""
     numbers = Workspace.objects.values_list("number", flat=True)

@@ -24,10 +24,10 @@ from memory.rules.permissions import Actor
 
 def workspace(actor: Actor) -> Workspace:
     """Return the actor's workspace."""
-    found = Workspace.objects.filter(pk=actor.workspace_id).first()
-    if found is None:
+    row = Workspace.objects.filter(pk=actor.workspace_id).first()
+    if row is None:
         raise errors.NotFound
-    return found
+    return row
 
 
 def crews(actor: Actor) -> list[Crew]:
@@ -38,12 +38,12 @@ def crews(actor: Actor) -> list[Crew]:
 
 def crew(actor: Actor, crew_id: str) -> Crew:
     """Return a crew the actor may name; an agent may name its own crew only."""
-    found = Crew.objects.filter(pk=crew_id, workspace_id=actor.workspace_id).first()
-    if found is None:
+    row = Crew.objects.filter(pk=crew_id, workspace_id=actor.workspace_id).first()
+    if row is None:
         raise errors.NotFound
-    if actor.is_agent and actor.crew_id != found.id:
+    if actor.is_agent and actor.crew_id != row.id:
         raise errors.NotFound
-    return found
+    return row
 
 
 def agents(actor: Actor) -> list[Agent]:
@@ -57,12 +57,12 @@ def agents(actor: Actor) -> list[Agent]:
 def agent(actor: Actor, agent_id: str) -> Agent:
     """Return an agent the actor may name; an agent sees its own crew's agents."""
     rows = Agent.objects.select_related("crew")
-    found = rows.filter(pk=agent_id, workspace_id=actor.workspace_id).first()
-    if found is None:
+    row = rows.filter(pk=agent_id, workspace_id=actor.workspace_id).first()
+    if row is None:
         raise errors.NotFound
-    if actor.is_agent and actor.crew_id != found.crew_id:
+    if actor.is_agent and actor.crew_id != row.crew_id:
         raise errors.NotFound
-    return found
+    return row
 
 
 def members(actor: Actor) -> list[Membership]:
@@ -76,38 +76,38 @@ def member(actor: Actor, member_id: str) -> Membership:
     """Return a membership of the workspace."""
     actor.require("members.read")
     rows = Membership.objects.select_related("user")
-    found = rows.filter(pk=member_id, workspace_id=actor.workspace_id).first()
-    if found is None:
+    row = rows.filter(pk=member_id, workspace_id=actor.workspace_id).first()
+    if row is None:
         raise errors.NotFound
-    return found
+    return row
 
 
 def keys(actor: Actor) -> list[AgentKey | OperatorKey]:
     """Return every key of the workspace, newest first."""
     actor.require("keys.read")
-    mine = Q(workspace_id=actor.workspace_id)
-    found: list[AgentKey | OperatorKey] = [
-        *AgentKey.objects.filter(mine).select_related("agent"),
-        *OperatorKey.objects.filter(mine).select_related("user"),
+    in_workspace = Q(workspace_id=actor.workspace_id)
+    rows: list[AgentKey | OperatorKey] = [
+        *AgentKey.objects.filter(in_workspace).select_related("agent"),
+        *OperatorKey.objects.filter(in_workspace).select_related("user"),
     ]
-    return sorted(found, key=lambda key: key.created_at, reverse=True)
+    return sorted(rows, key=lambda key: key.created_at, reverse=True)
 
 
 def key(actor: Actor, key_id: str) -> AgentKey | OperatorKey:
     """Return a key of the workspace, of either kind."""
     actor.require("keys.read")
-    mine = Q(pk=key_id, workspace_id=actor.workspace_id)
-    found: AgentKey | OperatorKey | None
-    found = AgentKey.objects.select_related("agent").filter(mine).first()
-    if found is None:
-        found = OperatorKey.objects.select_related("user").filter(mine).first()
-    if found is None:
+    by_id = Q(pk=key_id, workspace_id=actor.workspace_id)
+    row: AgentKey | OperatorKey | None
+    row = AgentKey.objects.select_related("agent").filter(by_id).first()
+    if row is None:
+        row = OperatorKey.objects.select_related("user").filter(by_id).first()
+    if row is None:
         raise errors.NotFound
-    return found
+    return row
 
 
 def names(entries: Sequence[JournalEntry]) -> dict[str, str]:
     """Return agent id → slug for the agents behind some entries."""
-    wanted = {row.agent_id for row in entries if row.agent_id}
-    rows = Agent.objects.filter(pk__in=wanted)
+    agent_ids = {row.agent_id for row in entries if row.agent_id}
+    rows = Agent.objects.filter(pk__in=agent_ids)
     return dict(rows.values_list("id", "slug"))

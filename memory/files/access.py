@@ -51,16 +51,16 @@ def owner(actor: Actor, *, agent_id: str | None, crew_id: str | None) -> Owner:
     if crew_id is None:
         detail = "Name the agent_id or the crew_id whose file this is."
         raise errors.Invalid(detail, code="owner_required")
-    found = workspace_tree.crew(actor, crew_id)
-    return Owner(Crew.objects.select_related("workspace").get(pk=found.pk))
+    crew = workspace_tree.crew(actor, crew_id)
+    return Owner(Crew.objects.select_related("workspace").get(pk=crew.pk))
 
 
-def place(label: str, whose: Owner) -> Place:
+def place(label: str, owner: Owner) -> Place:
     """Return the place a label names in an owner's reach."""
-    found = paths.refuse_unknown(tiers.split(label))
-    if whose.agent is None and not found.rule.shared:
+    place_ = paths.refuse_unknown(tiers.split(label))
+    if owner.agent is None and not place_.rule.shared:
         raise errors.NotFound
-    return found
+    return place_
 
 
 def tree(
@@ -73,9 +73,9 @@ def tree(
     if actor.is_agent:
         agents = [agent for agent in agents if agent.id == actor.id]
     if agent_id is not None:
-        named = workspace_tree.agent(actor, agent_id)
-        agents = [agent for agent in agents if agent.id == named.id]
-        crews = [crew for crew in crews if crew.id == named.crew_id]
+        target_agent = workspace_tree.agent(actor, agent_id)
+        agents = [agent for agent in agents if agent.id == target_agent.id]
+        crews = [crew for crew in crews if crew.id == target_agent.crew_id]
     if crew_id is not None:
         workspace_tree.crew(actor, crew_id)
         crews = [crew for crew in crews if crew.id == crew_id]
@@ -91,42 +91,42 @@ def tree(
         )
         for crew in crews
     ]
-    held = HeldFile.objects.filter(
+    held_places = HeldFile.objects.filter(
         workspace_id=actor.workspace_id, state=HeldState.HELD
     ).values_list("crew_id", "agent_id", "label")
-    return Tree(branches, frozenset(held))
+    return Tree(branches, frozenset(held_places))
 
 
-def text(whose: Owner, label: str, *, by: Actor) -> reading.Text:
+def text(owner: Owner, label: str, *, by: Actor) -> reading.Text:
     """Return a file's text, or NotFound."""
-    found = reading.read(whose, place(label, whose), by=by)
-    if not found.exists:
+    content = reading.read(owner, place(label, owner), by=by)
+    if not content.exists:
         raise errors.NotFound
-    return found
+    return content
 
 
-def file(whose: Owner, label: str, *, by: Actor) -> MemoryFile:
+def file(owner: Owner, label: str, *, by: Actor) -> MemoryFile:
     """Return a file's row, also of one that was removed, or NotFound."""
-    reading.permit(whose, by)
-    where = place(label, whose)
+    reading.permit(owner, by)
+    target = place(label, owner)
     rows = MemoryFile.objects.select_related("crew__workspace", "agent")
-    path = whose.of(where).path(where)
-    found = rows.filter(workspace_id=by.workspace_id, path=path).first()
-    if found is None:
+    path = owner.of(target).path(target)
+    row = rows.filter(workspace_id=by.workspace_id, path=path).first()
+    if row is None:
         raise errors.NotFound
-    return found
+    return row
 
 
-def version(found: MemoryFile, sha256: str) -> MemoryVersion:
+def version(file: MemoryFile, sha256: str) -> MemoryVersion:
     """Return the newest version of a file that has these bytes, or NotFound."""
-    rows = found.versions.filter(sha256=sha256, committed=True)
+    rows = file.versions.filter(sha256=sha256, committed=True)
     row = rows.exclude(sha256="").order_by("-number").first()
     if row is None:
         raise errors.NotFound
     return row
 
 
-def restore(found: MemoryFile, sha256: str, *, by: Actor) -> Written:
+def restore(file: MemoryFile, sha256: str, *, by: Actor) -> Written:
     """Put a version back, for operators; through the scribe, as a new version."""
-    by.require("files.restore", found.workspace_id)
-    return writer.restore(found, version(found, sha256), by=by)
+    by.require("files.restore", file.workspace_id)
+    return writer.restore(file, version(file, sha256), by=by)

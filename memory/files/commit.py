@@ -34,7 +34,7 @@ step: Step = _no_step
 
 def file_of(owner: Owner, place: Place) -> MemoryFile:
     """Return the row of a place, made when there was none."""
-    found, _ = MemoryFile.objects.get_or_create(
+    row, _ = MemoryFile.objects.get_or_create(
         workspace_id=owner.workspace_id,
         path=owner.path(place),
         defaults={
@@ -45,7 +45,7 @@ def file_of(owner: Owner, place: Place) -> MemoryFile:
             "label": place.label,
         },
     )
-    return found
+    return row
 
 
 def recover(file: MemoryFile) -> None:
@@ -57,10 +57,10 @@ def recover(file: MemoryFile) -> None:
         paths.require_tree(paths.owner_of(file).crew.workspace.slug)
     for version in unfinished:
         owner, place = paths.owner_of(file), paths.place_of(file)
-        found = paths.vault().read(owner.parts(place))
-        on_disk = found.sha256 if found else ""
+        stored = paths.vault().read(owner.parts(place))
+        on_disk = stored.sha256 if stored else ""
         if on_disk == version.sha256:
-            text = found.data.decode("utf-8", "replace") if found else ""
+            text = stored.data.decode("utf-8", "replace") if stored else ""
             settle(file, version, text)
         else:
             version.delete()
@@ -103,5 +103,5 @@ def _record(file: MemoryFile, version: MemoryVersion) -> None:
 
 def _author(version: MemoryVersion) -> Actor:
     """Return who wrote a version; after a crash the row is all that tells."""
-    told = dict(version.author)
-    return Actor(role=Role(told.pop("role")), **told)
+    fields = dict(version.author)
+    return Actor(role=Role(fields.pop("role")), **fields)

@@ -40,7 +40,7 @@ def restore(owner: Owner, place: Place, number: int, *, by: Actor) -> Written:
     """Put a version back as a new one, through every check of a write."""
     by.require("files.write", owner.workspace_id)
     row = listing.row_of(owner, place)
-    found = listing.version(row, number)
-    if row is None or not found.sha256:
+    version = listing.version(row, number)
+    if row is None or not version.sha256:
         raise errors.Conflict("That version says that the file was removed.")
-    return writer.restore(row, found, by=by)
+    return writer.restore(row, version, by=by)

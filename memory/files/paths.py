@@ -91,21 +91,21 @@ def locate(parts: Sequence[str]) -> tuple[Owner, Place] | None:
     if crew is None:
         return None
     if kind == "shared":
-        return _in_tree(Owner(crew), rest, shared=True)
+        return _in_tree(Owner(crew), rest, is_shared=True)
     if kind != "agents" or len(rest) < 2:
         return None
     agent = Agent.objects.filter(crew=crew, slug=rest[0]).first()
     if agent is None:
         return None
     agent.crew = crew
-    return _in_tree(Owner(crew, agent), rest[1:], shared=False)
+    return _in_tree(Owner(crew, agent), rest[1:], is_shared=False)
 
 
 def _in_tree(
-    owner: Owner, rest: Sequence[str], *, shared: bool
+    owner: Owner, rest: Sequence[str], *, is_shared: bool
 ) -> tuple[Owner, Place] | None:
     place = tiers.split("/".join(rest))
-    if place is None or place.rule.shared is not shared:
+    if place is None or place.rule.shared is not is_shared:
         return None
     return owner, place
 

@@ -26,13 +26,13 @@ def run() -> dict[str, Pruned]:
 
     A folder that is gone stops all: raises vault.RootLost.
     """
-    done = {}
+    pruned = {}
     for workspace in Workspace.objects.all():
         try:
             days = days_of(workspace.id)
-            done[workspace.slug] = versions.prune(workspace.id, days=days)
+            pruned[workspace.slug] = versions.prune(workspace.id, days=days)
         except RootLost:
             raise
         except (errors.HouseError, OSError, DatabaseError):
             log.exception("retention_failed", workspace=workspace.slug)
-    return done
+    return pruned

@@ -46,10 +46,10 @@ def _of_files(
         ids = [f.id for f in reachable if scope != "own" or f.agent_id == by.id]
     else:
         by.require("files.read")
-        named = rows.filter(crew_id=crew_id) if crew_id else rows
-        ids = list(named.values_list("id", flat=True))
-    found = search_index.find(ids, query, LIMIT)
-    files = rows.in_bulk([hit.file_id for hit in found])
+        in_scope = rows.filter(crew_id=crew_id) if crew_id else rows
+        ids = list(in_scope.values_list("id", flat=True))
+    chunk_hits = search_index.find(ids, query, LIMIT)
+    files = rows.in_bulk([hit.file_id for hit in chunk_hits])
     return [
         Hit(
             "file",
@@ -63,7 +63,7 @@ def _of_files(
                 "heading": hit.heading,
             },
         )
-        for hit in found
+        for hit in chunk_hits
         if hit.file_id in files
     ]
 
@@ -71,7 +71,7 @@ def _of_files(
 def _of_journal(
     query: str, scope: str | None, crew_id: str | None, by: Actor
 ) -> list[Hit]:
-    asked = Question(
+    question = Question(
         query=query,
         scope=scope if by.is_agent else None,
         crew_id=crew_id,
@@ -91,7 +91,7 @@ def _of_journal(
                 "via": hit.via,
             },
         )
-        for hit in ranker.ranker().recall(asked, by=by)
+        for hit in ranker.ranker().recall(question, by=by)
     ]
 
 
@@ -119,9 +119,9 @@ def search(
         raise errors.Invalid("query must not be blank.", code="blank_query")
     if crew_id is not None:
         workspace_tree.crew(by, crew_id)
-    both = [
+    hits = [
         *_normalised(_of_files(query, scope, crew_id, by)),
         *_normalised(_of_journal(query, scope, crew_id, by)),
     ]
-    both.sort(key=lambda hit: (-hit.score, hit.source))
-    return both[: max(1, min(limit, LIMIT))]
+    hits.sort(key=lambda hit: (-hit.score, hit.source))
+    return hits[: max(1, min(limit, LIMIT))]

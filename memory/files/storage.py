@@ -187,17 +187,17 @@ class Vault:
             raise Unsafe(label=name)
 
     def _replace(self, folder: int, name: str, data: bytes) -> None:
-        fresh = f"{_TEMPORARY}{secrets.token_hex(8)}"
-        handle = os.open(fresh, _CREATE, 0o600, dir_fd=folder)
+        temporary = f"{_TEMPORARY}{secrets.token_hex(8)}"
+        handle = os.open(temporary, _CREATE, 0o600, dir_fd=folder)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(fresh, name, src_dir_fd=folder, dst_dir_fd=folder)
+            os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException:
             with suppress(FileNotFoundError):
-                os.unlink(fresh, dir_fd=folder)
+                os.unlink(temporary, dir_fd=folder)
             raise
         os.fsync(folder)
 
@@ -253,7 +253,7 @@ class Vault:
         Younger ones may belong to a write that is going on.
         """
         self.check()
-        gone, edge = 0, time.time() - TEMPORARY_SECONDS
+        count, edge = 0, time.time() - TEMPORARY_SECONDS
         for folder, _, names in os.walk(self.root, followlinks=False):
             for name in names:
                 path = Path(folder) / name
@@ -262,8 +262,8 @@ class Vault:
                 with suppress(OSError):
                     if path.lstat().st_mtime < edge:
                         path.unlink()
-                        gone += 1
-        return gone
+                        count += 1
+        return count
 
     # ── Locking ──────────────────────────────────────────────────────────────
     @contextmanager

@@ -83,12 +83,12 @@ def keep(workspace_id: str, data: bytes) -> str:
     store, parts = blobs(), blob_parts(workspace_id, sha256)
     with striped(sha256):
         try:
-            found = store.read(parts)
+            stored = store.read(parts)
         except RootLost:
             raise
         except errors.HouseError:
-            found = None
-        if found is not None and found.sha256 == sha256:
+            stored = None
+        if stored is not None and stored.sha256 == sha256:
             store.touch(parts)
         else:
             store.write(parts, data)
@@ -99,12 +99,12 @@ def read(version: MemoryVersion) -> bytes:
     """Return a version's bytes; raise BlobDamaged when they changed or are gone."""
     if not version.sha256:
         return b""
-    found = blobs().read(blob_parts(version.workspace_id, version.sha256))
-    if found is None:
+    stored = blobs().read(blob_parts(version.workspace_id, version.sha256))
+    if stored is None:
         raise BlobDamaged(state="missing")
-    if found.sha256 != version.sha256:
+    if stored.sha256 != version.sha256:
         raise BlobDamaged(state="changed")
-    return found.data
+    return stored.data
 
 
 def latest(file: MemoryFile) -> MemoryVersion | None:
@@ -143,7 +143,7 @@ def begin(
     version names can never take one that is about to be used.
     """
     last = file.versions.aggregate(last=Max("number"))["last"] or 0
-    made = MemoryVersion(
+    version = MemoryVersion(
         workspace_id=file.workspace_id,
         file=file,
         number=last + 1,
@@ -156,13 +156,13 @@ def begin(
         note=note[:400],
     )
     text = (data or b"").decode("utf-8", "replace")
-    told = subject_linker.Written(made.pk, (text, file.key, note), subjects)
+    text_row = subject_linker.Written(version.pk, (text, file.key, note), subjects)
     with transaction.atomic():
-        made.save(force_insert=True)
-        subject_linker.note(file.workspace_id, "versions", [told])
+        version.save(force_insert=True)
+        subject_linker.note(file.workspace_id, "versions", [text_row])
     if data is not None:
         keep(file.workspace_id, data)
-    return made
+    return version
 
 
 def diff(before: bytes, after: bytes, context: int = 3) -> list[DiffLine]:
@@ -183,35 +183,35 @@ def prune(
     Raises vault.RootLost when the folder of the blobs is gone or not ours.
     """
     blobs().check()
-    gone = 0
+    count = 0
     if days > 0:
         edge = timezone.now() - timedelta(days=days)
         for file in MemoryFile.objects.filter(workspace_id=workspace_id):
             # An unfinished version is no current one, however high its number.
             finished = file.versions.filter(committed=True)
             newest_first = finished.order_by("-number").values_list("pk", flat=True)
-            kept = list(newest_first[: max(1, newest)])
+            newest_pks = list(newest_first[: max(1, newest)])
             old = finished.filter(written_at__lt=edge)
-            gone += old.exclude(pk__in=kept).delete()[0]
-    return Pruned(gone, collect_orphans(workspace_id))
+            count += old.exclude(pk__in=newest_pks).delete()[0]
+    return Pruned(count, collect_orphans(workspace_id))
 
 
 def collect_orphans(workspace_id: str) -> int:
     """Remove blobs that no version names; young ones may be about to be named."""
-    store, gone = blobs(), 0
-    named = set(
+    store, count = blobs(), 0
+    shas = set(
         MemoryVersion.objects.filter(workspace_id=workspace_id).values_list(
             "sha256", flat=True
         )
     )
     for parts in list(store.walk((workspace_id,))):
         name = parts[-1]
-        if len(name) != 64 or name in named:
+        if len(name) != 64 or name in shas:
             continue
         with striped(name):
             if store.age(parts) > ORPHAN_AGE.total_seconds():
-                gone += store.remove(parts)
-    return gone
+                count += store.remove(parts)
+    return count
 
 
 def chain(versions: Sequence[MemoryVersion]) -> dict[str, MemoryVersion]:

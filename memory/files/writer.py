@@ -172,23 +172,23 @@ def _gate(request: Request, current: str, final: str, by: Actor) -> str:
     if quarantine.is_cleared(request.owner.workspace_id, request.text):
         return final
     suspect = _suspect(request, current, final)
-    judged = quarantine.judge(incoming, suspect)
-    if judged.action == "allow":
+    judgement = quarantine.judge(incoming, suspect)
+    if judgement.action == "allow":
         return final
-    if judged.action == "block":
-        raise Refused(why=judged.why)
-    judged = quarantine.aligned(judged, incoming, len(suspect))
-    if judged.action == "redact":
-        left = _redacted(incoming, judged, before(request, current))
-        if left.is_clean:
-            return joined(current, replace(request, text=left.text))
-    held = quarantine.hold(incoming, judged, by=by)
-    raise Held(held_id=held.id, why=judged.why)
+    if judgement.action == "block":
+        raise Refused(why=judgement.why)
+    judgement = quarantine.aligned(judgement, incoming, len(suspect))
+    if judgement.action == "redact":
+        remainder = _redacted(incoming, judgement, before(request, current))
+        if remainder.is_clean:
+            return joined(current, replace(request, text=remainder.text))
+    held_file = quarantine.hold(incoming, judgement, by=by)
+    raise Held(held_id=held_file.id, why=judgement.why)
 
 
-def _redacted(incoming: Incoming, judged: Judgement, ahead: str) -> Remainder:
+def _redacted(incoming: Incoming, judgement: Judgement, ahead: str) -> Remainder:
     """Return what a policy that redacts by itself would let in."""
-    spans = scanner.spans(judged.verdict.findings)
+    spans = scanner.spans(judgement.verdict.findings)
     by = Standard.of(incoming)
     return redaction.of(incoming.text, spans, by, before=ahead, is_reviewed=False)
 
@@ -204,8 +204,8 @@ def before(request: Request, current: str) -> str:
 # ── Writing ──────────────────────────────────────────────────────────────────
 def current(owner: Owner, place: Place) -> str:
     """Return a file's text as it is on disk, empty when there is none."""
-    found = paths.vault().read(owner.of(place).parts(place))
-    return found.data.decode("utf-8", "replace") if found else ""
+    stored = paths.vault().read(owner.of(place).parts(place))
+    return stored.data.decode("utf-8", "replace") if stored else ""
 
 
 def write(request: Request, *, by: Actor) -> Written:
@@ -218,25 +218,25 @@ def write(request: Request, *, by: Actor) -> Written:
     _check_text(request)
     # What somebody put there behind our back is judged and versioned as theirs first.
     reconcile.notice(request.owner, request.place)
-    seen = current(request.owner, request.place)
-    final = _prepare(request, seen, by)
+    present = current(request.owner, request.place)
+    final = _prepare(request, present, by)
     owner = request.owner.of(request.place)
     with paths.vault().locked(owner.path(request.place)):
         file = commit.file_of(owner, request.place)
         reconcile.look(file)
-        now_there = current(request.owner, request.place)
-        if now_there != seen:
-            final = _prepare(request, now_there, by)
+        present_now = current(request.owner, request.place)
+        if present_now != present:
+            final = _prepare(request, present_now, by)
         return _put(file, request, final, by)
 
 
-def _prepare(request: Request, seen: str, by: Actor) -> str:
-    final = joined(seen, request)
-    _check_cap(request, seen, final)
-    kept = _gate(request, seen, final, by)
-    if kept != final:
-        _check_cap(request, seen, kept)
-    return kept
+def _prepare(request: Request, present: str, by: Actor) -> str:
+    final = joined(present, request)
+    _check_cap(request, present, final)
+    allowed = _gate(request, present, final, by)
+    if allowed != final:
+        _check_cap(request, present, allowed)
+    return allowed
 
 
 def _put(file: MemoryFile, request: Request, final: str, by: Actor) -> Written:
@@ -304,14 +304,14 @@ def take_back(owner: Owner, place: Place, version_id: str, *, by: Actor) -> None
         before = newest.parent
         note = f"version {newest.number} taken back"
         if before is None or not before.sha256:
-            gone = versions.begin(file, None, by=by, source="undo", note=note)
+            removal = versions.begin(file, None, by=by, source="undo", note=note)
             paths.vault().remove(owner.parts(place))
-            commit.settle(file, gone, "")
+            commit.settle(file, removal, "")
             return
         data = versions.read(before)
-        back = versions.begin(file, data, by=by, source="undo", note=note)
+        version = versions.begin(file, data, by=by, source="undo", note=note)
         paths.vault().write(owner.parts(place), data)
-        commit.settle(file, back, data.decode("utf-8", "replace"))
+        commit.settle(file, version, data.decode("utf-8", "replace"))
 
 
 def remove(owner: Owner, place: Place, *, source: str, by: Actor) -> bool:

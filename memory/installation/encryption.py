@@ -32,29 +32,29 @@ def seal(text: str, *, purpose: str, bound_to: str) -> str:
     """Return a secret as text that only this installation and this row can open."""
     nonce = os.urandom(NONCE_BYTES)
     cipher = _cipher(purpose, installation.key("gateway"))
-    closed = cipher.encrypt(nonce, text.encode(), bound_to.encode())
-    return VERSION + base64.b64encode(nonce + closed).decode()
+    ciphertext = cipher.encrypt(nonce, text.encode(), bound_to.encode())
+    return VERSION + base64.b64encode(nonce + ciphertext).decode()
 
 
 def unseal(text: str, *, purpose: str, bound_to: str) -> str:
     """Return the secret again, or raise Broken."""
     cipher = _cipher(purpose, installation.key("gateway"))
-    return _opened(cipher, text, bound_to)
+    return _decrypt(cipher, text, bound_to)
 
 
 def opens(key: str, text: str, *, purpose: str, bound_to: str) -> bool:
     """Whether a key is the one that a secret was sealed with."""
     try:
-        _opened(_cipher(purpose, key.encode()), text, bound_to)
+        _decrypt(_cipher(purpose, key.encode()), text, bound_to)
     except Broken:
         return False
     return True
 
 
-def _opened(cipher: AESGCM, text: str, bound_to: str) -> str:
+def _decrypt(cipher: AESGCM, text: str, bound_to: str) -> str:
     try:
         raw = base64.b64decode(text.removeprefix(VERSION), validate=True)
-        nonce, closed = raw[:NONCE_BYTES], raw[NONCE_BYTES:]
-        return cipher.decrypt(nonce, closed, bound_to.encode()).decode()
+        nonce, ciphertext = raw[:NONCE_BYTES], raw[NONCE_BYTES:]
+        return cipher.decrypt(nonce, ciphertext, bound_to.encode()).decode()
     except (InvalidTag, ValueError):
         raise Broken from None

@@ -28,17 +28,17 @@ def _live_files() -> list[str]:
     return list(rows.values_list("path", flat=True)[:SAMPLE])
 
 
-def _stranger() -> str | None:
+def _mismatch() -> str | None:
     """Return why database and folder cannot be one installation, None when they can."""
-    root, known = Path(settings.DATA_DIR), _live_files()
+    root, live_files = Path(settings.DATA_DIR), _live_files()
     if len(marks()) > 1:
         return "The folders keys, files and blobs come from different installations."
-    if known and not any((root / "files" / path).is_file() for path in known):
+    if live_files and not any((root / "files" / path).is_file() for path in live_files):
         return (
             "The database knows memory files and the data folder has none of them: set"
             f" CREWSHIP_DATA_DIR to the folder that belongs to it; {WAY_OUT}."
         )
-    is_new = not known and not ChainHead.objects.filter(seq__gt=0).exists()
+    is_new = not live_files and not ChainHead.objects.filter(seq__gt=0).exists()
     if is_new and _has_folders(root / "files", root / "blobs"):
         return (
             "The data folder belongs to another installation, and this database is a"
@@ -56,13 +56,16 @@ def _has_folders(*roots: Path) -> bool:
 def establish() -> str | None:
     """Record what is there, when it fits together; return why it does not."""
     keys.load_missing()
-    why = _stranger()
-    why = why or next((said for key in KEYS if (said := keys.untrue(key))), None)
-    if why:
-        return why
-    found = marks()
+    reason = _mismatch()
+    reason = reason or next(
+        (fault_of_key for key in KEYS if (fault_of_key := keys.recording_fault(key))),
+        None,
+    )
+    if reason:
+        return reason
+    mark_ids = marks()
     with transaction.atomic():
-        name = found.pop() if found else ids.make("inst")
+        name = mark_ids.pop() if mark_ids else ids.make("inst")
         row, is_ours = Installation.objects.get_or_create(
             number=ONLY, defaults={"installation_id": name}
         )
@@ -92,7 +95,7 @@ def mark_folders(root: Path, installation_id: str) -> None:
 
 
 # ── Whether they are ours ─────────────────────────────────────────────────────
-def look(path: Path) -> tuple[object, ...]:
+def signature(path: Path) -> tuple[object, ...]:
     """Return what shows that a folder and its mark are the ones looked at before."""
     folder, mark = path.stat(), (path / key_files.MARK).stat()
     return (
@@ -118,14 +121,14 @@ def fault(name: str, installation_id: str) -> str | None:
             f" not mounted?); {WAY_OUT}."
         )
     if mark != installation_id:
-        whose = "belongs to another installation" if mark else "is not marked as ours"
+        state = "belongs to another installation" if mark else "is not marked as ours"
         return (
-            f"The folder {name} of the data folder {whose}: set CREWSHIP_DATA_DIR to"
+            f"The folder {name} of the data folder {state}: set CREWSHIP_DATA_DIR to"
             f" the folder of this installation; {WAY_OUT}."
         )
-    if name == "files" and (gone := _missing_trees(path)):
+    if name == "files" and (slugs := _missing_trees(path)):
         return (
-            f"The database knows memory files of {len(gone)} workspaces that have no"
+            f"The database knows memory files of {len(slugs)} workspaces that have no"
             f" folder below files any more: bring them back; {WAY_OUT}."
         )
     return None

@@ -78,8 +78,8 @@ def _refresh() -> None:
         _state.keys_problem = keys.mismatch(row.installation_id)
         if _state.keys_problem is not None:
             # Keys from another folder: the folder is what there is to say.
-            said = folders.fault("keys", row.installation_id)
-            _state.keys_problem = said or _state.keys_problem
+            folder_fault = folders.fault("keys", row.installation_id)
+            _state.keys_problem = folder_fault or _state.keys_problem
 
 
 def _is_fresh() -> bool:
@@ -117,10 +117,10 @@ def folder_problem() -> str | None:
         return None
     for name in FOLDERS:
         try:
-            now = folders.look(Path(settings.DATA_DIR) / name)
+            signature = folders.signature(Path(settings.DATA_DIR) / name)
         except OSError:
-            now = ()
-        if now and _state.folders.get(name) == now:
+            signature = ()
+        if signature and _state.folders.get(name) == signature:
             continue
         try:
             fault = folders.fault(name, _state.installation_id)
@@ -129,7 +129,7 @@ def folder_problem() -> str | None:
         if fault is not None:
             _state.folders.pop(name, None)
             return fault
-        _state.folders[name] = now
+        _state.folders[name] = signature
     return None
 
 

@@ -36,24 +36,24 @@ def make(path: Path, text: str) -> str:
     A hard link appears whole or not at all, so that of two processes one wins.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    fresh = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
-    _write(fresh, text)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    _write(temporary, text)
     try:
-        os.link(fresh, path)
+        os.link(temporary, path)
         _sync(path.parent)
     except FileExistsError:
         pass
     finally:
-        fresh.unlink()
+        temporary.unlink()
     return read(path)
 
 
 def replace(path: Path, text: str) -> None:
     """Put a text into a file, in place of what was there."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    fresh = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
-    _write(fresh, text)
-    fresh.replace(path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    _write(temporary, text)
+    temporary.replace(path)
     _sync(path.parent)
 
 

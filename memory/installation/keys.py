@@ -24,7 +24,7 @@ class Key:
 
     name: str
     setting: str
-    stands: str
+    dependents: str
 
     @property
     def file(self) -> str:
@@ -114,55 +114,55 @@ def chain_witness(key: str) -> bool | None:
 register_witness("journal", chain_witness)
 
 
-def untrue(key: Key) -> str | None:
+def recording_fault(key: Key) -> str | None:
     """Return why a key may not be recorded or made, None when it may."""
-    here = value(key)
-    answers = [witness(here) for witness in _witnesses.get(key.name, ())]
-    opens = [answer for answer in answers if answer is not None]
-    if not opens or (here and any(opens)):
+    secret = value(key)
+    answers = [witness(secret) for witness in _witnesses.get(key.name, ())]
+    matches = [answer for answer in answers if answer is not None]
+    if not matches or (secret and any(matches)):
         return None
-    if not here:
+    if not secret:
         return (
-            f"keys/{key.file} is missing and {key.stands} stand on it: bring it back"
-            f" (or set {key.variable}); {WAY_OUT}."
+            f"keys/{key.file} is missing and {key.dependents} stand on it: bring it"
+            f" back (or set {key.variable}); {WAY_OUT}."
         )
     return (
-        f"keys/{key.file} (or {key.variable}) is not the key that {key.stands} were"
+        f"keys/{key.file} (or {key.variable}) is not the key that {key.dependents} were"
         f" made with: bring that one back; {WAY_OUT}."
     )
 
 
 def differing(installation_id: str) -> list[Key]:
     """Return the keys that are not those on record; one without a record is missing."""
-    known = dict(KeyFingerprint.objects.values_list("name", "fingerprint"))
+    fingerprints = dict(KeyFingerprint.objects.values_list("name", "fingerprint"))
     return [
         key
         for key in KEYS
         if not value(key)
-        or known.get(key.name)
+        or fingerprints.get(key.name)
         != key_files.fingerprint(key.name, value(key), installation_id)
     ]
 
 
-def _listed(wrong: list[Key]) -> str:
+def _differences(keys: list[Key]) -> str:
     """Return which keys are not here, and which are here and are others."""
-    told = []
-    for say, some in (
-        ("missing here", [key for key in wrong if not value(key)]),
-        ("not the key on record", [key for key in wrong if value(key)]),
+    parts = []
+    for label, group in (
+        ("missing here", [key for key in keys if not value(key)]),
+        ("not the key on record", [key for key in keys if value(key)]),
     ):
-        if some:
-            names = ", ".join(f"keys/{key.file} ({key.variable})" for key in some)
-            told.append(f"{names} {'is' if len(some) == 1 else 'are each'} {say}")
-    return "; ".join(told)
+        if group:
+            names = ", ".join(f"keys/{key.file} ({key.variable})" for key in group)
+            parts.append(f"{names} {'is' if len(group) == 1 else 'are each'} {label}")
+    return "; ".join(parts)
 
 
 def mismatch(installation_id: str) -> str | None:
     """Return how the keys differ from those on record, None when they do not."""
-    wrong = differing(installation_id)
-    if wrong:
-        return f"{_listed(wrong)}: bring back what was there; {WAY_OUT}."
-    return next((said for check in _checks if (said := check()) is not None), None)
+    keys = differing(installation_id)
+    if keys:
+        return f"{_differences(keys)}: bring back what was there; {WAY_OUT}."
+    return next((reason for check in _checks if (reason := check()) is not None), None)
 
 
 def record(installation_id: str) -> None:

@@ -17,8 +17,8 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from memory.rules import errors
 
-OURS: Final = frozenset({"memory", "episodic", "gdpr"})
-LOOK_SECONDS: Final = 10.0
+APPS: Final = frozenset({"memory", "episodic", "gdpr"})
+CHECK_SECONDS: Final = 10.0
 
 
 class Newer(errors.Outage):
@@ -33,10 +33,12 @@ class Newer(errors.Outage):
 
 
 @cache
-def _known() -> frozenset[tuple[str, str]]:
+def _code_migrations() -> frozenset[tuple[str, str]]:
     """Return the migrations of this code, and those that they replace."""
     migrations = MigrationLoader(None, ignore_no_migrations=True).disk_migrations
-    replaced = [name for one in migrations.values() for name in one.replaces]
+    replaced = [
+        name for migration in migrations.values() for name in migration.replaces
+    ]
     return frozenset([*migrations, *replaced])
 
 
@@ -46,14 +48,14 @@ def unknown() -> list[str]:
     return sorted(
         f"{app}.{name}"
         for app, name in applied
-        if app in OURS and (app, name) not in _known()
+        if app in APPS and (app, name) not in _code_migrations()
     )
 
 
 def refusal(names: list[str]) -> Newer:
     """Return the error that names the migrations, the first three of them."""
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return Newer(migrations=", ".join(names[:3]) + more)
+    suffix = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return Newer(migrations=", ".join(names[:3]) + suffix)
 
 
 class Guard:
@@ -70,7 +72,7 @@ class Guard:
             names = unknown()
             with self._lock:
                 self._unknown = names
-                self._next = time.monotonic() + LOOK_SECONDS
+                self._next = time.monotonic() + CHECK_SECONDS
         if self._unknown:
             raise refusal(self._unknown)
 

@@ -25,18 +25,18 @@ class _Broker:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._again = 0.0
+        self._retry_at = 0.0
 
     @property
-    def is_resting(self) -> bool:
-        return time.monotonic() < self._again
+    def is_paused(self) -> bool:
+        return time.monotonic() < self._retry_at
 
     def failed(self) -> None:
         with self._lock:
-            self._again = time.monotonic() + PAUSE_SECONDS
+            self._retry_at = time.monotonic() + PAUSE_SECONDS
 
     def reset(self) -> None:
-        self._again = 0.0
+        self._retry_at = 0.0
 
 
 broker = _Broker()
@@ -47,7 +47,7 @@ def send(task: str, args: Sequence[Any] = (), *, expires: float | None = None) -
 
     Then it waits in the database for the next tick of the clock.
     """
-    if broker.is_resting:
+    if broker.is_paused:
         return False
     try:
         current_app.send_task(task, args=list(args), expires=expires, retry=False)

@@ -160,12 +160,12 @@ def _chain(rows: Sequence[JournalEntry], head: ChainHead, number: int) -> None:
 
 
 def _mentions(
-    rows: Sequence[JournalEntry], news: Sequence[NewEntry]
+    rows: Sequence[JournalEntry], new_entries: Sequence[NewEntry]
 ) -> list[SubjectMention]:
-    found: list[SubjectMention] = []
-    for row, new in zip(rows, news, strict=True):
+    mentions: list[SubjectMention] = []
+    for row, new in zip(rows, new_entries, strict=True):
         by_fold = {tokenizer.fold(alias): alias.strip() for alias in new.subjects}
-        found.extend(
+        mentions.extend(
             SubjectMention(
                 workspace_id=row.workspace_id,
                 entry_id=row.id,
@@ -174,7 +174,7 @@ def _mentions(
             )
             for folded, alias in by_fold.items()
         )
-    return found
+    return mentions
 
 
 def _admit(
@@ -195,40 +195,44 @@ def _announce(workspace_id: str, rows: Sequence[JournalEntry]) -> None:
     )
 
 
-def write(news: Sequence[NewEntry], *, by: Actor) -> list[JournalEntry]:
+def write(new_entries: Sequence[NewEntry], *, by: Actor) -> list[JournalEntry]:
     """Append checked entries in one transaction, in order, and return the rows.
 
     For callers inside the house whose own act is being recorded: no permission is
     asked here, because the act itself was permitted.
     """
     now, gate = timezone.now(), subject_linker.gate(by.workspace_id)
-    for new in news:
+    for new in new_entries:
         _admit(new, now, by, gate)
-    return _written(news, now, by)
+    return _write_checked(new_entries, now, by)
 
 
-def _written(news: Sequence[NewEntry], now: datetime, by: Actor) -> list[JournalEntry]:
+def _write_checked(
+    new_entries: Sequence[NewEntry], now: datetime, by: Actor
+) -> list[JournalEntry]:
     schema_version.guard()
-    rows = [_row(new, by, now) for new in news]
+    rows = [_row(new, by, now) for new in new_entries]
     if not rows:
         return rows
     installation.require()
     with transaction.atomic():
-        _store(rows, news, by.workspace_id)
+        _store(rows, new_entries, by.workspace_id)
     return rows
 
 
 def _store(
-    rows: Sequence[JournalEntry], news: Sequence[NewEntry], workspace_id: str
+    rows: Sequence[JournalEntry], new_entries: Sequence[NewEntry], workspace_id: str
 ) -> None:
     head = chain_head.locked(workspace_id)
     _chain(rows, head, workspace_numbers.of(workspace_id))
     chain_head.insert(rows)
     chain_head.move(head)
-    mentions = _mentions(rows, news)
+    mentions = _mentions(rows, new_entries)
     if mentions:
         SubjectMention.objects.bulk_create(mentions)
-    subject_linker.note(workspace_id, "journal", subject_linker.entries_of(rows, news))
+    subject_linker.note(
+        workspace_id, "journal", subject_linker.entries_of(rows, new_entries)
+    )
     _announce(workspace_id, rows)
 
 
@@ -259,7 +263,7 @@ def append_batch(items: Sequence[NewEntry | Rejected], *, by: Actor) -> BatchRes
             rejected.append(Rejected(index, error.problem_code, error.detail))
         else:
             good.append((index, item))
-    rows = _written([new for _, new in good], now, by)
+    rows = _write_checked([new for _, new in good], now, by)
     indexes = [index for index, _ in good]
     return BatchResult(list(zip(indexes, rows, strict=True)), rejected)
 
@@ -282,10 +286,10 @@ def once(
     with transaction.atomic():
         # The head's lock makes two simultaneous repeats wait for each other.
         chain_head.locked(by.workspace_id)
-        seen = IdempotencyRecord.objects.filter(
+        record = IdempotencyRecord.objects.filter(
             workspace_id=by.workspace_id, actor_id=by.id, key_digest=digest
         ).first()
-        if seen is None:
+        if record is None:
             answer = act()
             IdempotencyRecord.objects.create(
                 workspace_id=by.workspace_id,
@@ -295,10 +299,10 @@ def once(
                 answer=answer,
             )
             return answer
-    if seen.body_digest != body_digest:
+    if record.body_digest != body_digest:
         detail = "This Idempotency-Key was used with another body."
         raise errors.Conflict(detail, code="idempotency_mismatch")
-    return dict(seen.answer)
+    return dict(record.answer)
 
 
 def prioritise(

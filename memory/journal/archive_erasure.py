@@ -15,8 +15,8 @@ from memory.journal import compaction
 from memory.models import ArchivedEntry
 from memory.rules import entries
 
-_FREE: Final = ("mission_id", "trace_id", "span_id")
-_LEFT: Final = ("summary", "payload_text", "subjects", *_FREE)
+_FREE_TEXTS: Final = ("mission_id", "trace_id", "span_id")
+_COLUMNS: Final = ("summary", "payload_text", "subjects", *_FREE_TEXTS)
 
 
 def empty_archived(workspace_id: str, ids: Sequence[str]) -> int:
@@ -26,7 +26,7 @@ def empty_archived(workspace_id: str, ids: Sequence[str]) -> int:
         summary="",
         payload_text="{}",
         subjects="",
-        **dict.fromkeys(_FREE),
+        **dict.fromkeys(_FREE_TEXTS),
     )
 
 
@@ -45,12 +45,16 @@ def mask_archived(
         )
         for row in rows:
             row.summary = str(mask(row.summary))[: compaction.SUMMARY_CHARS]
-            left = entries.canonical(mask(row.payload))
-            row.payload_text = compaction.cut_payload(left)
-            kept = [one for one in row.subjects.split("\n") if one and mask(one) == one]
-            row.subjects = "\n" + "\n".join(kept) + "\n" if kept else ""
-            for name in _FREE:
+            payload_text = entries.canonical(mask(row.payload))
+            row.payload_text = compaction.cut_payload(payload_text)
+            subjects = [
+                subject
+                for subject in row.subjects.split("\n")
+                if subject and mask(subject) == subject
+            ]
+            row.subjects = "\n" + "\n".join(subjects) + "\n" if subjects else ""
+            for name in _FREE_TEXTS:
                 value = getattr(row, name)
                 setattr(row, name, str(mask(value))[:128] if value else value)
-        ArchivedEntry.objects.bulk_update(rows, _LEFT)
+        ArchivedEntry.objects.bulk_update(rows, _COLUMNS)
     return len(rows)

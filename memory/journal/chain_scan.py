@@ -18,7 +18,7 @@ _LINKS: Final = (
     f"SELECT seq, id, prev_hash, commitment, entry_hash, salt IS NULL{_FROM}"
 )
 # Many links in one row, and apart from them which entries were erased or redacted.
-_TOGETHER: Final = f"""
+_RUN: Final = f"""
     SELECT count(*), min(seq), max(seq), {{together}}(hashes, ''{{ordered}}),
         {{together}}(CASE WHEN sealed THEN id END, ','),
         sum(CASE WHEN sealed THEN 1 ELSE 0 END),
@@ -28,8 +28,8 @@ _TOGETHER: Final = f"""
         length(entry_hash) AS three{_FROM}) links
 """  # noqa: S608  (ours)
 _SQL: Final = {
-    "sqlite": _TOGETHER.format(together="group_concat", ordered=""),
-    "postgresql": _TOGETHER.format(together="string_agg", ordered=" ORDER BY seq"),
+    "sqlite": _RUN.format(together="group_concat", ordered=""),
+    "postgresql": _RUN.format(together="string_agg", ordered=" ORDER BY seq"),
 }
 
 
@@ -53,14 +53,14 @@ class Run(NamedTuple):
     sealed: list[str]
 
 
-def some(workspace_id: str, after: int, end: int) -> list[Link]:
+def next_links(workspace_id: str, after: int, end: int) -> list[Link]:
     """Return the next links, to be looked at one by one; the first comes alone."""
     with connection.cursor() as cursor:
         cursor.execute(_LINKS, [workspace_id, after, end, CHUNK if after else 1])
         return [Link._make(row) for row in cursor.fetchall()]
 
 
-def whole(workspace_id: str, after: int, prev: str, end: int) -> Run | None:
+def unbroken_run(workspace_id: str, after: int, prev: str, end: int) -> Run | None:
     """Return the next links when nothing is wrong with them, else None.
 
     None says no more than that: somebody has to look closer, or there is none left.
@@ -69,7 +69,7 @@ def whole(workspace_id: str, after: int, prev: str, end: int) -> Run | None:
         return None
     with connection.cursor() as cursor:
         cursor.execute(_SQL[connection.vendor], [workspace_id, after, end, CHUNK])
-        count, first, last, hashes, sealed, many, *sizes = cursor.fetchone()
+        count, first, last, hashes, sealed, sealed_count, *sizes = cursor.fetchone()
     if not count or first != after + 1 or last != after + count:
         return None
     if set(sizes) != {hashing.HASH_CHARS}:
@@ -77,6 +77,6 @@ def whole(workspace_id: str, after: int, prev: str, end: int) -> Run | None:
     if not hashing.is_unbroken(journal.key(), prev, hashes, count):
         return None
     ids = sealed.split(",") if sealed else []
-    if len(ids) != many:
+    if len(ids) != sealed_count:
         return None
     return Run(count, last, hashes[-hashing.HASH_CHARS :], ids)

@@ -28,10 +28,10 @@ _Row = TypeVar("_Row", bound=Model)
 entries_left = Signal()
 
 BATCH: Final = 50
-_FREE: Final = ("mission_id", "trace_id", "span_id")
-_LEFT: Final = (
+_FREE_TEXTS: Final = ("mission_id", "trace_id", "span_id")
+_COLUMNS: Final = (
     "summary", "payload_text", "refs_text", "body", "embeddable", "salt", "seal",
-    "erased_at", "redacted_at", *_FREE,
+    "erased_at", "redacted_at", *_FREE_TEXTS,
 )  # fmt: skip
 
 
@@ -73,8 +73,8 @@ def _live(workspace_id: str, entry_ids: Sequence[str]) -> QuerySet[JournalEntry]
 
 def _values(rows: Sequence[JournalEntry]) -> list[list[Any]]:
     """Return what is left of entries, as the database writes it."""
-    known = {field.name: field for field in JournalEntry._meta.concrete_fields}
-    fields = [known[name] for name in _LEFT]
+    fields_by_name = {field.name: field for field in JournalEntry._meta.concrete_fields}
+    fields = [fields_by_name[name] for name in _COLUMNS]
     return [
         [
             *(
@@ -87,19 +87,23 @@ def _values(rows: Sequence[JournalEntry]) -> list[list[Any]]:
     ]
 
 
-def _keep(values: list[list[Any]]) -> None:
+def _save(values: list[list[Any]]) -> None:
     """Write what is left: one prepared statement, run once per row.
 
     Appenders wait for all of it, and saving through the model takes five times as long.
     """
-    known = {field.name: field.column for field in JournalEntry._meta.concrete_fields}
-    columns = ", ".join(f"{known[name]} = %s" for name in _LEFT)
+    columns_by_name = {
+        field.name: field.column for field in JournalEntry._meta.concrete_fields
+    }
+    columns = ", ".join(f"{columns_by_name[name]} = %s" for name in _COLUMNS)
     sql = f"UPDATE journal_entries SET {columns} WHERE id = %s"  # noqa: S608  (ours)
     with connection.cursor() as cursor:
         cursor.executemany(f"{sql} AND erased_at IS NULL", values)
 
 
-def _told(workspace_id: str, rows: Sequence[JournalEntry], kind: str) -> None:
+def _send_entries_left(
+    workspace_id: str, rows: Sequence[JournalEntry], kind: str
+) -> None:
     entries_left.send(
         sender=JournalEntry,
         workspace_id=workspace_id,
@@ -121,15 +125,15 @@ def erase(workspace_id: str, entry_ids: Sequence[str]) -> int:
         row.summary, row.body = "", ""
         row.payload_text, row.refs_text = "{}", "{}"
         row.embeddable, row.erased_at, row.redacted_at = False, now, None
-        for name in _FREE:
+        for name in _FREE_TEXTS:
             setattr(row, name, None)
         _seal(row, "erased")
     # By id, as everybody locks them who locks several.
     values = _values(sorted(rows, key=lambda row: row.id))
     with transaction.atomic():
-        _keep(values)
-        _forget_beside(workspace_id, rows)
-        _told(workspace_id, rows, "erased")
+        _save(values)
+        _delete_mentions_and_reasons(workspace_id, rows)
+        _send_entries_left(workspace_id, rows, "erased")
     return len(rows)
 
 
@@ -140,21 +144,23 @@ def redact(workspace_id: str, remains: Mapping[str, Remains]) -> int:
         rows = sorted(live.order_by("pk"), key=lambda row: row.seq)
         now = timezone.now()
         for row in rows:
-            left = remains[row.id]
-            row.summary = left.summary
-            row.payload_text = entries.canonical(dict(left.payload))
-            row.refs_text = entries.canonical(dict(left.refs))
-            row.body = journal.searchable(row.entry_type, dict(left.payload))
+            rest = remains[row.id]
+            row.summary = rest.summary
+            row.payload_text = entries.canonical(dict(rest.payload))
+            row.refs_text = entries.canonical(dict(rest.refs))
+            row.body = journal.searchable(row.entry_type, dict(rest.payload))
             row.redacted_at = now
-            for name in _FREE:
-                setattr(row, name, left.columns.get(name, getattr(row, name)))
+            for name in _FREE_TEXTS:
+                setattr(row, name, rest.columns.get(name, getattr(row, name)))
             _seal(row, "redacted")
-        _keep(_values(rows))
-        _told(workspace_id, rows, "redacted")
+        _save(_values(rows))
+        _send_entries_left(workspace_id, rows, "redacted")
     return len(rows)
 
 
-def _forget_beside(workspace_id: str, rows: Sequence[JournalEntry]) -> None:
+def _delete_mentions_and_reasons(
+    workspace_id: str, rows: Sequence[JournalEntry]
+) -> None:
     """Take away what stands beside erased entries: who was named, and why it mattered.
 
     A ledger row of a priority keeps its step, or the priority would be unexplained.

@@ -77,26 +77,26 @@ class EntryPlace:
 def entry(actor: Actor, entry_id: str) -> JournalEntry:
     """Return an entry the actor may read."""
     actor.require("journal.read")
-    found = visible_entries(actor).filter(pk=entry_id).first()
-    if found is None:
+    row = visible_entries(actor).filter(pk=entry_id).first()
+    if row is None:
         raise errors.NotFound
-    return found
+    return row
 
 
 def archived_entry(actor: Actor, entry_id: str) -> ArchivedEntry:
     """Return what compaction kept of an entry the actor may read."""
     actor.require("journal.read")
-    rows = _mine(ArchivedEntry.objects.all(), actor)
+    rows = _readable(ArchivedEntry.objects.all(), actor)
     if not actor.can("gdpr.read"):
         rows = rows.filter(restricted_at=None)
-    found = rows.filter(pk=entry_id).first()
-    if found is None:
+    row = rows.filter(pk=entry_id).first()
+    if row is None:
         raise errors.NotFound
-    return found
+    return row
 
 
 # ── Lists ────────────────────────────────────────────────────────────────────
-def _mine(rows: QuerySet[Row], actor: Actor) -> QuerySet[Row]:
+def _readable(rows: QuerySet[Row], actor: Actor) -> QuerySet[Row]:
     """Return what an actor may read of some rows.
 
     People see their workspace. An agent sees what it may recall: its own entries and
@@ -114,96 +114,96 @@ def visible_entries(actor: Actor) -> QuerySet[JournalEntry]:
     What may not be used is there for those who answer for personal data, and for them
     alone: no agent and no operator finds it.
     """
-    rows = _mine(JournalEntry.objects.all(), actor)
+    rows = _readable(JournalEntry.objects.all(), actor)
     return rows if actor.can("gdpr.read") else rows.filter(restricted_at=None)
 
 
-def _authorise(actor: Actor, wanted: JournalFilter) -> None:
+def _authorise(actor: Actor, filters: JournalFilter) -> None:
     """Refuse a filter that names somebody else's crew or agent."""
-    if wanted.crew_id is not None:
-        workspace_tree.crew(actor, wanted.crew_id)
-    if wanted.agent_id is not None:
-        workspace_tree.agent(actor, wanted.agent_id)
+    if filters.crew_id is not None:
+        workspace_tree.crew(actor, filters.crew_id)
+    if filters.agent_id is not None:
+        workspace_tree.agent(actor, filters.agent_id)
 
 
-def _times(rows: QuerySet[Row], wanted: JournalFilter) -> QuerySet[Row]:
-    if wanted.since and wanted.until and wanted.since > wanted.until:
+def _times(rows: QuerySet[Row], filters: JournalFilter) -> QuerySet[Row]:
+    if filters.since and filters.until and filters.since > filters.until:
         raise errors.Invalid("since lies after until.", code="bad_range")
-    if wanted.since:
-        rows = rows.filter(ts__gte=wanted.since)
-    if wanted.until:
-        rows = rows.filter(ts__lte=wanted.until)
+    if filters.since:
+        rows = rows.filter(ts__gte=filters.since)
+    if filters.until:
+        rows = rows.filter(ts__lte=filters.until)
     return rows
 
 
-def _named(rows: QuerySet[Row], wanted: JournalFilter) -> QuerySet[Row]:
+def _matching(rows: QuerySet[Row], filters: JournalFilter) -> QuerySet[Row]:
     """Return the rows whose columns and times are the wanted ones."""
-    rows = _times(rows, wanted)
+    rows = _times(rows, filters)
     for name in ("crew_id", "agent_id", "mission_id", "trace_id"):
-        value = getattr(wanted, name)
+        value = getattr(filters, name)
         if value is not None:
             rows = rows.filter(**{name: value})
     for name in ("entry_type", "severity", "priority"):
-        values = getattr(wanted, name)
+        values = getattr(filters, name)
         if values:
             rows = rows.filter(**{f"{name}__in": values})
-    if wanted.exclude_entry_type:
-        rows = rows.exclude(entry_type__in=wanted.exclude_entry_type)
+    if filters.exclude_entry_type:
+        rows = rows.exclude(entry_type__in=filters.exclude_entry_type)
     return rows
 
 
-def filtered(actor: Actor, wanted: JournalFilter) -> QuerySet[JournalEntry]:
+def filtered(actor: Actor, filters: JournalFilter) -> QuerySet[JournalEntry]:
     """Return the entries that match; list, count and pages all start here."""
     actor.require("journal.read")
-    _authorise(actor, wanted)
-    rows = _named(visible_entries(actor), wanted)
-    if wanted.subject:
-        folded = tokenizer.fold(wanted.subject)
+    _authorise(actor, filters)
+    rows = _matching(visible_entries(actor), filters)
+    if filters.subject:
+        folded = tokenizer.fold(filters.subject)
         rows = rows.filter(
             mentions__workspace_id=actor.workspace_id, mentions__folded=folded
         )
-    if wanted.q.strip():
-        found = fulltext.matching(actor.workspace_id, wanted.q)
-        rows = rows.none() if found is None else rows.filter(docid__in=found)
+    if filters.q.strip():
+        docids = fulltext.matching(actor.workspace_id, filters.q)
+        rows = rows.none() if docids is None else rows.filter(docid__in=docids)
         rows = rows.exclude(entry_type__startswith=entries.UNSEARCHED)
         rows = rows.filter(retired_at=None)
     return rows
 
 
-def archived(actor: Actor, wanted: JournalFilter) -> QuerySet[ArchivedEntry]:
+def archived(actor: Actor, filters: JournalFilter) -> QuerySet[ArchivedEntry]:
     """Return the archived entries that match, none unless they are asked for.
 
     The archive has no word index: each word is looked for inside the cut texts.
     """
     rows = ArchivedEntry.objects.all()
-    if not wanted.include_archive:
+    if not filters.include_archive:
         return rows.none()
     actor.require("journal.read")
-    _authorise(actor, wanted)
-    rows = _named(_mine(rows, actor), wanted)
+    _authorise(actor, filters)
+    rows = _matching(_readable(rows, actor), filters)
     if not actor.can("gdpr.read"):
         rows = rows.filter(restricted_at=None)
-    if wanted.subject:
-        rows = rows.filter(subjects__contains=f"\n{tokenizer.fold(wanted.subject)}\n")
-    if wanted.q.strip():
-        quoted, single = tokenizer.phrases(wanted.q)
-        told = [*(" ".join(p) for p in quoted), *tokenizer.telling(single)]
-        if not told:
+    if filters.subject:
+        rows = rows.filter(subjects__contains=f"\n{tokenizer.fold(filters.subject)}\n")
+    if filters.q.strip():
+        quoted, single = tokenizer.phrases(filters.q)
+        terms = [*(" ".join(p) for p in quoted), *tokenizer.telling(single)]
+        if not terms:
             return rows.none()
-        for word in told[: fulltext.MAX_TERMS]:
+        for word in terms[: fulltext.MAX_TERMS]:
             rows = rows.filter(
                 Q(summary__icontains=word) | Q(payload_text__icontains=word)
             )
     return rows
 
 
-def count(actor: Actor, wanted: JournalFilter) -> int:
+def count(actor: Actor, filters: JournalFilter) -> int:
     """Return how many entries match, with the archive when it is asked for."""
-    total = filtered(actor, wanted).count()
-    return total + (archived(actor, wanted).count() if wanted.include_archive else 0)
+    total = filtered(actor, filters).count()
+    return total + (archived(actor, filters).count() if filters.include_archive else 0)
 
 
-def _below(
+def _older(
     rows: QuerySet[Row], cursor: str, workspace_id: str, digest: str
 ) -> QuerySet[Row]:
     """Return the rows older than a cursor's place; both lists have the same places."""
@@ -213,25 +213,27 @@ def _below(
 
 
 def journal_page(
-    actor: Actor, wanted: JournalFilter, *, limit: int, cursor: str | None = None
+    actor: Actor, filters: JournalFilter, *, limit: int, cursor: str | None = None
 ) -> JournalPage:
     """Return a page of entries, newest first."""
-    live, gone = filtered(actor, wanted), archived(actor, wanted)
-    shop, digest = actor.workspace_id, wanted.digest
+    live, archive = filtered(actor, filters), archived(actor, filters)
+    workspace_id, digest = actor.workspace_id, filters.digest
     if cursor:
-        live = _below(live, cursor, shop, digest)
-        gone = _below(gone, cursor, shop, digest)
-    found: list[JournalEntry | ArchivedEntry] = []
-    found += live.order_by("-ts", "-seq")[: limit + 1]
-    found += gone.order_by("-ts", "-seq")[: limit + 1]
-    found.sort(key=lambda row: (row.ts, row.seq), reverse=True)
-    page, made = found[:limit], None
-    if len(found) > limit:
+        live = _older(live, cursor, workspace_id, digest)
+        archive = _older(archive, cursor, workspace_id, digest)
+    rows: list[JournalEntry | ArchivedEntry] = []
+    rows += live.order_by("-ts", "-seq")[: limit + 1]
+    rows += archive.order_by("-ts", "-seq")[: limit + 1]
+    rows.sort(key=lambda row: (row.ts, row.seq), reverse=True)
+    page, next_cursor = rows[:limit], None
+    if len(rows) > limit:
         last = page[-1]
         position: list[str | int] = [journal.stamp(last.ts), last.seq]
-        made = pagination.make(shop, digest, position)
-    kept = [row for row in page if isinstance(row, JournalEntry)]
-    return JournalPage(kept, made, [r for r in page if isinstance(r, ArchivedEntry)])
+        next_cursor = pagination.make(workspace_id, digest, position)
+    live_rows = [row for row in page if isinstance(row, JournalEntry)]
+    return JournalPage(
+        live_rows, next_cursor, [r for r in page if isinstance(r, ArchivedEntry)]
+    )
 
 
 def entry_place(row: JournalEntry) -> EntryPlace:

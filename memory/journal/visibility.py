@@ -28,11 +28,13 @@ def _mark(workspace_id: str, entry_ids: Sequence[str], column: str, *, on: bool)
         ids = list(rows.values_list("pk", flat=True))
         rows = JournalEntry.objects.filter(workspace_id=workspace_id, pk__in=ids)
         rows.update(**{column: timezone.now() if on else None})
-        moved = ids if on else list(rows.filter(USABLE).values_list("pk", flat=True))
+        affected_ids = (
+            ids if on else list(rows.filter(USABLE).values_list("pk", flat=True))
+        )
         entries_left.send(
             sender=JournalEntry,
             workspace_id=workspace_id,
-            entry_ids=moved,
+            entry_ids=affected_ids,
             kind="withheld" if on else "freed",
         )
     return len(ids)

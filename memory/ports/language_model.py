@@ -79,12 +79,12 @@ class Mind(Protocol):
         """Return the name of the model that thinks, ``NOBODY`` without one."""
         ...
 
-    def answer(self, asked: Question, statements: Sequence[Statement]) -> Answer:
+    def answer(self, question: Question, statements: Sequence[Statement]) -> Answer:
         """Return what a model says of the statements; a fault is told, never raised."""
         ...
 
 
-class NoMind:
+class NoLanguageModel:
     """The default: words, and nobody who thinks."""
 
     def engine(self) -> Engine:
@@ -97,7 +97,7 @@ class NoMind:
 
     def answer(
         self,
-        asked: Question,  # noqa: ARG002  (the protocol names it)
+        question: Question,  # noqa: ARG002  (the protocol names it)
         statements: Sequence[Statement],  # noqa: ARG002
     ) -> Answer:
         """Nobody does."""
@@ -106,7 +106,7 @@ class NoMind:
 
 class _Port:
     def __init__(self) -> None:
-        self.mind: Mind = NoMind()
+        self.mind: Mind = NoLanguageModel()
 
 
 _port = _Port()

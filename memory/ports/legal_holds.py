@@ -15,7 +15,7 @@ JOURNAL: Final = "journal"
 RECORDS: Final = "records"
 
 # Is given a workspace, a place and entries of the journal; returns those to be kept.
-Kept = Callable[[str, str, Sequence[str]], frozenset[str]]
+HeldIds = Callable[[str, str, Sequence[str]], frozenset[str]]
 
 
 def _none(_workspace_id: str, _place: str, _entry_ids: Sequence[str]) -> frozenset[str]:
@@ -24,22 +24,22 @@ def _none(_workspace_id: str, _place: str, _entry_ids: Sequence[str]) -> frozens
 
 class _Port:
     def __init__(self) -> None:
-        self.kept: Kept = _none
+        self.held_ids: HeldIds = _none
 
 
 _port = _Port()
 
 
-def register(kept: Kept) -> None:
+def register(held_ids: HeldIds) -> None:
     """Put the upper floor's knowledge in place; called once, at start-up."""
-    _port.kept = kept
+    _port.held_ids = held_ids
 
 
 def kept(
     workspace_id: str, entry_ids: Sequence[str], place: str = JOURNAL
 ) -> frozenset[str]:
     """Return which of some entries a legal hold keeps; ``place`` holds their words."""
-    return _port.kept(workspace_id, place, entry_ids) if entry_ids else frozenset()
+    return _port.held_ids(workspace_id, place, entry_ids) if entry_ids else frozenset()
 
 
 def may_destroy(

@@ -185,10 +185,10 @@ def _word_scope(question: Question, by: Actor) -> WordScope:
 def words_only(question: Question, *, by: Actor) -> list[Recalled]:
     """Return the best entries by words alone."""
     by.require("recall.ask")
-    asked = fulltext.ask(by.workspace_id, question.query)
-    found = fulltext.rank(asked, _word_scope(question, by), question.limit)
+    query = fulltext.ask(by.workspace_id, question.query)
+    hits = fulltext.rank(query, _word_scope(question, by), question.limit)
     rows = JournalEntry.objects.filter(
-        pk__in=[hit.entry_id for hit in found],
+        pk__in=[hit.entry_id for hit in hits],
         workspace_id=by.workspace_id,
         erased_at__isnull=True,
         retired_at__isnull=True,
@@ -197,7 +197,7 @@ def words_only(question: Question, *, by: Actor) -> list[Recalled]:
     by_id = {row.id: row for row in rows}
     return [
         Recalled(by_id[hit.entry_id], hit.score, "words")
-        for hit in found
+        for hit in hits
         if hit.entry_id in by_id
     ]
 

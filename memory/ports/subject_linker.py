@@ -46,7 +46,7 @@ class People(Protocol):
         ...
 
 
-class Nobody:
+class NoSubjects:
     """The default: nobody is known."""
 
     def gate(self, workspace_id: str) -> Gate | None:  # noqa: ARG002
@@ -63,7 +63,7 @@ class Nobody:
 
 class _Port:
     def __init__(self) -> None:
-        self.people: People = Nobody()
+        self.people: People = NoSubjects()
 
 
 _port = _Port()
@@ -91,8 +91,8 @@ def refuse(
 def told(entry: JournalEntry) -> tuple[str, ...]:
     """Return every text of an entry that may name somebody."""
     objects = [text for text in (entry.payload_text, entry.refs_text) if text != "{}"]
-    beside = (entry.mission_id, entry.trace_id, entry.span_id)
-    return (entry.summary, *objects, *(text for text in beside if text))
+    trace_ids = (entry.mission_id, entry.trace_id, entry.span_id)
+    return (entry.summary, *objects, *(text for text in trace_ids if text))
 
 
 def entries_of(rows: Sequence[JournalEntry], news: Sequence[NewEntry]) -> list[Written]:

@@ -23,7 +23,7 @@ from memory.rules.permissions import Actor
 
 # So many rows are made at a time: what a statement may hold has an end.
 PART: Final = 200
-Kept = tuple[Record, Action]
+SaveResult = tuple[Record, Action]
 
 
 # ── Judging ──────────────────────────────────────────────────────────────────
@@ -36,29 +36,31 @@ def prepare_all(
     case. Not inside a transaction.
     """
     gate = record_drafts.Gate(source=provenance, by=by)
-    judged: list[Draft | errors.HouseError] = []
+    results: list[Draft | errors.HouseError] = []
     for draft in drafts:
         try:
             permit(draft.owner, by.workspace_id, by)
             record_drafts.check(draft)
-            judged.append(gate.admit(draft))
+            results.append(gate.admit(draft))
         except errors.HouseError as error:
-            judged.append(error)
-    return judged
+            results.append(error)
+    return results
 
 
-def all_or_nothing(judged: Sequence[Draft | errors.HouseError]) -> list[Draft]:
+def all_or_nothing(results: Sequence[Draft | errors.HouseError]) -> list[Draft]:
     """Return the drafts of a batch that is kept whole, or raise its first fault."""
     good: list[Draft] = []
-    for one in judged:
-        if isinstance(one, errors.HouseError):
-            raise one
-        good.append(one)
+    for result in results:
+        if isinstance(result, errors.HouseError):
+            raise result
+        good.append(result)
     return good
 
 
 # ── Keeping ──────────────────────────────────────────────────────────────────
-def keep_all(drafts: Sequence[Draft], *, provenance: str, by: Actor) -> list[Kept]:
+def keep_all(
+    drafts: Sequence[Draft], *, provenance: str, by: Actor
+) -> list[SaveResult]:
     """Save prepared drafts, all or none; what became of each, in their order.
 
     A known external id makes that record's next version, as with ``keep``. May run
@@ -70,7 +72,7 @@ def keep_all(drafts: Sequence[Draft], *, provenance: str, by: Actor) -> list[Kep
     for _ in range(writing.TRIES):
         try:
             with transaction.atomic():
-                return _kept(drafts, provenance, by)
+                return _save_all(drafts, provenance, by)
         except IntegrityError:
             # Somebody else saved one of the external ids first: theirs goes on.
             if not any(draft.external_id for draft in drafts):
@@ -78,35 +80,43 @@ def keep_all(drafts: Sequence[Draft], *, provenance: str, by: Actor) -> list[Kep
     raise writing.busy()
 
 
-def _kept(drafts: Sequence[Draft], provenance: str, by: Actor) -> list[Kept]:
-    done: dict[int, Kept] = {}
-    known, taken = rows.named(drafts, by), set[rows.Name]()
-    fresh: list[int] = []
-    later: list[int] = []
+def _save_all(drafts: Sequence[Draft], provenance: str, by: Actor) -> list[SaveResult]:
+    results: dict[int, SaveResult] = {}
+    existing, names = rows.current_by_name(drafts, by), set[rows.Name]()
+    new_numbers: list[int] = []
+    repeat_numbers: list[int] = []
     for number, draft in enumerate(drafts):
         name = rows.name_of(draft)
         if not draft.external_id:
-            fresh.append(number)
-        elif name in taken:
+            new_numbers.append(number)
+        elif name in names:
             # The same id twice in a batch: the second is told what the first left.
-            later.append(number)
-        elif name not in known:
-            fresh.append(number)
-        elif rows.says(known[name], draft):
-            done[number] = known[name], Action.UNCHANGED
+            repeat_numbers.append(number)
+        elif name not in existing:
+            new_numbers.append(number)
+        elif rows.is_same(existing[name], draft):
+            results[number] = existing[name], Action.UNCHANGED
         else:
-            later.append(number)
-        taken.add(name)
-    _lock([known[name].id for n in later if (name := rows.name_of(drafts[n])) in known])
-    for start in range(0, len(fresh), PART):
-        part = fresh[start : start + PART]
-        chosen = [drafts[number] for number in part]
-        made = [rows.fresh(draft, provenance, by) for draft in chosen]
-        rows.store(made, chosen, by)
-        done |= {n: (row, Action.CREATED) for n, row in zip(part, made, strict=True)}
-    for number in later:
-        done[number] = writing.keep(drafts[number], provenance=provenance, by=by)
-    return [done[number] for number in range(len(drafts))]
+            repeat_numbers.append(number)
+        names.add(name)
+    _lock(
+        [
+            existing[name].id
+            for n in repeat_numbers
+            if (name := rows.name_of(drafts[n])) in existing
+        ]
+    )
+    for start in range(0, len(new_numbers), PART):
+        part = new_numbers[start : start + PART]
+        part_drafts = [drafts[number] for number in part]
+        records = [rows.new_row(draft, provenance, by) for draft in part_drafts]
+        rows.store(records, part_drafts, by)
+        results |= {
+            n: (row, Action.CREATED) for n, row in zip(part, records, strict=True)
+        }
+    for number in repeat_numbers:
+        results[number] = writing.keep(drafts[number], provenance=provenance, by=by)
+    return [results[number] for number in range(len(drafts))]
 
 
 def _lock(ids: Sequence[str]) -> None:
@@ -121,30 +131,30 @@ def _lock(ids: Sequence[str]) -> None:
 
 
 # ── What is there already ────────────────────────────────────────────────────
-def saying(texts: Sequence[str], wanted: Wanted, *, by: Actor) -> dict[str, Record]:
+def saying(texts: Sequence[str], criteria: Wanted, *, by: Actor) -> dict[str, Record]:
     """Return text → the newest record wanted that says exactly that."""
-    return _by(wanted, "content", texts, by)
+    return _newest_by(criteria, "content", texts, by)
 
 
-def called(names: Sequence[str], wanted: Wanted, *, by: Actor) -> dict[str, Record]:
+def called(names: Sequence[str], criteria: Wanted, *, by: Actor) -> dict[str, Record]:
     """Return external id → the newest record wanted of that id, in any scope of it."""
-    return _by(wanted, "external_id", names, by)
+    return _newest_by(criteria, "external_id", names, by)
 
 
-def _by(
-    wanted: Wanted, column: str, values: Sequence[str], by: Actor
+def _newest_by(
+    criteria: Wanted, column: str, values: Sequence[str], by: Actor
 ) -> dict[str, Record]:
     """Return the newest record of each value; an agent gets what it may see."""
-    found: dict[str, Record] = {}
-    asked = list(dict.fromkeys(values))
-    if not all(map(entries.is_storable, asked)):
+    records: dict[str, Record] = {}
+    unique = list(dict.fromkeys(values))
+    if not all(map(entries.is_storable, unique)):
         detail = "A text holds a NUL or half a surrogate pair."
         raise errors.Invalid(detail, code="bad_text")
-    for start in range(0, len(asked), PART):
-        part = {f"{column}__in": asked[start : start + PART]}
+    for start in range(0, len(unique), PART):
+        part = {f"{column}__in": unique[start : start + PART]}
         # Sorted here: asked to, a database would read a whole workspace in order.
-        rows = list(select(wanted, by=by).filter(**part).order_by())
+        rows = list(select(criteria, by=by).filter(**part).order_by())
         for row in sorted(rows, key=lambda row: row.updated_at):
             if not by.is_agent or is_safe(row):
-                found[getattr(row, column)] = row
-    return found
+                records[getattr(row, column)] = row
+    return records

@@ -26,26 +26,26 @@ VERBS: Final = {
 }
 # The entries that hold words of a record, for whoever searches them.
 TYPES: Final = ("memory.recorded", "memory.revised")
-SPEAKS: Final = (RecordEvent.CREATED, RecordEvent.UPDATED)
+CONTENT_EVENTS: Final = (RecordEvent.CREATED, RecordEvent.UPDATED)
 
 
-def _refs(record: Record, **told: Any) -> dict[str, Any]:
+def _refs(record: Record, **facts: Any) -> dict[str, Any]:
     return {
         "record_id": record.id,
         "version": record.version,
         "kind": record.kind,
         "provenance": record.provenance,
-        **{key: value for key, value in told.items() if value},
+        **{key: value for key, value in facts.items() if value},
     }
 
 
-def _spoken(
-    record: Record, verb: str, subjects: tuple[str, ...] = (), **told: Any
+def _content_entry(
+    record: Record, verb: str, subjects: tuple[str, ...] = (), **extra: Any
 ) -> NewEntry:
     """Return the entry of a version: the words, and the facts beside them."""
     short = record.content.strip()[:SUMMARY_CHARS]
     due = journal.stamp(record.expires_at) if record.expires_at else None
-    facts = {"metadata": record.metadata, "expires_at": due, **told}
+    facts = {"metadata": record.metadata, "expires_at": due, **extra}
     return NewEntry(
         entry_type=f"memory.{verb}",
         summary=short,
@@ -61,12 +61,12 @@ def _spoken(
     )
 
 
-def _silent(record: Record, verb: str, **told: Any) -> NewEntry:
+def _end_entry(record: Record, verb: str, **extra: Any) -> NewEntry:
     """Return the entry of an end: it says that, and nothing of what was said."""
     return NewEntry(
         entry_type=f"memory.{verb}",
         summary=f"A record was {verb} ({record.id})",
-        refs=_refs(record, **told),
+        refs=_refs(record, **extra),
         crew_id=record.crew_id,
         agent_id=record.agent_id,
     )
@@ -80,11 +80,11 @@ def named(record: Record) -> list[str]:
     return list(rows.order_by("id").values_list("alias", flat=True))
 
 
-def people_in(record: Record, draft: Draft) -> tuple[str, ...]:
+def version_subjects(record: Record, draft: Draft) -> tuple[str, ...]:
     """Return who a version is about: named now, named before, and the scope's user."""
-    known = named(record) if record.current_entry_id else []
+    previous = named(record) if record.current_entry_id else []
     user = [record.scope_user] if record.scope_user.strip() else []
-    return tuple(dict.fromkeys([*draft.subjects, *user, *known]))[:SUBJECTS]
+    return tuple(dict.fromkeys([*draft.subjects, *user, *previous]))[:SUBJECTS]
 
 
 def extend(
@@ -93,22 +93,22 @@ def extend(
     subjects: tuple[str, ...] = (),
     *,
     by: Actor,
-    **told: Any,
+    **extra: Any,
 ) -> JournalEntry:
     """Write what happened to a record, and end the version before it.
 
     Runs inside the caller's transaction, with the record already as it is now.
     """
-    if event in SPEAKS:
-        new = _spoken(record, VERBS[event], subjects, **told)
+    if event in CONTENT_EVENTS:
+        new = _content_entry(record, VERBS[event], subjects, **extra)
     else:
-        new = _silent(record, VERBS[event], **told)
+        new = _end_entry(record, VERBS[event], **extra)
     entry = journal.write([new], by=by)[0]
     links = RecordEntry.objects.filter(
         workspace_id=record.workspace_id, record=record, valid_to=None
     )
     links.update(valid_to=entry.ts)
-    ended = event in (RecordEvent.SUPERSEDED, RecordEvent.INVALIDATED)
+    is_end = event in (RecordEvent.SUPERSEDED, RecordEvent.INVALIDATED)
     RecordEntry.objects.create(
         workspace_id=record.workspace_id,
         record=record,
@@ -116,7 +116,7 @@ def extend(
         version=record.version,
         event=event,
         valid_from=entry.ts,
-        valid_to=entry.ts if ended else None,
+        valid_to=entry.ts if is_end else None,
     )
     return entry
 
@@ -135,8 +135,11 @@ def begin(
     """
     verb = VERBS[RecordEvent.CREATED]
     pairs = zip(records, people, strict=True)
-    news = [_spoken(record, verb, about, reason=reason) for record, about in pairs]
-    return journal.write(news, by=by)
+    new_entries = [
+        _content_entry(record, verb, subjects, reason=reason)
+        for record, subjects in pairs
+    ]
+    return journal.write(new_entries, by=by)
 
 
 def link(records: Sequence[Record], entries: Sequence[JournalEntry]) -> None:
@@ -154,7 +157,7 @@ def link(records: Sequence[Record], entries: Sequence[JournalEntry]) -> None:
     )
 
 
-def spoken_ids(workspace_id: str, records: Sequence[str]) -> list[str]:
+def content_entry_ids(workspace_id: str, records: Sequence[str]) -> list[str]:
     """Return the entries that hold words of some records."""
     rows = RecordEntry.objects.filter(
         workspace_id=workspace_id, record_id__in=records, entry__erased_at=None
@@ -165,7 +168,7 @@ def spoken_ids(workspace_id: str, records: Sequence[str]) -> list[str]:
 
 def retire_old(record: Record) -> None:
     """Take every version but the current one out of recall and search."""
-    ids = spoken_ids(record.workspace_id, [record.id])
+    ids = content_entry_ids(record.workspace_id, [record.id])
     if record.status == "current":
         ids = [entry_id for entry_id in ids if entry_id != record.current_entry_id]
     visibility.retire(record.workspace_id, ids)

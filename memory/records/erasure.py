@@ -18,7 +18,7 @@ from memory.journal import erasure, visibility
 from memory.models import Record, RecordEntry, RecordEvent, RecordStatus
 from memory.ports import legal_holds
 from memory.records import chain
-from memory.records.access import equal, narrowed, owner_of, permit, reach, standing
+from memory.records.access import equal, matching, owner_of, permit, reach, standing
 from memory.records.reading import facts
 from memory.records.types import Match, Wanted
 from memory.rules import entries, errors, filters, tokenizer
@@ -51,14 +51,14 @@ def _forget(record: Record, reason: str, by: Actor) -> bool:
         live = rows.filter(workspace_id=record.workspace_id).first()
         if live is None or live.status == RecordStatus.FORGOTTEN:
             return False
-        _silence(live, reason, by)
+        _erase_content(live, reason, by)
     return True
 
 
-def _silence(live: Record, reason: str, by: Actor) -> None:
+def _erase_content(live: Record, reason: str, by: Actor) -> None:
     """Empty a locked row and erase what its chain says."""
-    spoken = chain.spoken_ids(live.workspace_id, [live.id])
-    legal_holds.may_destroy(live.workspace_id, spoken, legal_holds.RECORDS)
+    entry_ids = chain.content_entry_ids(live.workspace_id, [live.id])
+    legal_holds.may_destroy(live.workspace_id, entry_ids, legal_holds.RECORDS)
     live.version += 1
     live.status = RecordStatus.FORGOTTEN
     live.content, live.sha256, live.metadata = "", "", {}
@@ -68,18 +68,18 @@ def _silence(live: Record, reason: str, by: Actor) -> None:
     )
     live.updated_at = timezone.now()
     live.save()
-    erasure.erase(live.workspace_id, spoken)
+    erasure.erase(live.workspace_id, entry_ids)
 
 
 # ── Many ─────────────────────────────────────────────────────────────────────
-def _check_wanted(wanted: Wanted, by: Actor) -> None:
+def _check_criteria(criteria: Wanted, by: Actor) -> None:
     """Refuse what names nobody, or what was then: only what is can be forgotten."""
-    if wanted.as_of is not None:
+    if criteria.as_of is not None:
         detail = "What held then cannot be forgotten: leave as_of out."
         raise errors.Invalid(detail, code="bad_as_of")
-    named = wanted.owner or wanted.crew_id or wanted.agent_id or wanted.under
-    empty = wanted.scope.is_empty and not wanted.session_id and not named
-    if empty and not by.is_agent and wanted.match is not Match.EXACT:
+    has_name = criteria.owner or criteria.crew_id or criteria.agent_id or criteria.under
+    is_empty = criteria.scope.is_empty and not criteria.session_id and not has_name
+    if is_empty and not by.is_agent and criteria.match is not Match.EXACT:
         detail = "Name whose records to forget: an owner, a scope or a session."
         raise errors.Invalid(detail, code="too_wide")
 
@@ -92,20 +92,20 @@ def _writable(rows: QuerySet[Record], by: Actor) -> QuerySet[Record]:
     return rows
 
 
-def _meant(wanted: Wanted, by: Actor) -> list[str]:
+def _matching_ids(criteria: Wanted, by: Actor) -> list[str]:
     """Return the ids of what is wanted, also of what expired or was superseded.
 
     Whoever has a scope forgotten does not want its old words to stay.
     """
-    rows = narrowed(standing(wanted, by=by), wanted)
-    holds = filters.read(wanted.filter)
+    rows = matching(standing(criteria, by=by), criteria)
+    holds = filters.read(criteria.filter)
     rows = _writable(rows, by).select_related(None).order_by("id")
     if holds is None:
         return list(rows.values_list("pk", flat=True))
     return [row.id for row in rows.iterator(BATCH) if holds(facts(row))]
 
 
-def forget_scope(wanted: Wanted, *, reason: str = "", by: Actor) -> int:
+def forget_scope(criteria: Wanted, *, reason: str = "", by: Actor) -> int:
     """Forget every record that is wanted, its filter too; return how many.
 
     A person has to name something: an empty request would forget a whole workspace.
@@ -113,20 +113,24 @@ def forget_scope(wanted: Wanted, *, reason: str = "", by: Actor) -> int:
     """
     by.require("records.write")
     check_reason(reason)
-    _check_wanted(wanted, by)
-    ids = _meant(wanted, by)
-    home, gone = by.workspace_id, 0
+    _check_criteria(criteria, by)
+    ids = _matching_ids(criteria, by)
+    workspace_id, count = by.workspace_id, 0
     # In pieces, so that an appender hardly waits; what is gone is gone for good.
     parts = [ids[start : start + BATCH] for start in range(0, len(ids), BATCH)]
     for part in parts:
-        legal_holds.may_destroy(home, chain.spoken_ids(home, part), legal_holds.RECORDS)
+        legal_holds.may_destroy(
+            workspace_id,
+            chain.content_entry_ids(workspace_id, part),
+            legal_holds.RECORDS,
+        )
     for part in parts:
         rows = Record.objects.select_related("crew__workspace", "agent").filter(
-            equal("workspace_id", home, named=True), pk__in=part
+            equal("workspace_id", workspace_id, by_id=True), pk__in=part
         )
         with transaction.atomic():
-            gone += sum(forget(row, reason=reason, by=by) for row in rows)
-    return gone
+            count += sum(forget(row, reason=reason, by=by) for row in rows)
+    return count
 
 
 def forget_subject(alias: str, *, owner: Owner | None, by: Actor) -> int:
@@ -136,12 +140,12 @@ def forget_subject(alias: str, *, owner: Owner | None, by: Actor) -> int:
     records of an owner whoever wrote them, and without an owner the workspace's.
     """
     by.require("provider.forget_subject")
-    named = RecordEntry.objects.filter(
+    mentions = RecordEntry.objects.filter(
         workspace_id=by.workspace_id,
         entry__mentions__workspace_id=by.workspace_id,
         entry__mentions__folded=tokenizer.fold(alias),
     )
-    rows = reach(owner, by=by).filter(pk__in=named.values("record_id"))
+    rows = reach(owner, by=by).filter(pk__in=mentions.values("record_id"))
     with transaction.atomic():
         return sum(_forget(row, "", by) for row in list(_writable(rows, by)))
 
@@ -162,4 +166,6 @@ def retire_expired(limit: int = 1_000) -> int:
     by_workspace: dict[str, list[str]] = {}
     for workspace_id, entry_id in rows[:limit]:
         by_workspace.setdefault(workspace_id, []).append(entry_id)
-    return sum(visibility.retire(shop, ids) for shop, ids in by_workspace.items())
+    return sum(
+        visibility.retire(workspace, ids) for workspace, ids in by_workspace.items()
+    )

@@ -21,7 +21,7 @@ from memory.ports import ranker
 from memory.records import fusion, similarity
 from memory.records.access import owner_for, select
 from memory.records.chain import TYPES
-from memory.records.reading import asked_for, told_of, walk
+from memory.records.reading import columns_for_filter, facts_of, scan
 from memory.records.redaction import is_safe
 from memory.records.types import Found, Hit, Wanted
 from memory.rules import entries, errors
@@ -30,10 +30,10 @@ from memory.rules.permissions import Actor
 from memory.workspace_settings import declarations
 
 LIMIT: Final = 100
-POOL: Final = 2_000
-DEEP: Final = 500
+POOL_SIZE: Final = 2_000
+JOURNAL_LIMIT: Final = 500
 QUERY_CHARS: Final = 4_000
-FAINT: Final = fusion.FAINT
+MIN_COSINE: Final = fusion.MIN_COSINE
 
 
 # ── Candidates ───────────────────────────────────────────────────────────────
@@ -49,73 +49,81 @@ ENTRY: Final = 2
 class _Pool:
     """The candidates of one answer, last changed first, and rows read whole anyway."""
 
-    wanted: Wanted
+    criteria: Wanted
     by: Actor
-    these: dict[str, Candidate] = field(default_factory=dict)
+    candidates: dict[str, Candidate] = field(default_factory=dict)
     rows: dict[str, Record] = field(default_factory=dict)
-    more: bool = False
+    is_cut: bool = False
 
     def take(self, row: Record) -> None:
         """Add a record that was read whole."""
-        one = (row.id, row.content, row.current_entry_id)
-        self.these.setdefault(row.id, one)
+        candidate = (row.id, row.content, row.current_entry_id)
+        self.candidates.setdefault(row.id, candidate)
         self.rows[row.id] = row
 
-    def read(self, rows: QuerySet[Record], most: int) -> int:
+    def read(self, rows: QuerySet[Record], limit: int) -> int:
         """Add those of some rows that the filter wants; return how many were read."""
-        asked, holds = asked_for(self.wanted)
-        names = (*COLUMNS, *asked)
-        told = list(rows.order_by("-updated_at", "id").values_list(*names)[:most])
+        columns, holds = columns_for_filter(self.criteria)
+        names = (*COLUMNS, *columns)
+        rows_read = list(rows.order_by("-updated_at", "id").values_list(*names)[:limit])
         size = len(COLUMNS)
-        kept = told
+        candidates = rows_read
         if holds is not None:
-            kept = [row[:size] for row in told if holds(told_of(asked, row[size:]))]
-        self.these |= {row[ID]: row for row in kept}
-        return len(told)
+            candidates = [
+                row[:size] for row in rows_read if holds(facts_of(columns, row[size:]))
+            ]
+        self.candidates |= {row[ID]: row for row in candidates}
+        return len(rows_read)
 
     def load(self, ids: Sequence[str]) -> dict[str, Record]:
         """Return the records of some candidates; one that just left is not there."""
-        missing = [one for one in ids if one not in self.rows]
-        if missing:
-            found = select(self.wanted, by=self.by, among=missing)
-            self.rows |= {row.id: row for row in found}
-        return {one: self.rows[one] for one in ids if one in self.rows}
+        unread = [pk for pk in ids if pk not in self.rows]
+        if unread:
+            rows = select(self.criteria, by=self.by, among=unread)
+            self.rows |= {row.id: row for row in rows}
+        return {
+            record_id: self.rows[record_id]
+            for record_id in ids
+            if record_id in self.rows
+        }
 
 
-def _newest(wanted: Wanted, by: Actor) -> _Pool:
+def _newest(criteria: Wanted, by: Actor) -> _Pool:
     """Return the newest records wanted, and whether there are more than these."""
-    pool = _Pool(wanted, by)
-    if wanted.as_of is None:
-        pool.more = pool.read(select(wanted, by=by), POOL + 1) > POOL
+    pool = _Pool(criteria, by)
+    if criteria.as_of is None:
+        pool.is_cut = pool.read(select(criteria, by=by), POOL_SIZE + 1) > POOL_SIZE
         return pool
-    for number, (row, _) in enumerate(walk(wanted, by=by)):
-        if number >= POOL:
-            pool.more = True
+    for number, (row, _) in enumerate(scan(criteria, by=by)):
+        if number >= POOL_SIZE:
+            pool.is_cut = True
             break
         if row is not None:
             pool.take(row)
     return pool
 
 
-def _elsewhere(query: str, pool: _Pool) -> None:
+def _add_from_journal(query: str, pool: _Pool) -> None:
     """Add what the journal's vectors and word index find in a large scope."""
-    wanted, by = pool.wanted, pool.by
-    owner = wanted.owner or (owner_for(by) if by.is_agent else None)
+    criteria, by = pool.criteria, pool.by
+    owner = criteria.owner or (owner_for(by) if by.is_agent else None)
     scope = WordScope(
         workspace_id=by.workspace_id,
         crew_id=owner.crew.id if owner else None,
         entry_types=TYPES,
         embeddable_only=False,
     )
-    near = ranker.ranker().nearest(query, scope, limit=DEEP, least=FAINT)
-    words = fulltext.rank(fulltext.ask(by.workspace_id, query), scope, DEEP)
-    known = {one[ENTRY] for one in pool.these.values()}
-    ids = ({hit.entry_id for hit in words} | set(near or ())) - known
+    nearest = ranker.ranker().nearest(
+        query, scope, limit=JOURNAL_LIMIT, least=MIN_COSINE
+    )
+    words = fulltext.rank(fulltext.ask(by.workspace_id, query), scope, JOURNAL_LIMIT)
+    entry_ids = {candidate[ENTRY] for candidate in pool.candidates.values()}
+    ids = ({hit.entry_id for hit in words} | set(nearest or ())) - entry_ids
     if ids:
         rows = Record.objects.order_by().filter(
             workspace_id=by.workspace_id, current_entry_id__in=ids
         )
-        pool.read(select(wanted, by=by, among=rows.values("pk")), len(ids))
+        pool.read(select(criteria, by=by, among=rows.values("pk")), len(ids))
 
 
 # ── Ranking ──────────────────────────────────────────────────────────────────
@@ -126,7 +134,7 @@ class _Ranked:
     ``score`` is fused, ``cosine`` and ``share`` (of the question's words) are not.
     """
 
-    these: Sequence[Candidate]
+    candidates: Sequence[Candidate]
     order: list[int]
     score: Mapping[int, float]
     cosine: Mapping[int, float]
@@ -151,29 +159,39 @@ class _Ranked:
 
 def _cosines(query: str, pool: _Pool) -> dict[int, float] | None:
     """Return place → nearness of the candidates that have a vector."""
-    entries_of = [one[ENTRY] for one in pool.these.values()]
-    near = ranker.ranker().cosines(
-        query, [one for one in entries_of if one], workspace_id=pool.by.workspace_id
+    entry_ids = [candidate[ENTRY] for candidate in pool.candidates.values()]
+    cosines = ranker.ranker().cosines(
+        query,
+        [entry_id for entry_id in entry_ids if entry_id],
+        workspace_id=pool.by.workspace_id,
     )
-    if near is None:
+    if cosines is None:
         return None
-    return {n: near[one] for n, one in enumerate(entries_of) if one and one in near}
+    return {
+        n: cosines[entry_id]
+        for n, entry_id in enumerate(entry_ids)
+        if entry_id and entry_id in cosines
+    }
 
 
 def _rank(query: str, pool: _Pool) -> _Ranked:
     """Rank candidates by words and by meaning, and fuse the two."""
-    these = list(pool.these.values())
-    told = similarity.by_words(query, [one[CONTENT] for one in these])
-    near = _cosines(query, pool)
-    how = Fusion(workspace_settings.value(pool.by.workspace_id, declarations.FUSION))
-    fused = fusion.fuse({place: pair[0] for place, pair in told.items()}, near, how)
+    candidates = list(pool.candidates.values())
+    weights = similarity.by_words(
+        query, [candidate[CONTENT] for candidate in candidates]
+    )
+    cosines = _cosines(query, pool)
+    method = Fusion(workspace_settings.value(pool.by.workspace_id, declarations.FUSION))
+    scores = fusion.fuse(
+        {place: pair[0] for place, pair in weights.items()}, cosines, method
+    )
     return _Ranked(
-        these,
-        order=fusion.order(fused),
-        score=fused,
-        cosine=near or {},
-        share={place: pair[1] for place, pair in told.items()},
-        degraded=near is None and bool(these),
+        candidates,
+        order=fusion.order(scores),
+        score=scores,
+        cosine=cosines or {},
+        share={place: pair[1] for place, pair in weights.items()},
+        degraded=cosines is None and bool(candidates),
     )
 
 
@@ -186,19 +204,19 @@ def _check(query: str) -> None:
         raise errors.TooLarge(what="query", limit=QUERY_CHARS, size=len(query))
 
 
-def _asked(query: str, wanted: Wanted, by: Actor) -> tuple[_Pool, _Ranked]:
-    pool = _newest(wanted, by)
+def _ranked(query: str, criteria: Wanted, by: Actor) -> tuple[_Pool, _Ranked]:
+    pool = _newest(criteria, by)
     if not query.strip():
-        these = list(pool.these.values())
-        return pool, _Ranked(these, list(range(len(these))), {}, {}, {})
-    if pool.more and wanted.as_of is None:
-        _elsewhere(query, pool)
+        candidates = list(pool.candidates.values())
+        return pool, _Ranked(candidates, list(range(len(candidates))), {}, {}, {})
+    if pool.is_cut and criteria.as_of is None:
+        _add_from_journal(query, pool)
     return pool, _rank(query, pool)
 
 
 def search(
     query: str,
-    wanted: Wanted,
+    criteria: Wanted,
     *,
     limit: int = 10,
     offset: int = 0,
@@ -212,23 +230,23 @@ def search(
     """
     by.require("records.read")
     _check(query)
-    pool, ranked = _asked(query, wanted, by)
+    pool, ranked = _ranked(query, criteria, by)
     order = ranked.order
     if min_score > 0:
         order = [place for place in order if ranked.relevance(place) >= min_score]
     limit, offset = max(1, min(limit, LIMIT)), max(0, offset)
-    shown: list[Hit] = []
-    withheld = skipped = 0
+    hits: list[Hit] = []
+    unsafe = passed_over = 0
     for place, row in _loaded(pool, ranked, order, limit + offset):
         if not is_safe(row):
-            withheld += 1
-        elif skipped < offset:
-            skipped += 1
+            unsafe += 1
+        elif passed_over < offset:
+            passed_over += 1
         else:
-            shown.append(ranked.hit(place, row))
-        if len(shown) == limit:
+            hits.append(ranked.hit(place, row))
+        if len(hits) == limit:
             break
-    return Found(shown, withheld, ranked.degraded)
+    return Found(hits, unsafe, ranked.degraded)
 
 
 def _loaded(
@@ -237,9 +255,11 @@ def _loaded(
     """Yield places and records, as many at a time as the answer will hold."""
     for start in range(0, len(order), chunk):
         places = order[start : start + chunk]
-        part = {ranked.these[place][ID]: place for place in places}
-        found = pool.load(list(part))
-        yield from ((place, found[key]) for key, place in part.items() if key in found)
+        part = {ranked.candidates[place][ID]: place for place in places}
+        records = pool.load(list(part))
+        yield from (
+            (place, records[key]) for key, place in part.items() if key in records
+        )
 
 
 def find(
@@ -251,6 +271,9 @@ def find(
     by: Actor,
 ) -> list[Hit]:
     """Return the best current records, safe for a model or not: the caller judges."""
-    pool, ranked = _asked(query, Wanted(owner=owner, kinds=kinds), by)
+    pool, ranked = _ranked(query, Wanted(owner=owner, kinds=kinds), by)
     best = ranked.order[: max(1, min(limit, LIMIT))]
-    return [ranked.hit(*one) for one in _loaded(pool, ranked, best, LIMIT)]
+    return [
+        ranked.hit(*ranked_record)
+        for ranked_record in _loaded(pool, ranked, best, LIMIT)
+    ]

@@ -26,23 +26,23 @@ class _Verdicts:
         self._size = size
         self._lock = threading.Lock()
 
-    def told(self, sha256: str) -> bool | None:
+    def get(self, sha256: str) -> bool | None:
         """Return whether a text of this digest is held; None for one not judged yet."""
         return self._known.get(sha256)
 
     def is_held(self, text: str) -> bool:
         """Whether the scanner holds a text."""
         sha256 = digest(text.encode())
-        known = self.told(sha256)
-        if known is not None:
-            return known
-        held = scanner.scan(text, source="prompt").is_held
+        verdict = self.get(sha256)
+        if verdict is not None:
+            return verdict
+        is_held = scanner.scan(text, source="prompt").is_held
         with self._lock:
-            self._known[sha256] = held
+            self._known[sha256] = is_held
             while len(self._known) > self._size:
                 # The one that was judged first; it is judged again when it comes.
                 del self._known[next(iter(self._known))]
-        return held
+        return is_held
 
 
 _verdicts = _Verdicts()
@@ -66,39 +66,41 @@ def may_show(record: Record, text: str) -> bool:
 
 
 # ── Among many ───────────────────────────────────────────────────────────────
-def withheld(rows: QuerySet[Record], most: int) -> set[str]:
+def withheld(rows: QuerySet[Record], limit: int) -> set[str]:
     """Return the ids of rows that no model may see, looking at ``most`` of them.
 
     Only digests are read of texts that were judged before, and those are nearly all.
     """
-    found: set[str] = set()
-    told = rows.order_by().values_list("pk", "sha256")[:most].iterator()
+    ids: set[str] = set()
+    digests = rows.order_by().values_list("pk", "sha256")[:limit].iterator()
     # The digest says which texts to read; the text itself has the last word.
-    doubtful = (key for key, sha256 in told if _verdicts.told(sha256) is not False)
-    while part := list(islice(doubtful, PART)):
-        named = Record.objects.filter(pk__in=part)
-        read = named.only("id", "workspace_id", "content")
-        found |= _unseen([row for row in read if _verdicts.is_held(row.content)])
-    return found
+    candidates = (key for key, sha256 in digests if _verdicts.get(sha256) is not False)
+    while part := list(islice(candidates, PART)):
+        records = Record.objects.filter(pk__in=part)
+        texts = records.only("id", "workspace_id", "content")
+        ids |= _without_clearance(
+            [row for row in texts if _verdicts.is_held(row.content)]
+        )
+    return ids
 
 
-def _unseen(held: Sequence[Record]) -> set[str]:
+def _without_clearance(records: Sequence[Record]) -> set[str]:
     """Return which of some held records nobody let pass."""
-    if not held:
+    if not records:
         return set()
-    home, ids = held[0].workspace_id, [row.id for row in held]
-    prints = {row.id: scanner.fingerprint(row.content) for row in held}
+    workspace_id, ids = records[0].workspace_id, [row.id for row in records]
+    prints = {row.id: scanner.fingerprint(row.content) for row in records}
     cleared = Clearance.objects.filter(
-        workspace_id=home, fingerprint__in=set(prints.values())
+        workspace_id=workspace_id, fingerprint__in=set(prints.values())
     )
-    passed = set(cleared.values_list("fingerprint", flat=True))
+    cleared_prints = set(cleared.values_list("fingerprint", flat=True))
     released = HeldRecord.objects.filter(
-        workspace_id=home, record_id__in=ids, held__state=HeldState.RELEASED
+        workspace_id=workspace_id, record_id__in=ids, held__state=HeldState.RELEASED
     )
-    said = set(released.values_list("record_id", "held__sha256"))
+    released_texts = set(released.values_list("record_id", "held__sha256"))
     return {
         row.id
-        for row in held
-        if prints[row.id] not in passed
-        and (row.id, digest(row.content.encode())) not in said
+        for row in records
+        if prints[row.id] not in cleared_prints
+        and (row.id, digest(row.content.encode())) not in released_texts
     }

@@ -25,7 +25,7 @@ def fill(record: Record, draft: Draft, provenance: str) -> None:
     record.provenance = provenance
 
 
-def fresh(draft: Draft, provenance: str, by: Actor) -> Record:
+def new_row(draft: Draft, provenance: str, by: Actor) -> Record:
     """Return a draft as a row that is not stored yet."""
     owner, scope = draft.owner, draft.scope
     record = Record(
@@ -51,12 +51,12 @@ def store(
     one moment; microseconds keep them in their order wherever they are listed.
     """
     pairs = zip(records, drafts, strict=True)
-    people = [chain.people_in(record, draft) for record, draft in pairs]
+    people = [chain.version_subjects(record, draft) for record, draft in pairs]
     entries = chain.begin(records, people, by=by, reason=reason)
     for place, (record, entry) in enumerate(zip(records, entries, strict=True)):
         record.current_entry = entry
-        made = entry.recorded_at + timedelta(microseconds=place)
-        record.created_at = record.updated_at = made
+        moment = entry.recorded_at + timedelta(microseconds=place)
+        record.created_at = record.updated_at = moment
     Record.objects.bulk_create(records)
     chain.link(records, entries)
 
@@ -69,46 +69,46 @@ def name_of(draft: Draft) -> Name:
     return crew, owner.agent_id if owner else None, draft.scope.key, draft.external_id
 
 
-def named(drafts: Sequence[Draft], by: Actor) -> dict[Name, Record]:
+def current_by_name(drafts: Sequence[Draft], by: Actor) -> dict[Name, Record]:
     """Return the current records of some drafts' external ids, expired or not."""
-    found: dict[Name, Record] = {}
+    records: dict[Name, Record] = {}
     groups: dict[tuple[str | None, str | None], list[Draft]] = {}
     for draft in drafts:
         if draft.external_id:
             groups.setdefault(name_of(draft)[:2], []).append(draft)
     for group in groups.values():
-        found |= _named(group, by)
-    return found
+        records |= _current_of_owner(group, by)
+    return records
 
 
-def _named(drafts: Sequence[Draft], by: Actor) -> dict[Name, Record]:
+def _current_of_owner(drafts: Sequence[Draft], by: Actor) -> dict[Name, Record]:
     """Return the records that drafts of one owner name.
 
     Asked so that the index which keeps a name unique also finds it; it holds no empty
     names, and SQLite has to be told that none is asked for.
     """
-    owner, asked = drafts[0].owner, {name_of(draft) for draft in drafts}
+    owner, names = drafts[0].owner, {name_of(draft) for draft in drafts}
     rows = Record.objects.filter(
         workspace_id=by.workspace_id,
         status=RecordStatus.CURRENT,
         crew=owner.crew if owner else None,
         agent=owner.agent if owner else None,
-        scope_key__in={name[2] for name in asked},
-        external_id__in={name[3] for name in asked},
+        scope_key__in={name[2] for name in names},
+        external_id__in={name[3] for name in names},
     ).exclude(external_id="")
-    found: dict[Name, Record] = {}
+    records: dict[Name, Record] = {}
     for row in rows.order_by():
         row.crew, row.agent = (owner.crew, owner.agent) if owner else (None, None)
         name = row.crew_id, row.agent_id, row.scope_key or "", row.external_id
-        if name in asked:
-            found[name] = row
-    return found
+        if name in names:
+            records[name] = row
+    return records
 
 
-def says(record: Record, draft: Draft) -> bool:
+def is_same(record: Record, draft: Draft) -> bool:
     """Whether a record already holds all that a draft does."""
     facts = ("content", "kind", "metadata", "confidence", "session_id", "expires_at")
     if any(getattr(record, name) != getattr(draft, name) for name in facts):
         return False
-    others = set(draft.subjects) - {record.scope_user}
-    return not others or others <= set(chain.named(record))
+    subjects = set(draft.subjects) - {record.scope_user}
+    return not subjects or subjects <= set(chain.named(record))

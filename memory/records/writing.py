@@ -40,7 +40,7 @@ def insert(draft: Draft, *, provenance: str, by: Actor) -> Record:
     """Save a draft that was judged already, by the gate or by a person."""
     permit(draft.owner, by.workspace_id, by)
     drafts.check(draft)
-    record = rows.fresh(draft, provenance, by)
+    record = rows.new_row(draft, provenance, by)
     with transaction.atomic():
         rows.store([record], [draft], by)
     return record
@@ -52,8 +52,8 @@ def keep(draft: Draft, *, provenance: str, by: Actor) -> tuple[Record, Action]:
     May run inside the caller's own transaction, after ``prepare`` outside of it.
     """
     for _ in range(TRIES):
-        found = rows.named([draft], by).get(rows.name_of(draft))
-        if found is None:
+        existing = rows.current_by_name([draft], by).get(rows.name_of(draft))
+        if existing is None:
             try:
                 return insert(draft, provenance=provenance, by=by), Action.CREATED
             except IntegrityError:
@@ -61,13 +61,13 @@ def keep(draft: Draft, *, provenance: str, by: Actor) -> tuple[Record, Action]:
                 if not draft.external_id:
                     raise
                 continue
-        if rows.says(found, draft):
-            return found, Action.UNCHANGED
-        done = replace_content(
-            found, draft, expected=found.version, provenance=provenance, by=by
+        if rows.is_same(existing, draft):
+            return existing, Action.UNCHANGED
+        updated = replace_content(
+            existing, draft, expected=existing.version, provenance=provenance, by=by
         )
-        if done is not None:
-            return done, Action.UPDATED
+        if updated is not None:
+            return updated, Action.UPDATED
     raise busy()
 
 
@@ -82,9 +82,9 @@ def save(draft: Draft, *, provenance: str, by: Actor) -> Saved:
     Raises Forbidden, Invalid, TooLarge, Held or Refused; then nothing was saved. What
     says nearly the same already is told, and never in the way.
     """
-    judged = prepare(draft, provenance=provenance, by=by)
-    record, action = keep(judged, provenance=provenance, by=by)
-    return Saved(record, action, similarity.alike(record))
+    prepared = prepare(draft, provenance=provenance, by=by)
+    record, action = keep(prepared, provenance=provenance, by=by)
+    return Saved(record, action, similarity.similar_records(record))
 
 
 # ── Next versions ────────────────────────────────────────────────────────────
@@ -124,7 +124,7 @@ def replace_content(
             raise errors.NotFound
         if live.version != expected:
             return None
-        people = chain.people_in(live, draft)
+        people = chain.version_subjects(live, draft)
         live.version += 1
         rows.fill(live, draft, provenance or live.provenance)
         live.current_entry = chain.extend(
@@ -136,24 +136,24 @@ def replace_content(
     return live
 
 
-def _amended(record: Record, wanted: Amendment) -> Draft:
+def _amended(record: Record, amendment: Amendment) -> Draft:
     """Return the draft of a record's next version."""
-    new = wanted.content
+    new = amendment.content
     content = new(record.content) if callable(new) else new
     draft = draft_of(record, record.content if content is None else content)
-    chosen = {
+    changes = {
         name: value
         for name in ("metadata", "confidence", "kind")
-        if (value := getattr(wanted, name)) is not None
+        if (value := getattr(amendment, name)) is not None
     }
-    if wanted.expires_at is not KEEP:
-        chosen["expires_at"] = wanted.expires_at
-    return replace(draft, subjects=wanted.subjects, **chosen)
+    if amendment.expires_at is not KEEP:
+        changes["expires_at"] = amendment.expires_at
+    return replace(draft, subjects=amendment.subjects, **changes)
 
 
 def amend(
     record: Record,
-    wanted: Amendment,
+    amendment: Amendment,
     *,
     provenance: str,
     expected: int | None = None,
@@ -176,18 +176,18 @@ def amend(
                 code="stale_version",
                 version=row.version,
             )
-        draft = _amended(row, wanted)
+        draft = _amended(row, amendment)
         permit(draft.owner, row.workspace_id, by)
         drafts.check(draft)
-        if rows.says(row, draft):
+        if rows.is_same(row, draft):
             return row
         draft = drafts.gate(draft, row.id, source=provenance, by=by)
-        done = replace_content(
+        updated = replace_content(
             row, draft, expected=row.version, provenance=provenance, reason=reason,
             by=by,
         )  # fmt: skip
-        if done is not None:
-            return done
+        if updated is not None:
+            return updated
     raise busy()
 
 
@@ -200,8 +200,8 @@ def revise(
     by: Actor,
 ) -> Record:
     """Change a record's content by a function of what it holds."""
-    wanted = Amendment(content=change, subjects=subjects)
-    return amend(record, wanted, provenance=provenance, by=by)
+    amendment = Amendment(content=change, subjects=subjects)
+    return amend(record, amendment, provenance=provenance, by=by)
 
 
 # ── One for many ─────────────────────────────────────────────────────────────
@@ -218,9 +218,9 @@ def supersede(
         raise errors.Invalid("Name the records to supersede.", code="no_sources")
     for source in sources:
         permit(owner_of(source), source.workspace_id, by)
-    judged = prepare(draft, provenance=provenance, by=by)
+    prepared = prepare(draft, provenance=provenance, by=by)
     with transaction.atomic():
-        new = rows.fresh(judged, provenance, by)
+        new = rows.new_row(prepared, provenance, by)
         ids = sorted({source.id for source in sources})
         locked = Record.objects.select_for_update().filter(
             workspace_id=by.workspace_id, pk__in=ids, status=RecordStatus.CURRENT
@@ -232,9 +232,9 @@ def supersede(
             )
         for row in live:
             _end(row, new.id, reason, by)
-        rows.store([new], [judged], by, reason)
+        rows.store([new], [prepared], by, reason)
         Record.objects.filter(pk__in=ids).update(superseded_by=new)
-    return Saved(new, Action.CREATED, similarity.alike(new))
+    return Saved(new, Action.CREATED, similarity.similar_records(new))
 
 
 def _end(row: Record, by_id: str, reason: str, by: Actor) -> None:

@@ -77,7 +77,7 @@ def test_a_bucket_leaves_and_the_chain_still_verifies(world: World) -> None:
     kept = {row.id: row for row in ArchivedEntry.objects.all()}
     assert set(kept) == ids(rows)
     for row in rows:
-        for name in compaction.SAME:
+        for name in compaction.COPIED_COLUMNS:
             assert getattr(kept[row.id], name) == getattr(row, name), name
     verified = holds(world)
     assert (verified.ok, verified.checkpoints) == (True, 1)
@@ -241,7 +241,7 @@ def test_a_verdict_knows_what_left_also_without_the_archive(world: World) -> Non
     assert place.previous is not None
     assert place.previous.seq < after.seq - 1
     JournalEntry.objects.filter(pk=place.previous.pk).delete()
-    assert integrity.left_hash(world.acme.id, 1) is None
+    assert integrity.removed_hash(world.acme.id, 1) is None
 
 
 # ── Nothing is lost on the way ───────────────────────────────────────────────

@@ -183,7 +183,7 @@ def test_what_was_left_over_makes_it_partly(world: World, diary: Diary) -> None:
 def test_the_last_runs_are_kept(
     world: World, diary: Diary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jobs, "KEPT", 3)
+    monkeypatch.setattr(jobs, "MAX_RUNS", 3)
     diary.job("sums", every=SIX)
     for day in range(1, 6):
         jobs.tick(datetime(2030, 1, day, tzinfo=UTC))
@@ -334,14 +334,14 @@ def test_old_answers_are_forgotten(world: World) -> None:
         journal.once(name, {}, lambda: {"id": 1}, by=ada)
     old = IdempotencyRecord.objects.order_by("pk")[0]
     IdempotencyRecord.objects.filter(pk=old.pk).update(created_at=factories.ago(1.1))
-    assert housekeeping.forget_answers() == 1
+    assert housekeeping.delete_old_idempotency_records() == 1
     assert IdempotencyRecord.objects.count() == 1
 
 
 def test_the_word_index_is_tidied_and_still_finds(world: World) -> None:
     for n in range(30):
         world.entry(f"zebrafish {n}")
-    housekeeping.tidy_words()
+    housekeeping.merge_word_indexes()
     from memory.journal import queries
     from memory.journal.queries import JournalFilter
 

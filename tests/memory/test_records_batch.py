@@ -157,7 +157,7 @@ def test_a_name_is_found_by_the_index_that_keeps_it_unique(ada: Actor) -> None:
     for owner in (records.owner_for(ada), records.owner_for(ada, shared=True), None):
         wanted = [Draft(content="x", owner=owner, external_id="one")]
         with CaptureQueriesContext(connection) as seen:
-            rows.named(wanted, ada)
+            rows.current_by_name(wanted, ada)
         [said] = seen.captured_queries
         with connection.cursor() as cursor:
             cursor.execute(f"EXPLAIN QUERY PLAN {said['sql']}")
@@ -231,13 +231,13 @@ def test_whoever_saved_a_name_first_meanwhile_keeps_it(
 ) -> None:
     [theirs] = drafts(ada, ["Limit 200."], external_id="limit")
     first = records.insert(theirs, provenance=SAID, by=ada)
-    look, looks = rows.named, [0]
+    look, looks = rows.current_by_name, [0]
 
     def late(wanted: Any, by: Actor) -> Any:
         looks[0] += 1
         return {} if looks[0] == 1 else look(wanted, by)
 
-    monkeypatch.setattr(rows, "named", late)
+    monkeypatch.setattr(rows, "current_by_name", late)
     given = [
         *drafts(ada, ["Other."]),
         *drafts(ada, ["Limit 300."], external_id="limit"),
@@ -303,7 +303,7 @@ def test_an_ingest_with_a_held_statement_keeps_none_of_it(
 def test_a_person_who_must_not_come_back_refuses_the_whole_batch(
     ada: Actor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Strict(subject_linker.Nobody):
+    class Strict(subject_linker.NoSubjects):
         def gate(self, workspace_id: str) -> subject_linker.Gate:  # noqa: ARG002
             def refuse(texts: Any, _subjects: Any) -> None:
                 if any("number 2" in text for text in texts):

@@ -178,7 +178,7 @@ def test_a_sparse_filter_gives_short_pages_that_still_end(
 ) -> None:
     for n in range(9):
         save(ada, f"Record {n}.")
-    monkeypatch.setattr(reading, "SCAN", 4)
+    monkeypatch.setattr(reading, "SCAN_LIMIT", 4)
     # No database is asked what a text contains: that costs pages.
     wanted = Wanted(filter={"field": "content", "op": "contains", "value": "0"})
     seen, cursor, pages = [], None, 0
@@ -303,7 +303,7 @@ def test_a_large_scope_is_still_searched_to_its_end(
     old = save(ada, "The zeppelin lands on Tuesday.")
     for n in range(6):
         save(ada, f"Record {n}.")
-    monkeypatch.setattr(search, "POOL", 3)
+    monkeypatch.setattr(search, "POOL_SIZE", 3)
     [hit] = records.search("zeppelin", Wanted(), by=ada).hits
     assert hit.record.id == old.id
     assert not records.search("zeppelin", Wanted(scope=Scope(user="u1")), by=ada).hits
@@ -321,7 +321,7 @@ def _plain_words(query: str, texts: list[str]) -> dict[int, tuple[float, float]]
     telling = tokenizer.telling(tokenizer.split(query))
     asked = list(dict.fromkeys(similarity.stem(word) for word in telling))
     whole = " ".join(query.casefold().split())
-    bags = [Counter(one for one in similarity.cut(t) if one in asked) for t in texts]
+    bags = [Counter(one for one in similarity.stems(t) if one in asked) for t in texts]
     spread = Counter(term for bag in bags for term in bag)
     mean = sum(map(len, texts)) / max(1, len(texts)) or 1.0
     found = {}
@@ -367,7 +367,7 @@ def test_words_weigh_the_same_together_and_one_by_one(
 def test_an_answer_is_what_plain_ranking_gives(
     ada: Actor, monkeypatch: pytest.MonkeyPatch, pool: int
 ) -> None:
-    monkeypatch.setattr(search, "POOL", pool)
+    monkeypatch.setattr(search, "POOL_SIZE", pool)
     chance = random.Random(5)
     vocabulary = "refund order parcel courier limit gift card tea".split()
     rows = [
@@ -412,7 +412,7 @@ def test_a_filter_and_a_large_scope_go_together(
         save(ada, f"The zeppelin is {mood}.", metadata={"mood": mood})
     for n in range(6):
         save(ada, f"Record {n}.")
-    monkeypatch.setattr(search, "POOL", 3)
+    monkeypatch.setattr(search, "POOL_SIZE", 3)
     calm = {"field": "metadata.mood", "op": "eq", "value": "calm"}
     [hit] = records.search("zeppelin", Wanted(filter=calm), by=ada).hits
     assert hit.record.metadata == {"mood": "calm"}

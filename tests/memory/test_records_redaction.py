@@ -103,7 +103,7 @@ def test_pages_by_number_are_full_and_hold_each_once(
 def test_many_of_them_are_passed_over_by_hand(
     ada: Actor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "HIDDEN", 1)
+    monkeypatch.setattr(reading, "MAX_HIDDEN", 1)
     wanted = Wanted()
     page = records.page(wanted, limit=9, offset=3, order=Order.OLDEST, by=ada)
     assert [row.content for row in page.rows] == ["Note 5.", "Note 7."]
@@ -172,14 +172,14 @@ def test_verdicts_are_kept_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> None
     for said in ("One.", "Two.", "Three."):
         assert not few.is_held(said)
     assert len(few._known) == 2
-    assert few.told("") is None
+    assert few.get("") is None
 
 
 @pytest.mark.usefixtures("notes")
 def test_a_page_never_walks_through_all_that_is_withheld(
     ada: Actor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "SCAN", 2)
+    monkeypatch.setattr(reading, "SCAN_LIMIT", 2)
     looked: list[str] = []
     is_safe = redaction.is_safe
 
