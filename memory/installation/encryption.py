@@ -1,7 +1,7 @@
-"""Secrets that must be used again: encrypted with a key outside the database.
+"""Stored secrets, encrypted with a key that is not in the database.
 
-The seal is AES-GCM under ``keys/gateway.key``. Each purpose has a key of its own, made
-from that one, and a seal is bound to its row: moved to another row it does not open.
+AES-GCM with a key derived per purpose from ``keys/gateway.key``. The associated data
+binds a ciphertext to its row: copied to another row it does not decrypt.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NONCE_BYTES: Final = 12
 
 
 class Broken(Exception):
-    """A seal does not open: another key, another row, or changed bytes."""
+    """A secret does not decrypt: another key, another row, or changed bytes."""
 
 
 def _cipher(purpose: str, key: bytes) -> AESGCM:
@@ -29,7 +29,7 @@ def _cipher(purpose: str, key: bytes) -> AESGCM:
 
 
 def seal(text: str, *, purpose: str, bound_to: str) -> str:
-    """Return a secret as text that only this installation and this row can open."""
+    """Return a secret encrypted for this installation and this row."""
     nonce = os.urandom(NONCE_BYTES)
     cipher = _cipher(purpose, installation.key("gateway"))
     ciphertext = cipher.encrypt(nonce, text.encode(), bound_to.encode())
@@ -37,13 +37,13 @@ def seal(text: str, *, purpose: str, bound_to: str) -> str:
 
 
 def unseal(text: str, *, purpose: str, bound_to: str) -> str:
-    """Return the secret again, or raise Broken."""
+    """Return the decrypted secret, or raise Broken."""
     cipher = _cipher(purpose, installation.key("gateway"))
     return _decrypt(cipher, text, bound_to)
 
 
 def opens(key: str, text: str, *, purpose: str, bound_to: str) -> bool:
-    """Whether a key is the one that a secret was sealed with."""
+    """Whether a key is the one that a secret was encrypted with."""
     try:
         _decrypt(_cipher(purpose, key.encode()), text, bound_to)
     except Broken:

@@ -1,4 +1,4 @@
-"""The folders of an installation, and the first start that marks them."""
+"""The folders of an installation: marking them at first start, and checking them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FOLDERS: Final = ("keys", "files", "blobs")
 
 
 def marks() -> set[str]:
-    """Return the ids in the folders; none or one where all is well."""
+    """Return the installation ids that the folders carry; at most one is right."""
     root = Path(settings.DATA_DIR)
     return {mark for name in FOLDERS if (mark := key_files.mark_of(root / name))}
 
@@ -29,7 +29,7 @@ def _live_files() -> list[str]:
 
 
 def _mismatch() -> str | None:
-    """Return why database and folder cannot be one installation, None when they can."""
+    """Return why database and data folder do not match, None when they may."""
     root, live_files = Path(settings.DATA_DIR), _live_files()
     if len(marks()) > 1:
         return "The folders keys, files and blobs come from different installations."
@@ -54,7 +54,7 @@ def _has_folders(*roots: Path) -> bool:
 
 
 def establish() -> str | None:
-    """Record what is there, when it fits together; return why it does not."""
+    """Record id and keys when database and folders match; else return why not."""
     keys.load_missing()
     reason = _mismatch()
     reason = reason or next(
@@ -69,7 +69,7 @@ def establish() -> str | None:
         row, is_ours = Installation.objects.get_or_create(
             number=ONLY, defaults={"installation_id": name}
         )
-        # Another process that began at the same moment waits for this row.
+        # Another process that starts at the same time waits for this row.
         if is_ours:
             keys.make_missing()
             mark_folders(Path(settings.DATA_DIR), row.installation_id)
@@ -88,15 +88,15 @@ step: Callable[[str], None] = _no_step
 
 
 def mark_folders(root: Path, installation_id: str) -> None:
-    """Put the id into the folders of a data folder, made where they are not."""
+    """Write the id into the folders of a data folder, creating missing ones."""
     for name in FOLDERS:
         if key_files.mark_of(root / name) != installation_id:
             key_files.replace(root / name / key_files.MARK, installation_id)
 
 
-# ── Whether they are ours ─────────────────────────────────────────────────────
+# ── Checks ───────────────────────────────────────────────────────────────────
 def signature(path: Path) -> tuple[object, ...]:
-    """Return what shows that a folder and its mark are the ones looked at before."""
+    """Return path, inode and times of a folder and its mark: unchanged means checked."""
     folder, mark = path.stat(), (path / key_files.MARK).stat()
     return (
         *(path, folder.st_dev, folder.st_ino, folder.st_mtime_ns),
@@ -105,7 +105,7 @@ def signature(path: Path) -> tuple[object, ...]:
 
 
 def _missing_trees(root: Path) -> list[str]:
-    """Return the workspaces with files whose whole folder is gone."""
+    """Return the slugs of workspaces that have files and no folder."""
     rows = MemoryFile.objects.exclude(sha256="").order_by()
     slugs = rows.values_list("workspace__slug", flat=True).distinct()
     return sorted(slug for slug in slugs if not (root / slug).is_dir())

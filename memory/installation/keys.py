@@ -1,4 +1,4 @@
-"""The keys of an installation: where they are, and what stands on them."""
+"""The keys of an installation: where they are, and what depends on them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WAY_OUT: Final = "manage.py adopt_data_folder says what giving it up would cost"
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One secret: its name, its setting, its file, and what stands on it."""
+    """One secret: its name, its setting, its file, and what depends on it."""
 
     name: str
     setting: str
@@ -45,7 +45,7 @@ KEYS: Final = (
 )
 BY_NAME: Final = {key.name: key for key in KEYS}
 
-# Whether a key opens what was closed with it: None when nothing was.
+# Whether a key fits the data that was made with it; None when there is no such data.
 Witness = Callable[[str], bool | None]
 # What else can be wrong with a key, as a sentence.
 Check = Callable[[], str | None]
@@ -54,7 +54,7 @@ _checks: list[Check] = []
 
 
 def register_witness(name: str, witness: Witness) -> None:
-    """Say how a key is tried on what stands on it; called at start-up."""
+    """Register how a key is tested on the data that depends on it; at start-up."""
     witnesses = _witnesses.setdefault(name, [])
     if witness not in witnesses:
         witnesses.append(witness)
@@ -74,7 +74,7 @@ def value(key: Key) -> str:
 
 
 def path_of(key: Key) -> Path:
-    """Return where a key's file is, there or not."""
+    """Return the path of a key's file, whether it exists or not."""
     return Path(settings.DATA_DIR) / "keys" / key.file
 
 
@@ -85,21 +85,21 @@ def _use(key: Key, text: str) -> None:
 
 
 def load_missing() -> None:
-    """Take up keys that another process has made since this one began."""
+    """Load keys that another process has created since this one started."""
     for key in KEYS:
         if not value(key) and (text := key_files.read(path_of(key))):
             _use(key, text)
 
 
 def make_missing() -> None:
-    """Make the keys that are nowhere; of two processes that do, one wins."""
+    """Create the missing keys; of two processes that do, one wins."""
     for key in KEYS:
         if not value(key):
             _use(key, key_files.make(path_of(key), secrets.token_urlsafe(48)))
 
 
 def chain_witness(key: str) -> bool | None:
-    """Try the journal key on the signed ends of the chains."""
+    """Test the journal key on the signed heads of the chains."""
     heads = list(ChainHead.objects.filter(seq__gt=0)[:SAMPLE])
     if not heads:
         return None
@@ -133,7 +133,7 @@ def recording_fault(key: Key) -> str | None:
 
 
 def differing(installation_id: str) -> list[Key]:
-    """Return the keys that are not those on record; one without a record is missing."""
+    """Return the keys that differ from those on record, or are missing."""
     fingerprints = dict(KeyFingerprint.objects.values_list("name", "fingerprint"))
     return [
         key
@@ -145,7 +145,7 @@ def differing(installation_id: str) -> list[Key]:
 
 
 def _differences(keys: list[Key]) -> str:
-    """Return which keys are not here, and which are here and are others."""
+    """Return which keys are missing and which differ, as a phrase."""
     parts = []
     for label, group in (
         ("missing here", [key for key in keys if not value(key)]),
@@ -166,7 +166,7 @@ def mismatch(installation_id: str) -> str | None:
 
 
 def record(installation_id: str) -> None:
-    """Write down the fingerprints of the keys that this process has."""
+    """Store the fingerprints of the keys that this process has."""
     for key in KEYS:
         KeyFingerprint.objects.update_or_create(
             name=key.name,

@@ -1,7 +1,7 @@
-"""Which version of the schema the database has, and whether this code knows it.
+"""Whether this code knows all migrations that the database has.
 
-A database that a newer version has migrated is read as well as may be, and never
-written: columns and rules that this code does not know would be broken silently.
+A database that a newer version has migrated is read but never written: columns and
+rules that this code does not know would be broken silently.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _code_migrations() -> frozenset[tuple[str, str]]:
 
 
 def unknown() -> list[str]:
-    """Return the migrations of ours that the database has and this code does not."""
+    """Return the applied migrations of these apps that this code does not have."""
     applied = MigrationRecorder(connection).applied_migrations()
     return sorted(
         f"{app}.{name}"
@@ -59,7 +59,7 @@ def refusal(names: list[str]) -> Newer:
 
 
 class Guard:
-    """Looks at most every ten seconds: a newer version may start beside this one."""
+    """Checks every ten seconds: a newer version may migrate while this one runs."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -77,9 +77,9 @@ class Guard:
             raise refusal(self._unknown)
 
     def look_again_at(self, moment: float) -> None:
-        """Forget what was seen, and look at a moment of the monotonic clock."""
+        """Forget the last check; check again at a moment of the monotonic clock."""
         self._unknown, self._next = [], moment
 
 
-# Asked before every append to the journal, and so before every write.
+# Called before every append to the journal, and so before every write.
 guard = Guard()

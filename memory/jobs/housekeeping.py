@@ -1,8 +1,8 @@
-"""Small housekeeping: old answers to repeated requests, and tidy word indexes.
+"""Housekeeping jobs: delete old idempotency records, merge SQLite's word indexes.
 
-No statistics are kept for SQLite's planner. With them it takes the index of a scope and
-sorts, where it read the newest records in order: a page of 20,000 records took four
-times as long. Questions that name rows by id say so (``records.access.equal``).
+ANALYZE is not run on SQLite. With statistics the planner takes the index of a scope and
+sorts, instead of reading the newest records in order: a page of 20,000 records took
+four times as long. Queries that name rows by id say so (``records.access.equal``).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_STEPS: Final = 2_000
 
 
 def delete_old_idempotency_records(at: datetime | None = None) -> int:
-    """Drop idempotency records older than a day; return how many."""
+    """Delete idempotency records older than a day; return how many."""
     before, count = (at or timezone.now()) - MAX_AGE, 0
     while True:
         old = IdempotencyRecord.objects.filter(created_at__lt=before)
@@ -35,10 +35,10 @@ def delete_old_idempotency_records(at: datetime | None = None) -> int:
 
 
 def merge_word_indexes() -> int:
-    """Merge the segments of SQLite's word indexes; return the steps that took.
+    """Merge the segments of SQLite's word indexes; return the number of steps.
 
-    In steps of some milliseconds instead of one long ``optimize``, so that appends
-    never wait behind it. PostgreSQL keeps its own indexes tidy.
+    In steps of some milliseconds instead of one long ``optimize``, so that appends wait
+    only briefly. PostgreSQL maintains its indexes itself.
     """
     if not fulltext.is_sqlite():
         return 0

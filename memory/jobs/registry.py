@@ -1,10 +1,9 @@
-"""The clock's jobs: who registers them, who claims a run, how a run is told.
+"""Scheduled jobs: registering them, claiming a run, running it, recording the result.
 
-Floors register their jobs at start-up; this module knows none of them. A run is
-claimed by inserting (job, slot): of two schedulers that want the same slot one gets it
-and does the work once. While it runs, a thread signs its heartbeat; a run whose process
-died is taken over by the next tick that wants the slot. A job that fails is told with
-its cause and stops no other.
+Packages register their jobs at start-up; this module knows none of them. A run is
+claimed by inserting (job, slot), so of two schedulers one does the work. While it runs,
+a thread updates its heartbeat; a run whose process died is taken over by the next tick
+that wants the slot. A job that fails is recorded with its cause and stops no other.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from memory.rules.permissions import Actor
 
 NIGHT: Final = time(3, 0, tzinfo=UTC)
 HEARTBEAT_SECONDS: Final = 10.0
-# A process that gave no sign of life for this long is gone.
+# A process without a heartbeat for this long counts as dead.
 STALE: Final = timedelta(seconds=60)
 MAX_RUNS: Final = 50
 HOUSE: Final = ""
@@ -42,7 +41,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run did; a ``fault`` says what was left over and makes it "partly"."""
+    """The result of a run; a ``fault`` says what was not done and makes it "partly"."""
 
     counts: dict[str, int] = field(default_factory=dict)
     fault: str = ""
@@ -50,11 +49,11 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """One job of the clock.
+    """One scheduled job.
 
     ``act`` is given a workspace's id, or "" when the job is ``house_wide``. ``every``
-    makes the tick run it, ``night`` is its place in the nightly chain; a job with
-    neither keeps its own time and only notes what it did.
+    makes the tick run it, ``night`` is its position in the nightly chain; a job with
+    neither is started elsewhere and only records its runs here (``note``).
     """
 
     name: str
@@ -71,12 +70,12 @@ _registry: dict[str, Job] = {}
 
 
 def register(job: Job) -> None:
-    """Put a job on the timetable; called at start-up, once per job."""
+    """Add a job; called at start-up, once per job."""
     _registry[job.name] = job
 
 
 def registered() -> list[Job]:
-    """Return every job: those that keep their own time, by interval, by night."""
+    """Return every job: those without a schedule, by interval, then nightly."""
     return sorted(
         _registry.values(),
         key=lambda job: (job.night or 0, job.every or timedelta(), job.title),
@@ -91,7 +90,7 @@ def named(name: str) -> Job:
 
 
 def _workspace_ids(job: Job) -> list[str]:
-    """Return whom a job runs for: each workspace, or the house once."""
+    """Return the workspaces a job runs for, or "" once for the whole installation."""
     if job.house_wide:
         return [HOUSE]
     return list(Workspace.objects.order_by("number").values_list("pk", flat=True))
@@ -103,7 +102,7 @@ def _worker_id() -> str:
 
 
 def _take_over(rows: dict[str, str], worker_id: str, now: datetime) -> JobRun | None:
-    """Take a run whose process is gone; the conditional UPDATE lets one win."""
+    """Take a run whose process died; by the conditional UPDATE only one succeeds."""
     dead = JobRun.objects.filter(
         **rows, state=RunState.RUNNING, heartbeat_at__lt=now - STALE
     )
@@ -113,7 +112,7 @@ def _take_over(rows: dict[str, str], worker_id: str, now: datetime) -> JobRun | 
 
 
 def claim(job: Job, workspace_id: str, slot: str) -> JobRun | None:
-    """Take a slot of a job; None when somebody else has it or had it."""
+    """Claim a slot of a job; None when another process has or had it."""
     now, worker_id = timezone.now(), _worker_id()
     key = {"name": job.name, "slot": f"{workspace_id or 'house'} {slot}"}
     if JobRun.objects.filter(**key).exists():
@@ -130,7 +129,7 @@ def claim(job: Job, workspace_id: str, slot: str) -> JobRun | None:
 
 @contextmanager
 def _heartbeat(run: JobRun) -> Iterator[None]:
-    """Sign that the process lives, from a thread, until the run is over."""
+    """Update the run's heartbeat from a thread until the run is over."""
     is_over = threading.Event()
 
     def beat() -> None:
@@ -142,7 +141,7 @@ def _heartbeat(run: JobRun) -> Iterator[None]:
                 log.warning("heartbeat_missed", job=run.name)
         connections.close_all()
 
-    thread = threading.Thread(target=beat, name=f"heart of {run.name}", daemon=True)
+    thread = threading.Thread(target=beat, name=f"heartbeat of {run.name}", daemon=True)
     thread.start()
     try:
         yield
@@ -151,10 +150,10 @@ def _heartbeat(run: JobRun) -> Iterator[None]:
 
 
 def cause(error: Exception) -> str:
-    """Return why a job failed, in words that may be shown: never a foreign message."""
+    """Return why a job failed, as shown to people: never another library's message."""
     if isinstance(error, errors.HouseError):
         return error.detail[:400]
-    return f"{type(error).__name__}; the server's log has the whole of it"
+    return f"{type(error).__name__}; the server's log has the details"
 
 
 def _attempt(job: Job, workspace_id: str) -> tuple[RunState, Outcome]:
@@ -164,14 +163,14 @@ def _attempt(job: Job, workspace_id: str) -> tuple[RunState, Outcome]:
     except errors.Unavailable as error:
         log.warning("job_stopped", job=job.name, why=error.detail)
         return RunState.FAILED, Outcome(fault=cause(error))
-    except Exception as error:  # a job's fault must not stop the clock
+    except Exception as error:  # a failing job must not stop the scheduler
         log.exception("job_failed", job=job.name, workspace=workspace_id or None)
         return RunState.FAILED, Outcome(fault=cause(error))
     return (RunState.PARTLY if outcome.fault else RunState.DONE), outcome
 
 
 def execute(job: Job, run: JobRun) -> JobRun:
-    """Do the work of a claimed run, and tell how it ended."""
+    """Run a claimed job and record how it ended."""
     with _heartbeat(run):
         state, outcome = _attempt(job, run.workspace_id or HOUSE)
     now = timezone.now()
@@ -188,7 +187,7 @@ def execute(job: Job, run: JobRun) -> JobRun:
 
 
 def _prune(run: JobRun) -> None:
-    """Keep the last runs of a job, and what has not ended."""
+    """Delete a job's old runs, except the newest and those that have not ended."""
     rows = JobRun.objects.filter(name=run.name, workspace_id=run.workspace_id)
     edge = rows.order_by("-pk").values_list("pk", flat=True)[MAX_RUNS : MAX_RUNS + 1]
     for last in edge:
@@ -206,7 +205,7 @@ def _run_all(job: Job, slot: str) -> list[JobRun]:
 
 
 def slot_of(interval: timedelta, now: datetime) -> datetime:
-    """Return when the interval that ``now`` lies in began, counted from 1970."""
+    """Return the start of the interval that contains ``now``, counted from 1970."""
     seconds = int(interval.total_seconds())
     return datetime.fromtimestamp(int(now.timestamp()) // seconds * seconds, UTC)
 
@@ -218,7 +217,7 @@ def last_night(now: datetime) -> datetime:
 
 
 def tick(now: datetime | None = None) -> list[JobRun]:
-    """Run what is due by its interval, and what was asked for and got lost."""
+    """Run the jobs due by interval, and requested runs whose message was lost."""
     schema_version.guard()
     moment, runs = now or timezone.now(), []
     for job in registered():
@@ -234,9 +233,9 @@ def tick(now: datetime | None = None) -> list[JobRun]:
 
 
 def nightly(now: datetime | None = None) -> list[JobRun]:
-    """Run the nightly chain in order, unless this night's was run already.
+    """Run the nightly chain in order, unless it ran for this night already.
 
-    Called more often than nightly: a night that was missed is made up for.
+    Called more often than nightly, so that a missed night is made up for.
     """
     schema_version.guard()
     slot = f"night of {last_night(now or timezone.now()):%Y-%m-%d}"
@@ -247,12 +246,12 @@ def nightly(now: datetime | None = None) -> list[JobRun]:
     return runs
 
 
-# ── Noting ───────────────────────────────────────────────────────────────────
+# ── Runs started elsewhere ───────────────────────────────────────────────────
 def note(name: str, act: Callable[[], Outcome]) -> Outcome:
-    """Run a sweep that keeps its own time, and note it when it did something.
+    """Run a job that has its own schedule, and record the run when it did something.
 
-    What happens within a minute is one row: its counts and seconds add up. A failure
-    is noted and raised again, unless it only says that the work cannot be done now.
+    Runs within a minute share one row: counts and seconds add up. A failure is recorded
+    and raised again, unless it is Unavailable.
     """
     schema_version.guard()
     started_at = timezone.now()
@@ -291,11 +290,11 @@ def _note(name: str, started_at: datetime, state: RunState, outcome: Outcome) ->
         _prune(run)
 
 
-# ── By hand ──────────────────────────────────────────────────────────────────
+# ── On request ───────────────────────────────────────────────────────────────
 def ask(name: str, *, by: Actor) -> JobRun:
-    """Run a job now, for an operator: by the worker where there is one, else here.
+    """Run a job now: in the worker if there is one, else in this process.
 
-    One that is running already is Conflict ``job_running``.
+    Raises Conflict ``job_running`` when it is running already.
     """
     by.require("jobs.run")
     schema_version.guard()
@@ -328,7 +327,7 @@ def ask(name: str, *, by: Actor) -> JobRun:
 
 
 def run_asked(run_id: int) -> list[JobRun]:
-    """Do a run that was asked for, unless somebody else has taken it."""
+    """Do a requested run, unless another process has claimed it."""
     schema_version.guard()
     worker_id, now = _worker_id(), timezone.now()
     rows = JobRun.objects.filter(pk=run_id, state=RunState.WAITING)

@@ -1,7 +1,7 @@
-"""What people see of the clock: every job's last run, what is stuck, what failed.
+"""The status of scheduled jobs as people see it: last runs, stuck and failed jobs.
 
-A workspace sees its own runs and those of the whole house. What a house-wide run
-counted, and why it failed, is shown only where there is no other tenant to tell about.
+A workspace sees its own runs and the installation-wide ones. Counts and errors of an
+installation-wide run are hidden when there are other workspaces, whose data they tell.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LABELS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """One run as people read it; ``stuck`` says why it counts as stuck, or nothing."""
+    """One run as people read it; ``stuck`` is why it counts as stuck, else empty."""
 
     run: JobRun
     stuck: str
@@ -38,12 +38,10 @@ class Told:
 
     @property
     def colour(self) -> str:
-        """The colour of its band."""
         return "red" if self.stuck else LABELS[RunState(self.run.state)][0]
 
     @property
     def word(self) -> str:
-        """Its state in a word."""
         return "Stuck" if self.stuck else LABELS[RunState(self.run.state)][1]
 
     @property
@@ -53,7 +51,6 @@ class Told:
 
     @property
     def counts(self) -> dict[str, int]:
-        """What it counted."""
         return {} if self.is_secret else dict(self.run.counts)
 
     @property
@@ -68,14 +65,14 @@ class Told:
 
     @property
     def fault(self) -> str:
-        """Why it failed, or what it left over."""
+        """Why it failed, or what was not done."""
         if not self.run.error:
             return ""
         return "told to the administrator" if self.is_secret else self.run.error
 
     @property
     def asked_by(self) -> str:
-        """Who asked for it, "" for the clock."""
+        """Who started it, "" for the scheduler."""
         return "" if self.is_secret else self.run.asked_by
 
 
@@ -95,7 +92,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """Every job, and what needs somebody."""
+    """Every job, and those that need attention."""
 
     lines: list[Line]
     stuck: list[Line] = field(default_factory=list)
@@ -103,7 +100,7 @@ class Board:
 
     @property
     def finding(self) -> str:
-        """What is true now, in a sentence."""
+        """The state of all jobs in a sentence."""
         if self.stuck:
             return f"{_subject_and_verb(self.stuck)} stuck"
         if self.failed:

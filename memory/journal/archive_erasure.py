@@ -1,7 +1,7 @@
-"""Taking words out of what compaction moved away: the archive keeps its rows.
+"""Erase or mask texts of archived entries; the rows stay.
 
-An archived entry is the sign that a number in the chain left on purpose; its identity
-and its hashes stay, its words go.
+An archived row proves that a number of the chain was removed by compaction: its
+identity and hashes stay, its texts go.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _COLUMNS: Final = ("summary", "payload_text", "subjects", *_FREE_TEXTS)
 
 
 def empty_archived(workspace_id: str, ids: Sequence[str]) -> int:
-    """Destroy the words of archived entries; return how many rows there were."""
+    """Empty the texts of archived entries; return the number of rows."""
     rows = ArchivedEntry.objects.filter(workspace_id=workspace_id, pk__in=ids)
     return rows.update(
         summary="",
@@ -33,9 +33,9 @@ def empty_archived(workspace_id: str, ids: Sequence[str]) -> int:
 def mask_archived(
     workspace_id: str, ids: Sequence[str], mask: Callable[[Any], Any]
 ) -> int:
-    """Put what ``mask`` leaves of texts and payloads in their place; return how many.
+    """Replace texts and payloads by what ``mask`` returns; return the row count.
 
-    ``mask`` takes a text or a JSON value. A line of ``subjects`` that it changes goes.
+    ``mask`` takes a text or a JSON value. A changed line of ``subjects`` is removed.
     """
     with transaction.atomic():
         rows = list(

@@ -1,11 +1,11 @@
-"""Compaction: old noise leaves the journal, its identity stays in the archive.
+"""Compaction: move old, frequent, unimportant entries from the journal to the archive.
 
-Only five chatty types, only info and notice, only what nobody ever marked, only whole
-UTC days older than the limit, only ten or more of a kind. A bucket (crew, day, type) is
-one transaction behind the chain head's lock: archive, sign a checkpoint over what
-leaves, delete, write one summary, and compare the counts. Anything that does not add up
-takes the whole bucket back. A bucket that holds an entry whose hash does not reproduce
-is evidence: it is left as it is and reported.
+Eligible: five frequent types, severity info and notice, never marked with a priority,
+whole UTC days older than the limit, ten or more in a bucket. A bucket (crew, day, type)
+is one transaction under the chain head's lock: archive, sign a checkpoint over the
+removed entries, delete, write one summary, and compare the counts. A difference rolls
+the bucket back. A bucket with an entry whose hash does not reproduce is evidence: it is
+left unchanged and reported.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ COPIED_COLUMNS: Final = (
 
 
 class RowsLost(errors.HouseError):
-    """What was archived and what was deleted differ; the bucket was taken back."""
+    """The numbers of archived and deleted rows differ; the bucket was rolled back."""
 
     code, status, title = "rows_lost", 500, "Rows would have been lost"
     sentence = (
@@ -66,12 +66,12 @@ class RowsLost(errors.HouseError):
 
 
 class TamperedEntry(Exception):
-    """A bucket holds an entry that must not be destroyed; the message names it."""
+    """A bucket holds an entry that fails verification; the message names it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """What becomes one summary: a crew's entries of one type on one UTC day."""
+    """The entries that one summary replaces: one crew, one type, one UTC day."""
 
     crew_id: str | None
     day: date
@@ -81,7 +81,7 @@ class Bucket:
 
 @dataclass(slots=True)
 class Report:
-    """What a run did; ``refused`` tells of buckets that were left as they are."""
+    """The result of a run; ``refused`` names the buckets that were left unchanged."""
 
     buckets: int = 0
     archived: int = 0
@@ -91,7 +91,7 @@ class Report:
 
 @dataclass(slots=True)
 class _Removal:
-    """The sums of one bucket while it leaves."""
+    """The sums of one bucket while it is archived and deleted."""
 
     pairs: list[tuple[int, str]] = field(default_factory=list)
     bytes: int = 0
@@ -99,7 +99,7 @@ class _Removal:
     times: list[datetime] = field(default_factory=list)
 
 
-# ── Resting ──────────────────────────────────────────────────────────────────
+# ── Restriction ──────────────────────────────────────────────────────────────
 def restrict(workspace_id: str, entry_ids: Sequence[str]) -> int:
     """Keep archived entries out of every list until ``lift``; return how many."""
     rows = ArchivedEntry.objects.filter(workspace_id=workspace_id, restricted_at=None)
@@ -112,15 +112,15 @@ def lift(workspace_id: str, entry_ids: Sequence[str]) -> int:
     return rows.exclude(restricted_at=None).update(restricted_at=None)
 
 
-# ── Choosing ─────────────────────────────────────────────────────────────────
+# ── Selection ────────────────────────────────────────────────────────────────
 def cutoff(days: int, at: datetime) -> datetime:
-    """Return the midnight before which entries are old enough: days leave whole."""
+    """Return the UTC midnight before which entries are old enough; days stay whole."""
     moment = at.astimezone(UTC) - timedelta(days=days)
     return datetime.combine(moment.date(), time.min, UTC)
 
 
 def _eligible(workspace_id: str, before: datetime) -> QuerySet[JournalEntry]:
-    """Return what may leave; what was ever marked stays, also when unmarked since."""
+    """Return the eligible entries; none that ever had another priority."""
     normal = Priority.NORMAL.value
     rows = JournalEntry.objects.filter(
         workspace_id=workspace_id,
@@ -130,7 +130,7 @@ def _eligible(workspace_id: str, before: datetime) -> QuerySet[JournalEntry]:
         priority_at_emit=normal,
         ts__lt=before,
         erased_at__isnull=True,
-        # The archive cuts words short, and a restriction keeps them as they are.
+        # The archive shortens texts, and restricted data must stay unchanged.
         restricted_at__isnull=True,
     )
     return rows.exclude(Exists(PriorityChange.objects.filter(entry=OuterRef("pk"))))
@@ -139,7 +139,7 @@ def _eligible(workspace_id: str, before: datetime) -> QuerySet[JournalEntry]:
 def plan(
     workspace_id: str, *, days: int = DAYS, at: datetime | None = None
 ) -> list[Bucket]:
-    """Return the buckets that are large enough to leave, the oldest first."""
+    """Return the buckets that are large enough to be compacted, the oldest first."""
     rows = _eligible(workspace_id, cutoff(days, at or timezone.now())).order_by()
     groups = (
         rows.annotate(day=TruncDate("ts", tzinfo=UTC))
@@ -151,9 +151,9 @@ def plan(
     return [Bucket(**row) for row in groups]
 
 
-# ── Fences ───────────────────────────────────────────────────────────────────
+# ── Verification ─────────────────────────────────────────────────────────────
 class _Predecessors:
-    """Knows the hash at a place in the chain: from a live entry, or as signed."""
+    """Looks up hashes by their number: of live entries, or from signed checkpoints."""
 
     def __init__(self, workspace_id: str) -> None:
         self._workspace_id = workspace_id
@@ -182,7 +182,7 @@ class _Predecessors:
 
 
 def _check(rows: Sequence[JournalEntry], before: dict[int, str]) -> None:
-    """Raise Fenced for an entry that is not what was chained, where it was chained."""
+    """Raise TamperedEntry for an entry whose content or link does not verify."""
     adopted_seq = integrity.adopted_until(rows[0].workspace_id) if rows else 0
     for row in rows:
         fault = integrity.content_fault(row)
@@ -194,7 +194,7 @@ def _check(rows: Sequence[JournalEntry], before: dict[int, str]) -> None:
             raise TamperedEntry(f"{row.id}: {fault.rstrip('.').lower()}")
 
 
-# ── Moving ───────────────────────────────────────────────────────────────────
+# ── Archiving ────────────────────────────────────────────────────────────────
 def cut_payload(text: str) -> str:
     """Return a payload's JSON text in 400 characters, still a JSON object."""
     if len(text) <= PAYLOAD_CHARS:
@@ -213,7 +213,7 @@ def size(row: JournalEntry) -> int:
 
 
 def _subject_lines(rows: Sequence[JournalEntry]) -> dict[str, str]:
-    """Return entry id → folded aliases, as the archive keeps them."""
+    """Return entry id → folded aliases, one per line, as the archive stores them."""
     aliases: dict[str, list[str]] = {}
     mentions = SubjectMention.objects.filter(entry_id__in=[row.id for row in rows])
     for entry_id, folded in mentions.order_by("folded").values_list(
@@ -256,7 +256,7 @@ def _chunks(rows: QuerySet[JournalEntry]) -> Iterator[list[JournalEntry]]:
 def _archive_and_delete(
     rows: QuerySet[JournalEntry], point: ChainCheckpoint, now: datetime
 ) -> _Removal:
-    """Archive a bucket's entries, then delete them with what hangs on them."""
+    """Archive a bucket's entries, then delete them with their dependent rows."""
     predecessors, removal, ids = _Predecessors(point.workspace_id), _Removal(), []
     for chunk in _chunks(rows):
         _check(chunk, predecessors.of(chunk))
@@ -265,7 +265,7 @@ def _archive_and_delete(
         removal.pairs += [(row.seq, row.entry_hash) for row in chunk]
         removal.bytes += sum(size(row) for row in chunk)
         removal.times += [row.ts for row in chunk]
-    # Only now: an entry is the witness of the one that follows it.
+    # After all chunks: checking an entry needs the hash of the one before it.
     for part in ids:
         _, by_table = JournalEntry.objects.filter(pk__in=part).delete()
         removal.deleted += by_table.get(JournalEntry._meta.label, 0)
@@ -273,10 +273,10 @@ def _archive_and_delete(
 
 
 def _compact(workspace_id: str, bucket: Bucket, before: datetime) -> _Removal | None:
-    """Compact one bucket in one transaction; None when it has become too small."""
+    """Compact one bucket in one transaction; None when it is too small by now."""
     now, start = timezone.now(), datetime.combine(bucket.day, time.min, UTC)
     with transaction.atomic():
-        # Appends, and decisions on priorities, wait for this lock.
+        # Appends and priority changes wait for this lock.
         ChainHead.objects.select_for_update().get(pk=workspace_id)
         rows = _eligible(workspace_id, before).filter(
             crew_id=bucket.crew_id,
@@ -285,8 +285,8 @@ def _compact(workspace_id: str, bucket: Bucket, before: datetime) -> _Removal | 
             ts__lt=start + timedelta(days=1),
         )
         ids = list(rows.values_list("pk", flat=True))
-        # The archive cuts words short: what a legal hold keeps stays where it is.
-        held_ids = legal_holds.kept(workspace_id, ids)
+        # The archive shortens texts: entries under a legal hold stay in the journal.
+        held_ids = legal_holds.held_ids(workspace_id, ids)
         if len(ids) - len(held_ids) < LEAST:
             return None
         rows = rows.exclude(pk__in=held_ids)
@@ -307,7 +307,7 @@ def _sign(point: ChainCheckpoint, removal: _Removal) -> None:
 
 
 def _check_counts(point: ChainCheckpoint, removal: _Removal) -> None:
-    """Raise RowsLost unless exactly what left is archived and signed for."""
+    """Raise RowsLost unless as many rows are archived as deleted and signed for."""
     archived = ArchivedEntry.objects.filter(checkpoint=point).count()
     if not len(removal.pairs) == archived == removal.deleted:
         raise RowsLost(

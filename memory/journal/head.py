@@ -1,4 +1,4 @@
-"""The end of a workspace's chain, and the statements that every append passes.
+"""The head row of a workspace's chain, and the SQL statements of every append.
 
 Plain SQL: for one row the ORM takes longer to build such a statement than the database
 takes to run it.
@@ -23,7 +23,7 @@ _MOVE: Final = (
 
 
 def locked(workspace_id: str) -> ChainHead:
-    """Return the chain's end, locked until the transaction ends."""
+    """Return the chain's head, locked until the transaction ends."""
     lock = " FOR UPDATE" if connection.features.has_select_for_update else ""
     with connection.cursor() as cursor:
         cursor.execute(_HEAD + lock, [workspace_id])
@@ -37,8 +37,8 @@ def locked(workspace_id: str) -> ChainHead:
 
 def insert(rows: Sequence[JournalEntry]) -> None:
     """Write new rows with one prepared statement."""
-    # The connection itself: a look through Django's proxy for each of the fields of
-    # each row would be most of what this costs.
+    # Not through Django's connection proxy: a lookup for each field of each row would
+    # be most of the cost.
     database = transaction.get_connection()
     fields = JournalEntry._meta.local_concrete_fields
     columns = ", ".join(f'"{field.column}"' for field in fields)
@@ -56,6 +56,6 @@ def insert(rows: Sequence[JournalEntry]) -> None:
 
 
 def move(head: ChainHead) -> None:
-    """Write the chain's new end."""
+    """Save the chain's new head."""
     with connection.cursor() as cursor:
         cursor.execute(_MOVE, [head.seq, head.entry_hash, head.mac, head.workspace_id])

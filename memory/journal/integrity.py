@@ -1,4 +1,4 @@
-"""Whether one entry still says what it said when it was chained."""
+"""Verify one entry: its content, its seal, and its link to the entry before."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from memory.rules import hashing
 
 
 class Linked(Protocol):
-    """What of an entry makes its hash."""
+    """The columns that an entry's hash is computed from, and the hash."""
 
     @property
     def prev_hash(self) -> str: ...
@@ -37,8 +37,8 @@ def adopted_until(workspace_id: str) -> int:
 def is_linked(row: Linked, adopted_seq: int = 0) -> bool:
     """Whether an entry's hash reproduces; one that is not even a hash does not.
 
-    Up to the number ``adopted`` no hash does, and the seal of the adoption counts; what
-    is left of an erased entry has its own seal, which ``content_fault`` judges.
+    Up to the number ``adopted_seq`` the key is lost and the seal of the adoption is
+    checked instead; an erased entry has its own seal, which ``content_fault`` checks.
     """
     if isinstance(row, JournalEntry) and row.seq <= adopted_seq:
         sealed = hashing.adopted_seal(
@@ -53,7 +53,7 @@ def is_linked(row: Linked, adopted_seq: int = 0) -> bool:
 
 
 def _searchable(row: JournalEntry) -> str | None:
-    """Return the words that the payload gives to the index, None when it is no JSON."""
+    """Return the words of the payload for the index, None when it is not JSON."""
     try:
         return journal.searchable(row.entry_type, row.payload)
     except (ValueError, TypeError):
@@ -61,7 +61,7 @@ def _searchable(row: JournalEntry) -> str | None:
 
 
 def _seal_fault(row: JournalEntry) -> str | None:
-    """Judge what an erasure or a redaction left, by the seal it put on."""
+    """Check what an erasure or a redaction left against its seal."""
     if row.erased_at is None and row.redacted_at is None:
         return "Its salt is gone."
     kind = "erased" if row.erased_at is not None else "redacted"
@@ -77,7 +77,7 @@ def _seal_fault(row: JournalEntry) -> str | None:
 
 
 def content_fault(row: JournalEntry) -> str | None:
-    """Return what was changed in an entry, None when it says what it always said."""
+    """Return what was changed in an entry, None when it is unchanged."""
     if row.salt is None:
         return _seal_fault(row)
     if hashing.commitment(bytes(row.salt), journal.content(row)) != row.commitment:
@@ -90,7 +90,7 @@ def content_fault(row: JournalEntry) -> str | None:
 
 
 def signed(point: ChainCheckpoint) -> dict[int, str]:
-    """Return seq → hash of what a checkpoint covers; a forged one covers nothing."""
+    """Return seq → hash of the entries a checkpoint covers; none for a forged one."""
     try:
         pairs = [(int(seq), str(digest)) for seq, digest in point.removed]
     except (TypeError, ValueError):
@@ -100,7 +100,7 @@ def signed(point: ChainCheckpoint) -> dict[int, str]:
 
 
 def removed_hash(workspace_id: str, seq: int) -> str | None:
-    """Return the signed hash of an entry that left on purpose, None when none did."""
+    """Return the signed hash of an entry that was compacted, None when it was not."""
     points = ChainCheckpoint.objects.filter(workspace_id=workspace_id)
     archived = ArchivedEntry.objects.filter(workspace_id=workspace_id, seq=seq)
     checkpoint_id = archived.values_list("checkpoint_id", flat=True).first()
@@ -114,7 +114,7 @@ def removed_hash(workspace_id: str, seq: int) -> str | None:
 
 
 def _follows(row: JournalEntry, before: JournalEntry | None) -> bool:
-    """Whether an entry follows the one before it, which may have left on purpose."""
+    """Whether an entry follows the one before it, which may have been compacted."""
     if before is not None and before.seq == row.seq - 1:
         return before.entry_hash == row.prev_hash
     if row.seq == 1:

@@ -29,7 +29,7 @@ Row = TypeVar("Row", JournalEntry, ArchivedEntry)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalFilter:
-    """Which entries a list shows; empty means any. Ids are checked, not trusted."""
+    """The filters of a list; an empty one matches all. Ids are checked, not trusted."""
 
     q: str = ""
     crew_id: str | None = None
@@ -47,7 +47,7 @@ class JournalFilter:
 
     @property
     def digest(self) -> str:
-        """A short name for this question, kept inside its cursors."""
+        """A digest of the filters, stored in the list's cursors."""
         return pagination.digest(asdict(self))
 
 
@@ -55,8 +55,8 @@ class JournalFilter:
 class JournalPage:
     """One page of entries, newest first; ``next_cursor`` is None on the last.
 
-    ``archived`` are what compaction took out, in the same stretch of time; they are
-    there only when they were asked for.
+    ``archived`` are the compacted entries of the same time span, present only with
+    ``include_archive``.
     """
 
     entries: list[JournalEntry]
@@ -66,7 +66,7 @@ class JournalPage:
 
 @dataclass(frozen=True, slots=True)
 class EntryPlace:
-    """Where an entry stands in the chain, and whether its hash reproduces."""
+    """An entry's neighbours in the chain, and whether its hash reproduces."""
 
     previous: JournalEntry | None
     following: JournalEntry | None
@@ -84,7 +84,7 @@ def entry(actor: Actor, entry_id: str) -> JournalEntry:
 
 
 def archived_entry(actor: Actor, entry_id: str) -> ArchivedEntry:
-    """Return what compaction kept of an entry the actor may read."""
+    """Return the archived row of a compacted entry the actor may read."""
     actor.require("journal.read")
     rows = _readable(ArchivedEntry.objects.all(), actor)
     if not actor.can("gdpr.read"):
@@ -97,10 +97,9 @@ def archived_entry(actor: Actor, entry_id: str) -> ArchivedEntry:
 
 # ── Lists ────────────────────────────────────────────────────────────────────
 def _readable(rows: QuerySet[Row], actor: Actor) -> QuerySet[Row]:
-    """Return what an actor may read of some rows.
+    """Return those of some rows that an actor may read.
 
-    People see their workspace. An agent sees what it may recall: its own entries and
-    its crew's.
+    People read their workspace; an agent reads its own entries and its crew's.
     """
     rows = rows.filter(workspace_id=actor.workspace_id)
     if actor.is_agent:
@@ -111,15 +110,14 @@ def _readable(rows: QuerySet[Row], actor: Actor) -> QuerySet[Row]:
 def visible_entries(actor: Actor) -> QuerySet[JournalEntry]:
     """Return the entries an actor may read.
 
-    What may not be used is there for those who answer for personal data, and for them
-    alone: no agent and no operator finds it.
+    Restricted entries are visible only with the permission ``gdpr.read``.
     """
     rows = _readable(JournalEntry.objects.all(), actor)
     return rows if actor.can("gdpr.read") else rows.filter(restricted_at=None)
 
 
 def _authorise(actor: Actor, filters: JournalFilter) -> None:
-    """Refuse a filter that names somebody else's crew or agent."""
+    """Raise NotFound for a crew or agent that the actor may not name."""
     if filters.crew_id is not None:
         workspace_tree.crew(actor, filters.crew_id)
     if filters.agent_id is not None:
@@ -137,7 +135,7 @@ def _times(rows: QuerySet[Row], filters: JournalFilter) -> QuerySet[Row]:
 
 
 def _matching(rows: QuerySet[Row], filters: JournalFilter) -> QuerySet[Row]:
-    """Return the rows whose columns and times are the wanted ones."""
+    """Apply the filters on columns and times."""
     rows = _times(rows, filters)
     for name in ("crew_id", "agent_id", "mission_id", "trace_id"):
         value = getattr(filters, name)
@@ -153,7 +151,7 @@ def _matching(rows: QuerySet[Row], filters: JournalFilter) -> QuerySet[Row]:
 
 
 def filtered(actor: Actor, filters: JournalFilter) -> QuerySet[JournalEntry]:
-    """Return the entries that match; list, count and pages all start here."""
+    """Return the entries that match; lists, counts and pages all use this."""
     actor.require("journal.read")
     _authorise(actor, filters)
     rows = _matching(visible_entries(actor), filters)
@@ -171,9 +169,9 @@ def filtered(actor: Actor, filters: JournalFilter) -> QuerySet[JournalEntry]:
 
 
 def archived(actor: Actor, filters: JournalFilter) -> QuerySet[ArchivedEntry]:
-    """Return the archived entries that match, none unless they are asked for.
+    """Return the archived entries that match, none without ``include_archive``.
 
-    The archive has no word index: each word is looked for inside the cut texts.
+    The archive has no word index: words are matched as substrings of the short texts.
     """
     rows = ArchivedEntry.objects.all()
     if not filters.include_archive:
@@ -198,7 +196,7 @@ def archived(actor: Actor, filters: JournalFilter) -> QuerySet[ArchivedEntry]:
 
 
 def count(actor: Actor, filters: JournalFilter) -> int:
-    """Return how many entries match, with the archive when it is asked for."""
+    """Return how many entries match, archived ones too with ``include_archive``."""
     total = filtered(actor, filters).count()
     return total + (archived(actor, filters).count() if filters.include_archive else 0)
 
@@ -206,7 +204,7 @@ def count(actor: Actor, filters: JournalFilter) -> int:
 def _older(
     rows: QuerySet[Row], cursor: str, workspace_id: str, digest: str
 ) -> QuerySet[Row]:
-    """Return the rows older than a cursor's place; both lists have the same places."""
+    """Return the rows older than a cursor; it holds the time and number of a row."""
     ts, seq = pagination.read(cursor, workspace_id, digest)
     moment = parse_datetime(str(ts))
     return rows.filter(Q(ts__lt=moment) | Q(ts=moment, seq__lt=seq))

@@ -1,7 +1,7 @@
-"""The journal as a person walks it: pages both ways, around one entry, with authors.
+"""The journal as its page shows it: paged both ways, around an entry, with authors.
 
-The API's list runs one way and knows no numbers. A page also goes back to newer
-entries, opens at the place of a linked entry, and says where in the list it stands.
+The API's list is paged one way and has no totals. A web page also goes back to newer
+entries, opens at a linked entry, and says where in the list it is.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from memory.rules.permissions import Actor
 
 COUNT_CAP: Final = 10_000
 MAX_TYPES: Final = 300
-# How many newer entries stand above the one a link leads to.
+# How many newer entries are shown above a linked entry.
 ABOVE: Final = 3
 
 Rows = QuerySet[JournalEntry]
@@ -34,7 +34,7 @@ Rows = QuerySet[JournalEntry]
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many, counted up to a cap; ``more`` says that it is only the least number."""
+    """A count up to a cap; with ``more`` the real number is larger."""
 
     number: int
     more: bool = False
@@ -42,7 +42,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """Where a stretch begins: a cursor of either direction, an entry, or the newest."""
+    """Where a page begins: a cursor of either direction, an entry, or the newest."""
 
     older: str = ""
     newer: str = ""
@@ -130,7 +130,7 @@ def _page(
 ) -> list[JournalEntry]:
     if start.newer:
         entries = _oldest(_newer(rows, _read(start.newer, actor, filters)), limit)
-        # A page that ran against the top is the newest page, and as long as any other.
+        # With fewer rows above than fit, the newest page is returned, full.
         return entries if len(entries) == limit else _newest(rows, limit)
     if start.older:
         return _newest(_older(rows, _read(start.older, actor, filters)), limit)
@@ -162,7 +162,7 @@ def stretch(
 
 
 def length(actor: Actor) -> Length:
-    """Return how long the journal is that the actor sees, and its first moment."""
+    """Return the chain's length, and the time of the oldest entry the actor may see."""
     actor.require("journal.read")
     rows = queries.visible_entries(actor).order_by("ts")
     since = rows.values_list("ts", flat=True).first()
@@ -170,7 +170,7 @@ def length(actor: Actor) -> Length:
 
 
 def authors(actor: Actor, entries: Sequence[JournalEntry]) -> dict[str, str]:
-    """Return entry id → who is behind it, as people read it: slug, e-mail, or a part.
+    """Return entry id → its author for display: slug, e-mail, or the component's name.
 
     A person who is no longer a member is not named.
     """
@@ -194,14 +194,14 @@ def _author(entry: JournalEntry, slugs: dict[str, str], people: dict[str, str]) 
 
 
 def subjects(row: JournalEntry) -> list[str]:
-    """Return the people an entry names, as its writer wrote them."""
+    """Return the subjects of an entry, spelled as its writer spelled them."""
     return sorted(row.mentions.values_list("alias", flat=True))
 
 
 def entry_types(actor: Actor) -> list[str]:
     """Return the entry types of the actor's workspace, for a filter's choices.
 
-    One look into the index per type: DISTINCT would walk the whole journal.
+    One index lookup per type: DISTINCT would read the whole journal.
     """
     actor.require("journal.read")
     smallest = "SELECT min(entry_type) FROM journal_entries WHERE workspace_id = %s"

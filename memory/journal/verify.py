@@ -1,4 +1,4 @@
-"""Walking a workspace's chain: what is missing, changed, or erased on purpose."""
+"""Verify a workspace's chain: what is missing, changed, or erased on purpose."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ class Break:
 
 @dataclass(slots=True)
 class Report:
-    """What a walk found. ``breaks`` holds the first hundred; ``break_count`` is all.
+    """The result of a verification; ``breaks`` holds the first hundred of all.
 
-    ``unproved`` counts entries that were chained with a key that is lost: they are as
-    they were when that was noticed, and nobody can prove what they were before.
+    ``unproved`` counts entries that were chained with a lost key: unchanged since the
+    adoption of the new key, unprovable before it.
     """
 
     checked_at: datetime
@@ -80,7 +80,7 @@ def _unwatched(rows: Iterable[JournalEntry], _total: int) -> Iterable[JournalEnt
 
 
 def _removed_hashes(workspace_id: str, report: Report) -> dict[int, str]:
-    """Return seq → hash of entries that left on purpose; forged records cover none."""
+    """Return seq → hash of the compacted entries, from the checkpoints that verify."""
     removed_hashes: dict[int, str] = {}
     for point in ChainCheckpoint.objects.filter(workspace_id=workspace_id):
         covered = integrity.signed(point)
@@ -91,7 +91,7 @@ def _removed_hashes(workspace_id: str, report: Report) -> dict[int, str]:
 
 
 def _rows(workspace_id: str, end: int) -> QuerySet[JournalEntry]:
-    """Return the entries to judge: those up to the head of the moment it began."""
+    """Return the entries to verify: those up to the head at the start."""
     rows = JournalEntry.objects.filter(workspace_id=workspace_id)
     return (rows.filter(seq__lte=end) if end else rows).order_by("seq")
 
@@ -99,7 +99,7 @@ def _rows(workspace_id: str, end: int) -> QuerySet[JournalEntry]:
 def _bridge(
     report: Report, removed_hashes: dict[int, str], at: int, prev: str, until: int
 ) -> str:
-    """Cross missing numbers; return the hash that the next entry must follow."""
+    """Skip missing numbers; return the hash that the next entry must follow."""
     for seq in range(at, until):
         if seq in removed_hashes:
             prev = removed_hashes[seq]
@@ -131,7 +131,7 @@ def _check_content(report: Report, row: JournalEntry) -> None:
 
 
 def _check_place(report: Report, row: JournalEntry, number: int) -> None:
-    """Judge the row number in the word index: it decides whose words these are."""
+    """Check the row number in the word index, which contains the workspace's number."""
     if row.docid != (number << entries.SEQ_BITS) + row.seq:
         reason = "Its number in the word index was changed."
         report.note("content_break", row.seq, row.id, reason)
@@ -159,12 +159,12 @@ def _witnesses(workspace_id: str) -> set[tuple[str, int, str]]:
     witnesses = set()
     for row in rows.iterator():
         if row.salt is None and integrity.content_fault(row) is not None:
-            continue  # masked, and not by us: only the seal would say so
+            continue  # redacted without a valid seal: reported as a content break
         try:
             payload = row.payload
             number = int(payload.get("number") or 0)
         except (ValueError, TypeError):
-            continue  # tampered with; the walk names it
+            continue  # tampered with: reported as a content break
         target, priority = payload.get("target_entry_id"), payload.get("new_priority")
         witnesses.add((str(target), number, str(priority)))
     return witnesses
@@ -198,7 +198,7 @@ def _check_priority(
     steps: list[PriorityChange],
     witnesses: set[tuple[str, int, str]],
 ) -> None:
-    """Judge a priority; one that was set during the walk is read again, whole."""
+    """Check a priority; one that was set meanwhile is read again in a transaction."""
     fault = _priority_fault(row, steps, witnesses)
     if fault is None:
         return
@@ -233,10 +233,10 @@ def _check_tail(
 
 
 def verify(workspace_id: str, *, by: Actor, watch: Watch = _unwatched) -> Report:
-    """Walk the whole chain of a workspace once and report every break.
+    """Verify the whole chain of a workspace and report every break.
 
-    ``watch`` wraps the rows with a progress display and gets their number. The walk
-    runs beside appends: entries behind the head of the moment it began are not judged.
+    ``watch`` wraps the rows with a progress display and gets their number. Appends go
+    on meanwhile: entries after the head at the start are not checked.
     """
     by.require("journal.verify", workspace_id)
     report = Report(checked_at=timezone.now())
@@ -262,10 +262,10 @@ def verify(workspace_id: str, *, by: Actor, watch: Watch = _unwatched) -> Report
 
 
 def walk_links(workspace_id: str, *, by: Actor) -> Report:
-    """Walk every link, and judge in full only what erasures and redactions left.
+    """Verify every link, and the content of erased and redacted entries only.
 
-    For whoever just erased something: what an entry says that nobody touched is not
-    read, which makes this many times as quick as ``verify``.
+    For use after an erasure: contents of other entries are not read, which makes this
+    many times as fast as ``verify``.
     """
     by.require("journal.verify", workspace_id)
     report = Report(checked_at=timezone.now())
@@ -297,7 +297,7 @@ def walk_links(workspace_id: str, *, by: Actor) -> Report:
 def _verify_adopted(
     report: Report, workspace_id: str, removed_hashes: dict[int, str]
 ) -> tuple[int, str]:
-    """Walk what was chained with a lost key, entry by entry; return where it ends."""
+    """Verify the entries chained with a lost key one by one; return number and hash."""
     seq, prev, adopted_seq = 0, "", integrity.adopted_until(workspace_id)
     if not adopted_seq:
         return seq, prev
@@ -318,7 +318,7 @@ def _check_link(report: Report, link: chain_scan.Link, prev: str | None) -> None
 
 
 def _check_sealed(report: Report, ids: list[str]) -> None:
-    """Judge what was left of entries, a few hundred per query."""
+    """Verify erased and redacted entries, a few hundred per query."""
     for start in range(0, len(ids), SEALED_CHUNK):
         part = ids[start : start + SEALED_CHUNK]
         for row in JournalEntry.objects.filter(pk__in=part).order_by("seq"):
@@ -326,7 +326,7 @@ def _check_sealed(report: Report, ids: list[str]) -> None:
 
 
 def _end(head: ChainHead | None) -> int:
-    """Return where the walk stops; a head that is not signed limits nothing."""
+    """Return the last number to verify; 0, no limit, without a validly signed head."""
     if head is None:
         return 0
     key = journal.key()

@@ -24,22 +24,22 @@ def _none(_workspace_id: str, _place: str, _entry_ids: Sequence[str]) -> frozens
 
 class _Port:
     def __init__(self) -> None:
-        self.held_ids: HeldIds = _none
+        self.lookup: HeldIds = _none
 
 
 _port = _Port()
 
 
-def register(held_ids: HeldIds) -> None:
+def register(lookup: HeldIds) -> None:
     """Put the upper floor's knowledge in place; called once, at start-up."""
-    _port.held_ids = held_ids
+    _port.lookup = lookup
 
 
-def kept(
+def held_ids(
     workspace_id: str, entry_ids: Sequence[str], place: str = JOURNAL
 ) -> frozenset[str]:
     """Return which of some entries a legal hold keeps; ``place`` holds their words."""
-    return _port.held_ids(workspace_id, place, entry_ids) if entry_ids else frozenset()
+    return _port.lookup(workspace_id, place, entry_ids) if entry_ids else frozenset()
 
 
 def may_destroy(
@@ -49,6 +49,6 @@ def may_destroy(
 
     Whose hold it is, and why, is for those who keep holds: the caller is not told.
     """
-    if kept(workspace_id, entry_ids, place):
+    if held_ids(workspace_id, entry_ids, place):
         detail = "A legal hold keeps this: nothing was forgotten."
         raise errors.Conflict(detail, code="on_hold")

@@ -88,7 +88,7 @@ def refuse(
         check(texts, subjects)
 
 
-def told(entry: JournalEntry) -> tuple[str, ...]:
+def entry_texts(entry: JournalEntry) -> tuple[str, ...]:
     """Return every text of an entry that may name somebody."""
     objects = [text for text in (entry.payload_text, entry.refs_text) if text != "{}"]
     trace_ids = (entry.mission_id, entry.trace_id, entry.span_id)
@@ -98,7 +98,7 @@ def told(entry: JournalEntry) -> tuple[str, ...]:
 def entries_of(rows: Sequence[JournalEntry], news: Sequence[NewEntry]) -> list[Written]:
     """Return journal entries as rows that were kept."""
     return [
-        Written(row.id, told(row), new.subjects)
+        Written(row.id, entry_texts(row), new.subjects)
         for row, new in zip(rows, news, strict=True)
     ]
 
