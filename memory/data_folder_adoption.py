@@ -1,9 +1,9 @@
-"""Taking over a data folder or keys that are not those on record, on purpose.
+"""Adopt a data folder or keys that are not those on record, on purpose.
 
-For a disaster: the folder is lost, or a key is. What was lost stays lost, and this says
-what that is before it does anything. A chain whose key is lost goes on with a new one:
-every entry before is sealed as it stands, so that a change from now on shows, and the
-walk counts it as unproved, because nobody can say what was changed before.
+For disasters: the folder or a key is lost. ``losses`` says what is lost for good before
+anything is changed. A chain whose key is lost goes on with a new one: every earlier
+entry is sealed as it is, so that later changes show, and verification counts it as
+unproved, because earlier changes can no longer be detected.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ BATCH: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Follower:
-    """What another package loses and does when a folder or a key is given up.
+    """What another package loses, and does, when a folder or a key is replaced.
 
     Both are given the names of the keys that differ from those on record.
     """
@@ -63,7 +63,7 @@ def register(follower: Follower) -> None:
 
 # ── What it costs ────────────────────────────────────────────────────────────
 def _differing_keys() -> set[str]:
-    """Return the names of keys that are not those that things were made with."""
+    """Return the names of the keys that differ from those the data was made with."""
     keys.load_missing()
     row = Installation.objects.first()
     if row is not None:
@@ -76,7 +76,7 @@ def _differing_keys() -> set[str]:
 
 
 def _unsigned_heads() -> list[ChainHead]:
-    """Return the ends of chains that our journal key did not sign."""
+    """Return the chain heads that the present journal key did not sign."""
     secret = keys.value(keys.BY_NAME["journal"]).encode()
     rows = ChainHead.objects.filter(seq__gt=0).order_by("pk")
     return [
@@ -88,7 +88,7 @@ def _unsigned_heads() -> list[ChainHead]:
 
 
 def _missing_files() -> tuple[int, int]:
-    """Return how many memory files are not in the folder, and how many come back."""
+    """Return how many memory files are missing, and how many of them are restorable."""
     root = Path(settings.DATA_DIR)
     rows = MemoryFile.objects.exclude(sha256="")
     missing_rows = [
@@ -103,7 +103,7 @@ def _missing_files() -> tuple[int, int]:
 
 
 def losses() -> list[str]:
-    """Return what is given up for good, a sentence each; empty when nothing is."""
+    """Return what is lost for good, a sentence each; empty when nothing is."""
     key_names, sentences = _differing_keys(), []
     if "journal" in key_names:
         heads = _unsigned_heads()
@@ -137,7 +137,7 @@ def losses() -> list[str]:
 
 # ── Doing it ─────────────────────────────────────────────────────────────────
 def adopt(reason: str) -> list[str]:
-    """Take over the folder and the keys that this process has; return what was lost.
+    """Adopt the folder and keys that this process has; return what was lost.
 
     Ends with an entry in every workspace's journal. Safe to repeat.
     """
@@ -185,7 +185,7 @@ def _chunks(workspace_id: str) -> Iterator[list[JournalEntry]]:
 
 
 def _new_segment(workspace_id: str) -> None:
-    """Seal a chain as it stands and sign its end with the key that is used from now."""
+    """Seal a chain's entries as they are and sign its head with the new key."""
     secret = keys.value(keys.BY_NAME["journal"]).encode()
     head = chain_head.locked(workspace_id)
     for chunk in _chunks(workspace_id):
@@ -225,7 +225,7 @@ def _tell(workspace_id: str, reason: str, sentences: list[str]) -> None:
 
 
 def _restore_files() -> None:
-    """Put back the live files whose newest version is still there."""
+    """Restore the live files whose newest version's blob still exists."""
     for file in MemoryFile.objects.exclude(sha256="").iterator():
         owner, place = paths.owner_of(file), paths.place_of(file)
         with paths.vault().locked(file.path):

@@ -1,8 +1,8 @@
-"""Words: the journal's full-text index, FTS5 on SQLite and tsvector on PostgreSQL.
+"""The journal's full-text index: FTS5 on SQLite, tsvector on PostgreSQL.
 
-User text never reaches a query grammar: it is cut into words first, and each word goes
-in quoted. Scores stay inside the house, because one index spans workspaces and raw
-BM25 values would tell something about other tenants; callers get ranks.
+User text never reaches a query grammar: it is split into words, and each word is
+quoted. Scores are not shown to users, because one index spans workspaces and raw BM25
+values would reveal something about other tenants; users get ranks.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from memory.rules.entries import RULE_TYPE, SEQ_BITS
 MAX_TERMS: Final = 32
 MAX_PHRASE: Final = 8
 # Rows a word query may touch before its commonest terms are dropped: scoring a row
-# costs about two microseconds, so this keeps the word leg under ten milliseconds.
+# costs about two microseconds, so this keeps the word ranking under ten milliseconds.
 BUDGET: Final = 4_000
 PRUNE_FROM: Final = 10_000
 
@@ -50,7 +50,7 @@ class WordScope:
 
 @dataclass(frozen=True, slots=True)
 class WordHit:
-    """One entry found by words, best first; ``score`` never leaves the house."""
+    """One entry found by words, best first; ``score`` is never shown to users."""
 
     entry_id: str
     score: float
@@ -58,7 +58,7 @@ class WordHit:
 
 @dataclass(frozen=True, slots=True)
 class WordQuery:
-    """A question as the word leg asks it."""
+    """A question as the word ranking uses it; ``dropped`` words are not searched."""
 
     terms: tuple[str, ...]
     phrase: tuple[str, ...]
@@ -66,7 +66,6 @@ class WordQuery:
 
     @property
     def is_empty(self) -> bool:
-        """Nothing to search for."""
         return not self.terms
 
 
@@ -81,7 +80,7 @@ def quote(term: str) -> str:
 
 
 def docids(workspace_id: str) -> tuple[int, int]:
-    """Return the range of a workspace's row numbers in the index, both ends in it."""
+    """Return the first and last row number of a workspace in the index, inclusive."""
     number = workspace_numbers.of(workspace_id)
     return number << SEQ_BITS, ((number + 1) << SEQ_BITS) - 1
 
@@ -115,7 +114,7 @@ def matching(workspace_id: str, text: str) -> RawSQL | None:
 
 # ── Recall ───────────────────────────────────────────────────────────────────
 class _Frequencies:
-    """How many entries of a workspace hold a term, remembered while it grows little."""
+    """Cache: how many entries of a workspace hold a term, while it grows under 20 %."""
 
     def __init__(self, size: int = 20_000) -> None:
         self._known: OrderedDict[tuple[str, str], tuple[int, int]] = OrderedDict()
@@ -162,8 +161,8 @@ def _head(workspace_id: str) -> int:
 def _prune(workspace_id: str, terms: list[str]) -> tuple[list[str], list[str]]:
     """Split terms into those worth scoring and the commonest, in a large workspace.
 
-    Rarest first until the budget is spent; the rarest term always stays. What is
-    dropped carries the least weight in BM25 anyway.
+    Rarest first until the budget is spent; the rarest term always stays. The others
+    carry the least weight in BM25.
     """
     head = _head(workspace_id)
     if not is_sqlite() or head < PRUNE_FROM or len(terms) < 2:
@@ -183,14 +182,14 @@ def _prune(workspace_id: str, terms: list[str]) -> tuple[list[str], list[str]]:
 
 
 def ask(workspace_id: str, text: str) -> WordQuery:
-    """Return a question's telling words, and what was left out of it."""
+    """Return a question's significant words, its phrase, and the words left out."""
     all_words = tokenizer.split(text)
     telling = tokenizer.telling(all_words)
     terms, common = _prune(workspace_id, telling[:MAX_TERMS])
     phrase = tuple(all_words) if 2 <= len(all_words) <= MAX_PHRASE else ()
     stop = [w for w in dict.fromkeys(all_words) if w not in set(telling)]
     if common:
-        # A phrase holds every word, the common ones too: it would cost what they cost.
+        # The phrase contains the common words too and would cost as much.
         phrase = ()
     ignored = (*stop, *common, *telling[MAX_TERMS:])
     return WordQuery(tuple(terms), phrase, ignored)

@@ -1,8 +1,8 @@
-"""Messages to addresses that somebody typed: signed, and never to a private network.
+"""HTTP to user-supplied URLs: signed, and never to a private network (SSRF-safe).
 
-The name is resolved once, every address is judged, and the connection goes to the
-address that was judged, under the host's name. No redirect is followed, no proxy gets
-between, the answer's body is not read, and a fault is told without the address.
+The name is resolved once, every address is checked, and the connection goes to the
+checked address, under the host's name. Redirects are not followed, proxies not used,
+the response body is not read, and errors do not contain the address.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Unreachable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What is sent: a JSON body, the secret that signs it, and what else is said."""
+    """A JSON body, the secret that signs it, and additional headers."""
 
     url: str
     secret: str
@@ -74,7 +74,7 @@ def verify(secret: str, header: str, body: str, *, now: float | None = None) -> 
 
 # ── Addresses ────────────────────────────────────────────────────────────────
 def _inner(address: Address) -> Iterable[Address]:
-    """Return an address and the IPv4 addresses that hide inside it."""
+    """Yield an address and the IPv4 addresses embedded in it."""
     yield address
     if isinstance(address, ipaddress.IPv6Address):
         teredo = address.teredo or ()
@@ -97,13 +97,13 @@ def is_public(address: Address) -> bool:
 
 
 def is_allowed(text: str, *, private: bool | None = None) -> bool:
-    """Whether an IP address may be connected to; for webhooks their setting decides."""
+    """Whether an IP address may be connected to; default: the setting for webhooks."""
     allowed = bool(settings.WEBHOOK_PRIVATE) if private is None else private
     return allowed or is_public(ipaddress.ip_address(text))
 
 
 def checked(text: str, *, private: bool | None = None, who: str = "Webhooks") -> str:
-    """Return an address that somebody may have typed, or raise Invalid.
+    """Return a normalised user-supplied URL, or raise Invalid.
 
     ``private`` allows private networks; ``who`` begins the sentence of a refusal.
     """
@@ -125,10 +125,10 @@ def checked(text: str, *, private: bool | None = None, who: str = "Webhooks") ->
 
 
 def _check_host(host: str, private: bool | None, caller: str) -> None:  # noqa: FBT001
-    """Refuse what is no host, and a bare address that may not be reached."""
+    """Raise Invalid for what is no host, and for an IP address that is not allowed."""
     try:
         allowed = is_allowed(host, private=private)
-    except ValueError:  # a name: judged whenever it is resolved
+    except ValueError:  # a name: checked whenever it is resolved
         if NAME.fullmatch(host):
             return
         raise errors.Invalid("This is no web address.", code="bad_url") from None
@@ -152,7 +152,7 @@ def _resolve(
 
 
 class PinnedTransport(httpx.HTTPTransport):
-    """Connects to the address that was judged, under the host's own name.
+    """Connects to the address that was checked, under the host's own name.
 
     A name is resolved for every request; raise Unreachable where it leads to a private
     network and ``private`` is false.

@@ -1,4 +1,4 @@
-"""Opaque list cursors that remember whose list, and which question, they belong to."""
+"""Signed list cursors, bound to their workspace and to the list's filters."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def make(workspace_id: str, question: str, position: list[str | int]) -> str:
 def read(cursor: str, workspace_id: str, question: str) -> list[str | int]:
     """Return the position in a cursor.
 
-    Another workspace's cursor is NotFound, like everything else of another workspace;
-    a damaged one, or one from another question, is Invalid.
+    Raises NotFound for another workspace's cursor, like everything else of another
+    workspace; Invalid for a damaged one or one of a list with other filters.
     """
     try:
         cursor_workspace, cursor_question, position = signing.loads(cursor, salt=_SALT)

@@ -1,4 +1,4 @@
-"""The clock's jobs of the ground floor: sweeps over what is there, safe twice."""
+"""The scheduled jobs of the memory package; every one is safe to run twice."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _webhooks(_home: str) -> Outcome:
 
 
 def install() -> None:
-    """Put the ground floor's jobs on the timetable."""
+    """Register the jobs of this package."""
     for job in (
         Job(name="files_sweep", title="Files sweep", schedule="every 30 s",
             act=_files, house_wide=True),
@@ -86,16 +86,16 @@ def install() -> None:
         jobs.register(job)
 
 
-# ── Shells for the worker ────────────────────────────────────────────────────
+# ── Celery tasks ─────────────────────────────────────────────────────────────
 @shared_task(name="memory.files_sweep", ignore_result=True)
 def files_sweep() -> None:
-    """Look at every memory file on disk, whatever the watcher saw or missed."""
+    """Reconcile every memory file on disk, also those the watcher missed."""
     jobs.note("files_sweep", lambda: _files(HOUSE))
 
 
 @shared_task(name="memory.tick", ignore_result=True)
 def tick() -> None:
-    """Run what is due by its interval."""
+    """Run the jobs due by interval."""
     jobs.tick()
 
 
@@ -107,5 +107,5 @@ def nightly() -> None:
 
 @shared_task(name="memory.run_job", ignore_result=True)
 def run_job(run_id: int) -> None:
-    """Do a run that an operator asked for."""
+    """Do a run that an operator requested."""
     jobs.run_asked(run_id)

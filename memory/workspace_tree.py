@@ -31,13 +31,13 @@ def workspace(actor: Actor) -> Workspace:
 
 
 def crews(actor: Actor) -> list[Crew]:
-    """Return the crews the actor may name."""
+    """Return the crews of the workspace; to an agent its own."""
     rows = Crew.objects.filter(workspace_id=actor.workspace_id)
     return list(rows.filter(pk=actor.crew_id) if actor.is_agent else rows)
 
 
 def crew(actor: Actor, crew_id: str) -> Crew:
-    """Return a crew the actor may name; an agent may name its own crew only."""
+    """Return a crew; an agent gets its own crew only."""
     row = Crew.objects.filter(pk=crew_id, workspace_id=actor.workspace_id).first()
     if row is None:
         raise errors.NotFound
@@ -47,7 +47,7 @@ def crew(actor: Actor, crew_id: str) -> Crew:
 
 
 def agents(actor: Actor) -> list[Agent]:
-    """Return the agents the actor may name, with their crews."""
+    """Return the agents of the workspace with their crews; to an agent its crew's."""
     rows = Agent.objects.filter(workspace_id=actor.workspace_id).select_related("crew")
     if actor.is_agent:
         rows = rows.filter(crew_id=actor.crew_id)
@@ -55,7 +55,7 @@ def agents(actor: Actor) -> list[Agent]:
 
 
 def agent(actor: Actor, agent_id: str) -> Agent:
-    """Return an agent the actor may name; an agent sees its own crew's agents."""
+    """Return an agent; an agent gets its own crew's agents only."""
     rows = Agent.objects.select_related("crew")
     row = rows.filter(pk=agent_id, workspace_id=actor.workspace_id).first()
     if row is None:

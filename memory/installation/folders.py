@@ -96,7 +96,7 @@ def mark_folders(root: Path, installation_id: str) -> None:
 
 # ── Checks ───────────────────────────────────────────────────────────────────
 def signature(path: Path) -> tuple[object, ...]:
-    """Return path, inode and times of a folder and its mark: unchanged means checked."""
+    """Return path, inodes and times of a folder and its mark, to detect changes."""
     folder, mark = path.stat(), (path / key_files.MARK).stat()
     return (
         *(path, folder.st_dev, folder.st_ino, folder.st_mtime_ns),
