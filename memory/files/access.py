@@ -1,4 +1,4 @@
-"""Access to memory files for both doors: whose, which, and the tree of them."""
+"""Find memory files by owner and label for API and tools, and list the tree."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """What the actor may see; ``held`` names what waits: crew, agent, label."""
+    """The files the actor may see; ``held``: (crew, agent, label) with a held text."""
 
     branches: list[Branch]
     held: frozenset[tuple[str | None, str | None, str]]
 
     def is_held(self, file: MemoryFile) -> bool:
-        """Whether a newer text for this file waits."""
+        """Whether a newer text for this file is held for review."""
         return (file.crew_id, file.agent_id, file.label) in self.held
 
 
 def owner(actor: Actor, *, agent_id: str | None, crew_id: str | None) -> Owner:
-    """Return whose files are meant; an agent that names nobody means itself."""
+    """Return the owner of the given ids; an agent without ids means itself."""
     if actor.is_agent and agent_id is None and crew_id is None:
         agent_id = actor.id
     if agent_id is not None:
@@ -56,7 +56,7 @@ def owner(actor: Actor, *, agent_id: str | None, crew_id: str | None) -> Owner:
 
 
 def place(label: str, owner: Owner) -> Place:
-    """Return the place a label names in an owner's reach."""
+    """Return the tier and key of a label that the owner can have, or NotFound."""
     place_ = paths.refuse_unknown(tiers.split(label))
     if owner.agent is None and not place_.rule.shared:
         raise errors.NotFound
@@ -106,7 +106,7 @@ def text(owner: Owner, label: str, *, by: Actor) -> reading.Text:
 
 
 def file(owner: Owner, label: str, *, by: Actor) -> MemoryFile:
-    """Return a file's row, also of one that was removed, or NotFound."""
+    """Return a file's row, also that of a removed file, or NotFound."""
     reading.permit(owner, by)
     target = place(label, owner)
     rows = MemoryFile.objects.select_related("crew__workspace", "agent")
@@ -127,6 +127,6 @@ def version(file: MemoryFile, sha256: str) -> MemoryVersion:
 
 
 def restore(file: MemoryFile, sha256: str, *, by: Actor) -> Written:
-    """Put a version back, for operators; through the scribe, as a new version."""
+    """Restore a version as a new one, with all checks of a write; for operators."""
     by.require("files.restore", file.workspace_id)
     return writer.restore(file, version(file, sha256), by=by)

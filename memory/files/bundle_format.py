@@ -1,10 +1,10 @@
-"""Bundles of memory files as bytes, written by us and read as a stranger's.
+"""The format of bundles of memory files; a bundle to be read is untrusted.
 
 Equal contents make equal bytes.
 
 A bundle is a folder or a zip of Markdown with a short header, and ``manifest.json``. A
 Crewship ``.memory`` tree and Crewship's JSON export are read too. Nothing is unpacked:
-members are read into memory, one by one, under limits that count what really comes out.
+members are read into memory one by one, with limits on the decompressed bytes.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ MANIFEST: Final = "manifest.json"
 DOCUMENT_BYTES: Final = 1024 * 1024
 BUNDLE_BYTES: Final = 32 * 1024 * 1024
 MEMBERS: Final = 2_000
-# Ten fields a document are more than an export has.
+# Ten fields per document: more than an export has.
 _VALUES: Final = 10 * MEMBERS + 1_000
-# A header comes on top of a document's bytes.
+# The document and its header.
 _MEMBER_BYTES: Final = DOCUMENT_BYTES + 4_096
 _RATIO, _RATIO_FROM = 200, 256 * 1024
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
@@ -40,16 +40,16 @@ _KINDS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
 class BadBundle(errors.Invalid):
-    """The bundle as a whole is refused; nothing of it was read into the memory."""
+    """The whole bundle is refused; nothing of it was imported."""
 
     code, title = "bad_bundle", "Bundle refused"
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One file of a bundle. Without an owner of its own it goes to the one asked for.
+    """One file of a bundle. Without an owner it goes to the import's target.
 
-    ``fault`` says why it cannot be taken; its text is empty then.
+    ``fault`` says why it cannot be imported; the text is empty then.
     """
 
     path: str
@@ -60,7 +60,7 @@ class Document:
     fault: str = ""
 
 
-# ── Making ───────────────────────────────────────────────────────────────────
+# ── Writing ──────────────────────────────────────────────────────────────────
 def members(documents: Sequence[Document], workspace: str) -> dict[str, bytes]:
     """Return a bundle's files by name, the same for the same documents."""
     files, entries = {}, []
@@ -80,7 +80,7 @@ def members(documents: Sequence[Document], workspace: str) -> dict[str, bytes]:
 
 
 def pack(files: Mapping[str, bytes]) -> bytes:
-    """Return a zip with nothing in it that depends on when or where it was made."""
+    """Return a zip that does not depend on when or where it was made."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         for name in sorted(files):
@@ -104,7 +104,7 @@ def _check_name(name: str, names: set[str]) -> None:
 
 
 class _Budget:
-    """Counts what comes out of a bundle, while it comes."""
+    """Counts members and decompressed bytes while a bundle is read."""
 
     def __init__(self) -> None:
         self.left, self.count = BUNDLE_BYTES, 0
@@ -126,7 +126,7 @@ class _Budget:
 
 
 def unpack(source: IO[bytes]) -> dict[str, bytes]:
-    """Return a zip's files by name; raise BadBundle for anything odd in it."""
+    """Return a zip's files by name; raise BadBundle for anything unusual."""
     try:
         with zipfile.ZipFile(source) as archive:
             return _unpack(archive)
@@ -167,7 +167,7 @@ def _check_kind(info: zipfile.ZipInfo) -> None:
 
 
 def read_folder(root: Path) -> tuple[dict[str, bytes], dict[str, str]]:
-    """Return a folder's files by name, and what was left out with the reason."""
+    """Return a folder's files by name, and the skipped paths with the reason."""
     budget, contents, reasons = _Budget(), dict[str, bytes](), dict[str, str]()
     for folder, names, files in os.walk(root):
         names.sort()
@@ -194,7 +194,7 @@ def read_folder(root: Path) -> tuple[dict[str, bytes], dict[str, str]]:
     return contents, reasons
 
 
-# ── Understanding them ───────────────────────────────────────────────────────
+# ── Parsing ──────────────────────────────────────────────────────────────────
 def load(path: Path) -> list[Document]:
     """Return the documents of a folder, a zip or a JSON export."""
     try:
@@ -215,7 +215,7 @@ def load(path: Path) -> list[Document]:
 
 
 def documents(files: Mapping[str, bytes]) -> list[Document]:
-    """Return the documents among a bundle's files: ours by manifest, else a tree."""
+    """Return the documents of a bundle's files: by its manifest, else as a tree."""
     if MANIFEST in files:
         return _of_manifest(files)
     parsed = [_plain(name, _text(data)) for name, data in sorted(files.items())]
@@ -312,7 +312,7 @@ def from_json(data: bytes) -> list[Document]:
 
 
 def from_entries(entries: Iterable[Mapping[str, Any]]) -> list[Document]:
-    """Return documents told as ``path`` and ``body``, ours with their owner."""
+    """Return the documents of entries with ``path``, ``body`` and perhaps an owner."""
     parsed: list[Document] = []
     for entry in entries:
         path, body = entry.get("path"), entry.get("body")

@@ -1,8 +1,9 @@
-"""Taking words out of memory files: live text, every version, blobs, the word index.
+"""Erase words from memory files: live text, every version, blobs, the word index.
 
-One file at a time, under its lock. The order survives a kill at any point: new blobs
-first, then the live file, then every row in one commit, then the old blobs go. After a
-kill in between the next visit versions what it finds, and a second run ends the same.
+One file at a time, under its lock. The order survives a kill at any point: write new
+blobs, then the live file, then every row in one commit, then delete the old blobs.
+After a kill the next access versions the file on disk, and a second run has the same
+result.
 """
 
 from __future__ import annotations
@@ -44,9 +45,9 @@ _HELD_TEXTS: Final[dict[str, int | None]] = {
 
 @dataclass(frozen=True, slots=True)
 class Pen:
-    """What erasing does to a text: ``edit`` to a file's, ``mask`` to any other value.
+    """The functions that erase: ``edit`` for a file's text, ``mask`` for other values.
 
-    Both return their argument when nothing in it has to go.
+    Both return their argument unchanged when nothing in it is to be erased.
     """
 
     edit: Callable[[str], str]
@@ -57,8 +58,8 @@ class Pen:
 def texts(file: MemoryFile) -> Iterator[tuple[MemoryVersion, str]]:
     """Return a file's versions with their text, oldest first; each blob is read once.
 
-    A version whose bytes are gone has no text; damaged bytes are text all the same.
-    Raises vault.RootLost when the whole folder is gone.
+    A version whose blob is missing is empty; a damaged blob is read as it is. Raises
+    RootLost when the whole folder is gone.
     """
     text_of: dict[str, str] = {"": ""}
     for version in file.versions.order_by("number"):
@@ -78,7 +79,7 @@ def _text(workspace_id: str, sha256: str) -> str:
 
 
 def added(version: MemoryVersion) -> frozenset[str]:
-    """Return the lines that a version brought: what its parent did not have."""
+    """Return the lines that a version added to its parent."""
     before = version.parent
     old = _text(before.workspace_id, before.sha256) if before else ""
     new = _text(version.workspace_id, version.sha256)
@@ -90,7 +91,7 @@ def added(version: MemoryVersion) -> frozenset[str]:
 def rewrite(file: MemoryFile, pen: Pen) -> int:
     """Edit a file and every version of it; return how many versions changed.
 
-    A version keeps its number and says that words were erased. Raises Busy or Unsafe.
+    A version keeps its number and gets the note ``REDACTED``. Raises Busy or Unsafe.
     """
     store = paths.vault()
     with store.locked(file.path):
@@ -109,7 +110,7 @@ def rewrite(file: MemoryFile, pen: Pen) -> int:
 
 
 def _repair_newest_blob(store: Vault, file: MemoryFile) -> None:
-    """Make the newest blob whole again from the live file: what is left comes of it."""
+    """Restore a damaged newest blob from the live file, before it is edited."""
     live = store.read(tuple(file.path.split("/")))
     if live is not None and live.sha256 == file.sha256:
         versions.keep(file.workspace_id, live.data)
@@ -130,12 +131,12 @@ def _edited(file: MemoryFile, pen: Pen) -> tuple[list[MemoryVersion], dict[str, 
 
 
 def _keep_remainder(file: MemoryFile, text: str) -> str:
-    """Keep what is left of a text; of one that is blank nothing is kept."""
+    """Store the remaining text as a blob, return its SHA-256; "" for a blank one."""
     return versions.keep(file.workspace_id, text.encode()) if text.strip() else ""
 
 
 def _put(store: Vault, file: MemoryFile, sha256: str) -> None:
-    """Bring the live file to the bytes of a blob; no blob means no file."""
+    """Set the live file to the bytes of a blob; remove it when there is no blob."""
     parts = tuple(file.path.split("/"))
     if sha256 == file.sha256:
         return
@@ -173,9 +174,9 @@ def _commit(
 
 
 def remove(file: MemoryFile) -> None:
-    """Take a whole file away: live text, every version, its row, its blobs, its lock.
+    """Delete a whole file: live text, every version, its row, its blobs, its lock.
 
-    For a file that is about one person: its very name is theirs.
+    For a file about one person, whose name is in the file's name.
     """
     store = paths.vault()
     with store.locked(file.path):
@@ -189,12 +190,11 @@ def remove(file: MemoryFile) -> None:
         store.forget_lock(path)
 
 
-# ── Blobs and what lies about ────────────────────────────────────────────────
+# ── Blobs and stray files ────────────────────────────────────────────────────
 def destroy(workspace_id: str, shas: Iterable[str]) -> int:
-    """Remove blobs that no version names any more, however young; return how many.
+    """Delete blobs that no version refers to, of any age; return how many.
 
-    A writer names a blob before it puts the bytes there, so that none of those in use
-    can be taken from under it.
+    A writer stores the version before its blob, so that no blob in use is deleted.
     """
     store, count = versions.blobs(), 0
     for sha256 in sorted(sha for sha in shas if sha):
@@ -208,9 +208,9 @@ def destroy(workspace_id: str, shas: Iterable[str]) -> int:
 
 
 def strays(workspace_id: str, slug: str) -> Iterator[Path]:
-    """Return files in a workspace's folders that no row knows.
+    """Yield files in a workspace's folders that have no row.
 
-    Temporaries that a crash left, blobs without a version, files with names of no tier.
+    Temporary files of a crash, blobs without a version, files with names of no tier.
     """
     paths.vault().check()
     versions.blobs().check()
@@ -248,9 +248,9 @@ def discard(path: Path) -> bool:
 
 # ── Held texts ───────────────────────────────────────────────────────────────
 def discard_held(workspace_id: str, ids: Iterable[str]) -> int:
-    """Delete held texts with all that hangs on them; return how many there were.
+    """Delete held texts with their dependent rows; return how many there were.
 
-    One that a block stands on is emptied instead: the block has to stay.
+    One that a blocked source refers to is emptied instead: the block stays.
     """
     rows = HeldFile.objects.filter(workspace_id=workspace_id, pk__in=list(ids))
     with transaction.atomic():
@@ -264,7 +264,7 @@ def discard_held(workspace_id: str, ids: Iterable[str]) -> int:
 
 
 def _empty(row: HeldFile) -> None:
-    """Leave of a held text only that there was one."""
+    """Empty a held text's row: only its existence stays."""
     for name in ("key", "sha256", "base_sha256", "fingerprint", "signature"):
         setattr(row, name, "")
     row.label, row.reason, row.body, row.bytes = row.tier, REDACTED, b"", 0
@@ -276,7 +276,7 @@ def _empty(row: HeldFile) -> None:
 
 
 def mask_held(workspace_id: str, ids: Iterable[str], pen: Pen) -> int:
-    """Take words out of held texts, and judge them anew; return how many."""
+    """Mask words in held texts and scan them again; return how many."""
     with transaction.atomic():
         rows = HeldFile.objects.select_for_update(of=("self",)).filter(
             workspace_id=workspace_id, pk__in=list(ids)
@@ -299,7 +299,7 @@ def _mask_held(row: HeldFile, pen: Pen) -> None:
         row.sha256 = digest(text.encode())
         row.fingerprint = scanner.fingerprint(text)
         row.signature = scanner.signature(text)
-        # Cleared and confirmed was the text as it was, and as that it is gone.
+        # The clearance and the confirmed attack were about the former text.
         Clearance.objects.filter(held=row).delete()
         KnownAttack.objects.filter(held=row).update(signature=row.signature)
         verdict = scanner.scan(text, source=row.source, tier=row.tier)

@@ -1,7 +1,7 @@
-"""Memory files in and out: export as a bundle; import as a plan, then applied.
+"""Export memory files as a bundle; import a bundle: first plan, then apply.
 
-An import is a row of ordinary writes through the scribe: capped, scanned, versioned.
-One document that fails leaves the others alone, and the report names every one of them.
+An import is a series of ordinary writes: capped, scanned, versioned. A document that
+fails does not affect the others, and the report names every one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ REJECTED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What to export, or where documents go that name nobody: all, a crew, an agent."""
+    """What to export, or the target of documents without an owner."""
 
     workspace: Workspace
     crew: Crew | None = None
@@ -42,7 +42,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One document's plan, and after applying its outcome.
+    """One document's planned action, and its outcome after ``apply``.
 
     ``action`` is new, replace, same or refused; ``outcome`` is written, unchanged,
     held, rejected, failed or refused, empty in a plan.
@@ -60,13 +60,13 @@ class Item:
     text: str = field(default="", repr=False)
 
     def told(self) -> dict[str, Any]:
-        """Return what a report says about it; the text is not part of it."""
+        """Return the item for a report, without its text."""
         names = ("path", "target", "action", "outcome", "size", "reason", "held_id")
         return {name: getattr(self, name) for name in names}
 
 
 def scope(workspace: Workspace, crew: str = "", agent: str = "") -> Scope:
-    """Return what slugs name; raise NotFound for a crew or agent that is not there."""
+    """Return the scope of slugs; raise NotFound for an unknown crew or agent."""
     if agent and not crew:
         raise errors.Invalid("An agent is named with its crew.", code="crew_required")
     if not crew:
@@ -85,14 +85,13 @@ def scope(workspace: Workspace, crew: str = "", agent: str = "") -> Scope:
     return Scope(workspace, the_crew, the_agent)
 
 
-# ── Out ──────────────────────────────────────────────────────────────────────
+# ── Export ───────────────────────────────────────────────────────────────────
 def export(scope: Scope, *, by: Actor) -> list[Document]:
     """Return every memory file of a scope, as its newest version has it.
 
-    What waits for review is no file and never part of an export, nor is anybody whose
-    data may not be used now: their card is left out, elsewhere they are masked. A file
-    whose bytes are damaged makes the export fail: one that lacks a file is worse than
-    none.
+    Held texts are not exported. Restricted people are not exported either: their card
+    is left out, elsewhere they are masked. A damaged file makes the whole export fail:
+    an incomplete export is worse than none.
     """
     by.require("files.import", scope.workspace.id)
     rows = MemoryFile.objects.filter(workspace=scope.workspace).exclude(sha256="")
@@ -114,9 +113,9 @@ def export(scope: Scope, *, by: Actor) -> list[Document]:
     return documents
 
 
-# ── In ───────────────────────────────────────────────────────────────────────
+# ── Import ───────────────────────────────────────────────────────────────────
 def plan(documents: Sequence[Document], into: Scope, *, by: Actor) -> list[Item]:
-    """Say for each document where it would go and what it would do there."""
+    """Return for each document its target and what the import would do there."""
     by.require("files.import", into.workspace.id)
     targets: set[str] = set()
     return [_plan(document, into, targets) for document in documents]
@@ -156,7 +155,7 @@ def _objection(doc: Document, place: Place, size: int) -> str:
 
 
 def _owner(doc: Document, place: Place, into: Scope) -> Owner:
-    """Return whose a document is: as it says, within what was asked for."""
+    """Return a document's owner: as it says, within the scope of the import."""
     target = (
         scope(into.workspace, doc.crew or "", doc.agent or "") if doc.crew else into
     )
@@ -176,7 +175,7 @@ def _owner(doc: Document, place: Place, into: Scope) -> Owner:
 
 
 def apply(items: Sequence[Item], *, by: Actor) -> list[Item]:
-    """Carry a plan out; one document that fails does not stop the others."""
+    """Apply a plan; a document that fails does not stop the others."""
     return [_apply(item, by) for item in items]
 
 

@@ -47,12 +47,11 @@ class Usage:
 
     @property
     def width(self) -> int:
-        """The length of the bar."""
         return min(100, self.share)
 
     @property
     def band(self) -> str:
-        """Red over the cap, yellow from 80 %, no judgement below or without a cap."""
+        """Red over the cap, yellow from 80 %, none below or without a cap."""
         if self.cap and self.size > self.cap:
             return "red"
         return "yellow" if self.cap and self.size >= tiers.WARN_SHARE * self.cap else ""
@@ -60,7 +59,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class FileRow:
-    """A file in the tree."""
+    """A file in the tree; without ``exists`` only a held text for it."""
 
     owner_id: str
     label: str
@@ -72,7 +71,7 @@ class FileRow:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """One agent's files, or a crew's own; strays are names that no tier has."""
+    """One agent's files, or a crew's own; ``strays`` are files of no tier."""
 
     owner_id: str
     name: str
@@ -126,7 +125,7 @@ class Comparison:
     fault: str = ""
 
 
-# ── Whose ────────────────────────────────────────────────────────────────────
+# ── Owners ───────────────────────────────────────────────────────────────────
 def owner(actor: Actor, owner_id: str) -> Owner:
     """Return the crew or the agent of an id, or NotFound."""
     actor.require("files.read")
@@ -150,7 +149,7 @@ def owner_id(owner: Owner) -> str:
 
 
 def owners(actor: Actor) -> list[Owner]:
-    """Return every tree the actor may look into, each crew before its agents."""
+    """Return every owner the actor may read, each crew before its agents."""
     by_crew = defaultdict(list)
     for agent in workspace_tree.agents(actor):
         by_crew[agent.crew_id].append(agent)
@@ -163,7 +162,7 @@ def owners(actor: Actor) -> list[Owner]:
 
 # ── The tree ─────────────────────────────────────────────────────────────────
 def tree(actor: Actor) -> Tree:
-    """Return every file with its usage, and what lies there without being ours."""
+    """Return every file with its usage, and the stray files on disk."""
     actor.require("files.read")
     stored = MemoryFile.objects.filter(workspace_id=actor.workspace_id)
     files = defaultdict(list)
@@ -251,7 +250,7 @@ def _strays(workspace_slug: str) -> dict[str, list[str]]:
 
 # ── Search ───────────────────────────────────────────────────────────────────
 def search(actor: Actor, query: str, only_owner: str = "") -> list[Answer]:
-    """Return what one owner's files, or everybody's, say about a query."""
+    """Return the hits of a query in one owner's files, or in all owners'."""
     targets = [owner(actor, only_owner)] if only_owner else owners(actor)
     answers = []
     for target in targets:
@@ -274,7 +273,7 @@ def _is_shared(label: str) -> bool:
 
 # ── One file ─────────────────────────────────────────────────────────────────
 def file(actor: Actor, owner: Owner, place: Place) -> FilePage:
-    """Return a file with its state; what is on disk is judged before it is shown."""
+    """Return a file with its state; the bytes on disk are scanned before."""
     text, fault = None, ""
     try:
         text = reading.read(owner, place, by=actor)
@@ -305,7 +304,7 @@ def file(actor: Actor, owner: Owner, place: Place) -> FilePage:
 
 
 def row_of(owner: Owner, place: Place) -> MemoryFile | None:
-    """Return a file's row, None for one that never was."""
+    """Return a file's row, None when there never was one."""
     rows = MemoryFile.objects.select_related("crew__workspace", "agent")
     path = owner.path(place)
     return rows.filter(workspace_id=owner.workspace_id, path=path).first()

@@ -1,7 +1,7 @@
-"""What a workspace lets the scanner do: modes of rules, policy per tier and source.
+"""A workspace's settings of the scanner: modes of rules, policy per tier and source.
 
 Both are settings of the workspace and change under its lock, each change with an entry
-in the journal. Beside each rule stands how often people agreed with it.
+in the journal. For each rule it is counted how often people agreed with it.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ MAX_DECISIONS: Final = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How people decided about texts in which a rule fired."""
+    """How people decided about texts in which a rule matched."""
 
     confirmed: int
     released: int
 
     @property
     def decided(self) -> int:
-        """All decisions that tell something about the rule."""
+        """The number of decisions about texts in which the rule matched."""
         return self.confirmed + self.released
 
     @property
@@ -49,7 +49,7 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class RuleCard:
-    """A rule as the workbench lists it."""
+    """A rule as the rule tester lists it."""
 
     rule: Rule
     mode: str
@@ -82,8 +82,8 @@ def rule(rule_id: str) -> Rule:
 def agreement(actor: Actor) -> dict[str, Agreement]:
     """Return, by rule, how often people confirmed what it held and how often not.
 
-    Discarded and redacted texts confirm every rule that fired in them; released ones
-    speak against each. The newest decisions count.
+    Discarded and redacted texts count for every rule that matched in them, released
+    texts against. Only the newest decisions count.
     """
     actor.require("scanner.read")
     decisions = HeldFile.objects.filter(workspace_id=actor.workspace_id)
@@ -100,7 +100,7 @@ def agreement(actor: Actor) -> dict[str, Agreement]:
 
 
 def cards(actor: Actor) -> list[RuleCard]:
-    """Return every rule with its mode here and what people made of it."""
+    """Return every rule with its mode and agreement in this workspace."""
     agreements = agreement(actor)
     modes = quarantine.rule_modes(actor.workspace_id)
     none = Agreement(0, 0)
@@ -111,7 +111,7 @@ def cards(actor: Actor) -> list[RuleCard]:
 
 
 def card(actor: Actor, rule_id: str) -> RuleCard:
-    """Return one rule of the workbench."""
+    """Return one rule with its mode and agreement."""
     rule(rule_id)
     return next(item for item in cards(actor) if item.rule.id == rule_id)
 
@@ -130,7 +130,7 @@ def lines(actor: Actor) -> list[PolicyLine]:
 
 # ── Changing ─────────────────────────────────────────────────────────────────
 def _change(by: Actor, setting: Setting[dict[str, str]], name: str, value: str) -> str:
-    """Set one pair of a table under the workspace's lock; "" takes it out."""
+    """Set one pair of a mapping setting under the workspace's lock; "" removes it."""
     with transaction.atomic():
         Workspace.objects.select_for_update().get(pk=by.workspace_id)
         pairs = workspace_settings.value(by.workspace_id, setting).copy()

@@ -1,8 +1,8 @@
-"""Text the scanner refused, and what was cleared since.
+"""Texts that the scanner held, and the policy that decides what is held.
 
-A held text is never lost and never shown to a model: its bytes rest in the database
-until a person decides. What a person let pass for good is known by its fingerprint;
-what a person confirmed as an attack, by its signature.
+A held text is never lost and never shown to a model: its bytes stay in the database
+until a person decides. Texts that a person cleared are recognised by their fingerprint,
+confirmed attacks by their signature.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from memory.scanner.similarity import SAME
 from memory.workspace_settings import declarations
 
 KNOWN_ATTACKS: Final = 2_000
-# The priority of a text that is held for who wrote it, whatever it says.
-BLOCKED_WRITER_RISK: Final = 0.4
+# The risk of a held text without findings, such as one like a confirmed attack.
+NO_FINDINGS_RISK: Final = 0.4
 ACTIONS: Final = declarations.ACTIONS
 
 
 class Held(errors.HouseError):
-    """The text waits for a person; ``held_id`` names the case."""
+    """The text is held until a person decides; ``held_id`` names the case."""
 
     code, status, title = "held", 409, "Held for review"
     sentence = (
@@ -52,14 +52,14 @@ class Held(errors.HouseError):
 
 
 class Refused(errors.HouseError):
-    """The writer or the rule is set to block; nothing was kept."""
+    """The writer is blocked, or the rule's mode is block; nothing was stored."""
 
     code, status, title = "refused", 403, "Refused"
     sentence = "The text was refused: {why}"
 
 
 class Where(Protocol):
-    """Where a text is meant to go: a tier file's place, or the shelf of records."""
+    """The destination of a text: a tier file's place, or a record."""
 
     @property
     def tier(self) -> StrEnum:
@@ -78,7 +78,7 @@ class Where(Protocol):
 
 
 class Releaser(Protocol):
-    """Who puts a released text in place when it was not meant for a tier file."""
+    """Stores a released text whose destination is not a tier file."""
 
     def release(
         self, held_file: HeldFile, text: str, *, reason: str, by: Actor
@@ -95,13 +95,13 @@ class Releaser(Protocol):
         ...
 
 
-# By tier; a tier without an entry here is a file, which the scribe writes.
+# By tier; a tier without an entry here is a file, released by ``files.writer``.
 RELEASERS: Final[dict[str, Releaser]] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A text on its way in: where it is meant to go, from whom, through which door."""
+    """A text to be stored: its destination, its writer and its source."""
 
     owner: Owner
     place: Where
@@ -117,7 +117,7 @@ class Incoming:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What the scanner and the workspace's policy say about a text.
+    """The verdict of the scanner and what the workspace's policy makes of it.
 
     ``action`` is allow, redact, hold or block; ``why`` is a sentence for people.
     """
@@ -150,7 +150,7 @@ def action_for(settings: Mapping[str, Any], tier: str, source: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a workspace has to say of texts on their way in, read once for many."""
+    """A workspace's scanner settings and confirmed attacks, for many texts."""
 
     settings: Mapping[str, Any]
     attacks: tuple[str, ...]
@@ -173,10 +173,10 @@ def policy(workspace_id: str) -> Policy:
 
 
 def is_cleared(workspace_id: str, text: str) -> bool:
-    """Whether a person let this text pass for good.
+    """Whether a person cleared this text for good.
 
-    The fingerprint is blind to what nobody sees, and a person cleared only what was
-    there to see: a text with hidden characters passes when it is the same bytes.
+    The fingerprint ignores invisible characters, and a person cleared only what was
+    visible: a text with hidden characters is cleared only when the bytes are the same.
     """
     rows = Clearance.objects.filter(
         workspace_id=workspace_id, fingerprint=scanner.fingerprint(text)
@@ -207,7 +207,7 @@ def judge(
 ) -> Judgement:
     """Scan a text for its place and source; policy decides what a hit means.
 
-    Whoever judges many texts reads the policy once and hands it in.
+    For many texts read the policy once and pass it.
     """
     workspace_id = incoming.owner.workspace_id
     workspace_policy = workspace_policy or policy(workspace_id)
@@ -228,10 +228,10 @@ def judge(
 
 
 def aligned(judgement: Judgement, incoming: Incoming, judged_chars: int) -> Judgement:
-    """Move findings from the text that was judged to the text that is kept.
+    """Move the spans of findings from the scanned text to the stored text.
 
-    An append is judged together with what stands before it; the case keeps the new
-    part alone, and every span must fit that. A finding wholly before it is left out.
+    An append is scanned together with the text before it; the case stores only the new
+    part, and every span must fit it. Findings wholly before it are dropped.
     """
     before, size = judged_chars - len(incoming.text), len(incoming.text)
     if before <= 0:
@@ -285,13 +285,13 @@ def _case(incoming: Incoming, judgement: Judgement, fingerprint: str) -> HeldFil
         findings=[asdict(finding) for finding in verdict.findings],
         family=strongest.family if strongest else (families or ["known"])[0],
         score=verdict.score,
-        risk=verdict.risk if verdict.findings else BLOCKED_WRITER_RISK,
+        risk=verdict.risk if verdict.findings else NO_FINDINGS_RISK,
         rules_version=verdict.rules_version,
     )
 
 
 def hold(incoming: Incoming, judgement: Judgement, *, by: Actor) -> HeldFile:
-    """Keep a text for review; the same text for the same place reopens its case."""
+    """Hold a text for review; a repeat is counted on its open case."""
     fingerprint = scanner.fingerprint(incoming.text)
     with transaction.atomic():
         held_file = _open_case(incoming, fingerprint)
@@ -311,7 +311,7 @@ def hold(incoming: Incoming, judgement: Judgement, *, by: Actor) -> HeldFile:
 
 
 def record(entry_type: str, held_file: HeldFile, by: Actor, **details: Any) -> None:
-    """Leave an entry about a held text; its words are never repeated there."""
+    """Append a journal entry about a held text, without its words."""
     verb = entry_type.rpartition(".")[2].replace("_", " ")
     new = NewEntry(
         entry_type=entry_type,

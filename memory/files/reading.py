@@ -46,14 +46,14 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Hits, best first, and the labels of files whose newest text is held back."""
+    """Hits, best first, and the labels of files whose newest text is held."""
 
     hits: list[Hit]
     quarantined: list[str]
 
 
 def permit(owner: Owner, by: Actor) -> None:
-    """Refuse somebody else's files: an agent reads its own and its crew's."""
+    """Raise NotFound unless a person, or the agent's own or its crew's files."""
     by.require("files.read", owner.workspace_id)
     if by.is_agent and (
         owner.crew.id != by.crew_id or owner.agent_id not in (None, by.id)
@@ -62,15 +62,15 @@ def permit(owner: Owner, by: Actor) -> None:
 
 
 def visible_text(workspace_id: str, text: str, by: Actor) -> str:
-    """Return a text as an actor may see it: who may not be used is masked.
+    """Return a text as an actor may see it: restricted people are masked.
 
-    Those who answer for personal data see everything.
+    Actors with ``gdpr.read`` see everything.
     """
     return text if by.can("gdpr.read") else subject_linker.mask(workspace_id, text)
 
 
 def read(owner: Owner, place: Place, *, by: Actor) -> Text:
-    """Return a file's text, judged: what is on disk now was seen by the scanner."""
+    """Return a file's text; the bytes on disk are scanned first."""
     permit(owner, by)
     reconcile.notice(owner, place)
     stored = paths.vault().read(owner.of(place).parts(place))
@@ -95,7 +95,7 @@ def files(owner: Owner, *, by: Actor, tier: Tier | None = None) -> list[MemoryFi
 
 
 def held_labels(owner: Owner) -> list[str]:
-    """Return labels for which a text waits for review."""
+    """Return the labels for which a text is held for review."""
     rows = HeldFile.objects.filter(
         workspace_id=owner.workspace_id, crew=owner.crew, state=HeldState.HELD
     )
@@ -104,7 +104,7 @@ def held_labels(owner: Owner) -> list[str]:
 
 
 def _reconciled(rows: Sequence[MemoryFile]) -> list[MemoryFile]:
-    """Bring files in line with the disk first; leave out what cannot be read safely."""
+    """Reconcile files with the disk; leave out those that cannot be read safely."""
     readable = []
     for file in rows:
         try:
@@ -155,5 +155,5 @@ def _is_of(label: str, tier: Tier) -> bool:
 
 
 def quarantined(owner: Owner, place: Place) -> bool:
-    """Whether a text for this place waits for review."""
+    """Whether a text for this place is held for review."""
     return place.label in held_labels(owner)

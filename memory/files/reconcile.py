@@ -1,8 +1,8 @@
-"""Files found changed behind our back: scanned, versioned as what they are, indexed.
+"""Reconcile files changed on disk by others: scan, version and index them.
 
-A watcher makes this fast and a sweep makes it certain; reading a file looks too, so
-that no text is ever shown that was not judged. What the scanner holds is taken off the
-disk again: the last good version is put back and the found bytes wait for review.
+A watcher makes this fast, a sweep makes it complete, and every read reconciles first,
+so that no unscanned text is ever shown. A text that the scanner holds is removed from
+the disk: the last good version is restored, and the found bytes are held for review.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class Report:
-    """What a sweep found."""
+    """The counts of a sweep."""
 
     seen: int = 0
     changed: int = 0
@@ -43,10 +43,10 @@ def _has_unfinished(file: MemoryFile) -> bool:
 
 
 def notice(owner: Owner, place: Place) -> str:
-    """Bring what we know of one file in line with the disk.
+    """Reconcile one file with the disk.
 
-    Returns same, changed, removed or held. Raises vault.Unsafe for links and devices,
-    vault.RootLost when the whole tree is gone: then nothing was removed by anybody.
+    Returns same, changed, removed or held. Raises Unsafe for links and devices,
+    RootLost when the whole tree is gone: then no file counts as removed.
     """
     owner = owner.of(place)
     store = file_paths.vault()
@@ -65,7 +65,7 @@ def notice(owner: Owner, place: Place) -> str:
 
 
 def look(file: MemoryFile) -> str:
-    """Do what ``notice`` does for a file whose lock the caller holds."""
+    """Reconcile one file whose lock the caller holds."""
     owner, place = file_paths.owner_of(file), file_paths.place_of(file)
     commit.recover(file)
     file.refresh_from_db(fields=["sha256", "bytes", "updated_at"])
@@ -96,7 +96,7 @@ def _record_change(
 
 
 def _text(stored: Stored) -> str | None:
-    """Return a found file's text, None for what no tier file can be."""
+    """Return a file's text, None when it is no UTF-8 text or too large."""
     try:
         text = stored.data.decode()
     except UnicodeDecodeError:
@@ -120,7 +120,7 @@ def _incoming(file: MemoryFile, owner: Owner, place: Place, stored: Stored) -> I
 def _hold_non_text(
     file: MemoryFile, owner: Owner, place: Place, stored: Stored
 ) -> None:
-    """Keep bytes that are no text, or too many, so that nothing is lost."""
+    """Hold bytes that are no text, or too many, so that nothing is lost."""
     incoming = _incoming(file, owner, place, stored)
     verdict = scanner.scan(incoming.text[:HARD_CAP])
     judgement = Judgement("hold", "the bytes found on disk are not text.", verdict)
@@ -140,7 +140,7 @@ def _is_held(
 
 
 def _put_back(file: MemoryFile, owner: Owner, place: Place) -> None:
-    """Put the last good version back in place of what must not be read."""
+    """Restore the last good version in place of a held text."""
     store, version = file_paths.vault(), versions.latest(file)
     try:
         data = versions.read(version) if version is not None else b""
@@ -154,7 +154,7 @@ def _put_back(file: MemoryFile, owner: Owner, place: Place) -> None:
 
 
 def visit(parts: Iterable[str], report: Report) -> None:
-    """Look at one path below the root, for the watcher and the sweep."""
+    """Reconcile one path below the root, for the watcher and the sweep."""
     located = file_paths.locate(tuple(parts))
     if located is None:
         return
@@ -174,9 +174,9 @@ def visit(parts: Iterable[str], report: Report) -> None:
 
 
 def sweep(workspace_slug: str | None = None) -> Report:
-    """Look at every file on disk and every file we know of.
+    """Reconcile every file on disk and every file in the database.
 
-    Raises vault.RootLost when the folders of the files are gone or not ours.
+    Raises RootLost when the folder of the files is gone or another installation's.
     """
     report, store = Report(), file_paths.vault()
     start = (workspace_slug,) if workspace_slug else ()

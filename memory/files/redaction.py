@@ -1,8 +1,8 @@
-"""Taking an attack out of a text, and proving that what is left is none.
+"""Remove an attack from a text and check that the rest is clean.
 
-One function for every way there is: a reviewer's decision, many at once, and a policy
-that redacts by itself; for files and for records. Whole sentences and lines go, never
-words, and what is left is judged as a new text would be. Only a clean rest goes on.
+One function for all callers: a reviewer's decision, bulk decisions, and a policy that
+redacts automatically; for files and records. Whole sentences and lines are removed,
+never single words, and the rest is scanned like a new text. Only a clean rest is used.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAX_FINDINGS: Final = 20
 
 
 class NotClean(errors.HouseError):
-    """What a redaction would leave is not clean; the case is as it was."""
+    """The rest after a redaction is not clean; the case is unchanged."""
 
     code, status, title = "not_clean", 422, "Not clean"
     sentence = (
@@ -33,10 +33,10 @@ class NotClean(errors.HouseError):
 
 @dataclass(frozen=True, slots=True)
 class Remainder:
-    """What a redaction leaves of a text, judged.
+    """The rest of a text after a redaction, with its verdict.
 
-    ``parts`` are the passages of the original that go, ``beside`` those that stay next
-    to one; ``findings`` lie in what is left. ``why`` is empty for a clean rest.
+    ``parts`` are the removed passages of the original, ``beside`` the kept ones next to
+    them; ``findings`` refer to the rest. ``why`` is empty for a clean rest.
     """
 
     text: str
@@ -53,7 +53,7 @@ class Remainder:
 
     @property
     def sha256(self) -> str:
-        """The digest of what is left; a decision may name it."""
+        """The digest of the rest; a decision may name it."""
         return digest(self.text.encode())
 
     def require_clean(self) -> None:
@@ -65,14 +65,14 @@ class Remainder:
 
 
 def found_in(finding: Finding) -> dict[str, Any]:
-    """Return a finding without the words it was made of."""
+    """Return a finding without the matched words."""
     names = ("rule", "family", "severity", "weight", "start", "end", "why")
     return {name: getattr(finding, name) for name in names}
 
 
 @dataclass(frozen=True, slots=True)
 class Standard:
-    """What a text is judged by: who sent it, where it goes, what the workspace says."""
+    """What a text is scanned with: source, tier, and the workspace's policy."""
 
     source: str
     tier: str
@@ -80,12 +80,12 @@ class Standard:
 
     @classmethod
     def of(cls, incoming: Incoming, policy: Policy | None = None) -> Standard:
-        """Return the standard for a text on its way in."""
+        """Return the standard for a text to be stored."""
         workspace_policy = policy or quarantine.policy(incoming.owner.workspace_id)
         return cls(incoming.source, incoming.place.tier.value, workspace_policy)
 
     def scan(self, text: str) -> Verdict:
-        """Judge a text by rules alone."""
+        """Scan a text by rules alone."""
         modes = self.policy.settings.get("rules", {})
         return scanner.scan(text, source=self.source, tier=self.tier, modes=modes)
 
@@ -99,11 +99,11 @@ def of(
     before: str = "",
     is_reviewed: bool = True,
 ) -> Remainder:
-    """Take the parts that spans touch out of a text and judge what is left.
+    """Remove the passages that spans touch from a text and scan the rest.
 
-    ``known`` are all the findings, which say why a part went.
-    ``before`` is what the rest would be appended to: an attack that only shows when
-    both stand together is found as well. Where nobody looks at the rest, more goes.
+    ``known`` are all the findings, which say why a passage was removed. ``before`` is
+    the text the rest would be appended to: an attack across both is found as well.
+    Without a reviewer whole paragraphs are removed.
     """
     excerpt = scanner.take_out(text, spans, known=known, by_sentence=is_reviewed)
     verdict = by.scan(excerpt.text)
@@ -130,7 +130,7 @@ def _reason(verdict: Verdict) -> str:
 
 
 def _together(remainder: Remainder, by: Standard, before: str) -> Remainder:
-    """Judge a clean rest together with what stands before it."""
+    """Scan a clean rest together with the text before it."""
     if not before:
         return remainder
     verdict, size = by.scan(before + remainder.text), len(before)

@@ -1,9 +1,9 @@
 """One search over memory files and the journal.
 
-Each source ranks its own: files by BM25, the journal by the ranker in place. Scores of
-two engines mean different things, so each list is divided by its own best score; the
-two are then merged by that number. Equal numbers, the two best hits at least, put files
-first, because a file is what somebody chose to keep.
+Files are ranked by BM25, the journal by the registered ranker. Scores of two engines
+are not comparable, so each list is divided by its own best score, and the two are
+merged by that number. Of equal hits, at least the best of each list, files come first,
+because a file is what somebody chose to keep.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SUMMARY_CHARS: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One answer; ``where`` holds what only its source can tell."""
+    """One hit; ``where`` has the fields of its source."""
 
     source: str
     score: float

@@ -1,4 +1,4 @@
-"""The word index of memory files: chunks in, ranked chunks out."""
+"""The word index of memory files: stores chunks, returns ranked chunks."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def put(file: MemoryFile, text: str) -> None:
 
 
 def drop(file: MemoryFile) -> None:
-    """Forget a file's chunks."""
+    """Delete a file's chunks."""
     MemoryChunk.objects.filter(file=file).delete()
 
 
 def find(file_ids: Sequence[str], query: str, limit: int) -> list[ChunkHit]:
     """Return the best chunks of the given files: the exact phrase first, terms OR-ed.
 
-    File names are no part of the text. Text of the query is quoted, never grammar.
+    File names are not searched. Words of the query are quoted, never query grammar.
     """
     words = tokenizer.split(query)
     terms = tokenizer.telling(words)[:TERMS]

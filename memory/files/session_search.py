@@ -1,7 +1,6 @@
-"""Searching what an agent wrote down in earlier sessions, by words.
+"""Search an agent's own entries of earlier sessions by words, newest first.
 
-A session is what entries of one trace have in common; an entry without a trace belongs
-to none. Only the agent's own entries are searched, newest first.
+A session is a trace id; an entry without a trace belongs to none.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The four tools over memory files: schemas, call, answer.
+"""The four tools over memory files: schemas, calls, results.
 
-A fault that a model can act on is a result with ``ok`` false and a sentence that says
-what to do; nothing is raised but for a missing permission of the whole tool.
+An error that a model can act on is a result with ``ok`` false and a sentence that says
+what to do; raised are a missing permission, and outages.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _SUBJECTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a tool answers; ``error`` is a code and a sentence when ``ok`` is false."""
+    """A tool's result; ``error`` is a code and a sentence when ``ok`` is false."""
 
     ok: bool
     content: str
@@ -52,7 +52,7 @@ class Result:
 
 # ── Calls ────────────────────────────────────────────────────────────────────
 def owner_of(by: Actor) -> Owner:
-    """Return the agent behind a key as an owner of files."""
+    """Return the calling agent as an owner of files."""
     agents = Agent.objects.select_related("crew__workspace")
     agent = agents.filter(pk=by.id, workspace_id=by.workspace_id).first()
     if agent is None:
@@ -152,7 +152,7 @@ _CALLS: Final[dict[str, Callable[[Owner, Mapping[str, Any], Actor], Result]]] = 
 
 # ── The catalogue ────────────────────────────────────────────────────────────
 class ToolFailed(errors.Conflict):
-    """A tool's own refusal, when whoever asked wants an error and not a result."""
+    """A result with ``ok`` false as an error, for callers of the registry."""
 
     code = "tool_failed"
 
@@ -232,13 +232,13 @@ CATALOGUE: Final = (
 
 
 def offered(by: Actor) -> list[Tool]:
-    """Return the tools over files that a caller has, as they are registered."""
+    """Return the registered tools over files that a caller may use."""
     registered = [tool_registry.named(tool.name) or tool for tool in CATALOGUE]
     return [tool for tool in registered if tool.available(by)]
 
 
 def call(name: str, arguments: Mapping[str, Any], *, by: Actor) -> Result:
-    """Call a tool for the agent behind ``by``; recoverable faults are results."""
+    """Call a tool for the agent ``by``; recoverable errors are results."""
     by.require("tools.call")
     tools = offered(by)
     tool = next((tool for tool in tools if tool.name == name), None)
@@ -252,14 +252,14 @@ def call(name: str, arguments: Mapping[str, Any], *, by: Actor) -> Result:
         tool_registry.check(name, tool.schema, arguments)
         return _CALLS[name](owner_of(by), arguments, by)
     except (errors.Outage, installation.NotReady, RootLost):
-        # Nothing a model could mend, and an empty text would be believed.
+        # A model cannot act on these, and would believe an empty text.
         raise
     except errors.HouseError as error:
         return _refusal(name, error, by)
 
 
 def _refusal(name: str, error: errors.HouseError, by: Actor) -> Result:
-    """Return a refusal as a result: all a model needs is in its content."""
+    """Return an error as a result; its content has all a model needs."""
     content = f"{name}: {error.detail}"
     metadata, body = dict(error.fields), error.fields.get("current_entries")
     if body is not None:

@@ -1,4 +1,4 @@
-"""Snapshots of memory files: recorded, read back, compared, pruned.
+"""Versions of memory files: recorded, read, compared, pruned.
 
 The bytes of a version are a blob named by its SHA-256; equal bytes are kept once per
 workspace. A blob is checked against its name on every read.
@@ -33,7 +33,7 @@ ORPHAN_AGE: Final = timedelta(hours=1)
 
 
 class BlobDamaged(errors.HouseError):
-    """A version's bytes are gone or are not the bytes that were written."""
+    """A version's blob is missing or has other bytes than were written."""
 
     code, status, title = "blob_damaged", 409, "Version is damaged"
     sentence = "The bytes of this version are {state}; it cannot be shown or restored."
@@ -49,35 +49,35 @@ class DiffLine:
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """What a retention pass took away."""
+    """The numbers of deleted versions and blobs."""
 
     versions: int
     blobs: int
 
 
 def blobs() -> Vault:
-    """Return the vault of version blobs."""
+    """Return the storage of version blobs."""
     data = Path(settings.DATA_DIR)
     return Vault(data / "blobs", data / "locks", installation.installation_id())
 
 
 def blob_parts(workspace_id: str, sha256: str) -> tuple[str, str, str]:
-    """Return where a blob lies below the root of its vault."""
+    """Return a blob's path below the root of the blobs."""
     return workspace_id, sha256[:2], sha256
 
 
 @contextmanager
 def striped(sha256: str) -> Iterator[None]:
-    """Hold the lock that a blob shares with a sixteenth of all the others."""
+    """Hold the lock of a blob; one lock serves a sixteenth of all blobs."""
     with blobs().locked(f"blobs:{sha256[:1]}"):
         yield
 
 
 def keep(workspace_id: str, data: bytes) -> str:
-    """Put bytes into the blob store, durably; return their SHA-256.
+    """Store bytes as a blob, durably; return their SHA-256.
 
-    A blob that is there and whole is made young, so that a collection of orphans that
-    runs before the version is written leaves it alone; a damaged one is written anew.
+    An existing intact blob gets a new time, so that a collection of orphans before the
+    version is stored does not delete it; a damaged one is written again.
     """
     sha256 = digest(data)
     store, parts = blobs(), blob_parts(workspace_id, sha256)
@@ -118,7 +118,7 @@ def log(file: MemoryFile, limit: int = 50) -> list[MemoryVersion]:
 
 
 def _author(by: Actor) -> dict[str, str | None]:
-    """Return a writer in full, as a version keeps it."""
+    """Return an actor as a version stores it."""
     return {
         "role": by.role.value,
         "workspace_id": by.workspace_id,
@@ -137,10 +137,10 @@ def begin(
     note: str = "",
     subjects: tuple[str, ...] = (),
 ) -> MemoryVersion:
-    """Write down the intention to put bytes in place; None means removing the file.
+    """Store the intention to write bytes as an uncommitted version; None removes.
 
-    The row names the blob before its bytes are there: whoever removes blobs that no
-    version names can never take one that is about to be used.
+    The row refers to the blob before the blob exists: a deletion of unreferenced blobs
+    can never delete one that is about to be used.
     """
     last = file.versions.aggregate(last=Max("number"))["last"] or 0
     version = MemoryVersion(
@@ -166,7 +166,7 @@ def begin(
 
 
 def diff(before: bytes, after: bytes, context: int = 3) -> list[DiffLine]:
-    """Return a unified comparison of two texts, line by line."""
+    """Return the unified diff of two texts, line by line."""
     old, new = (
         data.decode("utf-8", "replace").splitlines() for data in (before, after)
     )
@@ -178,16 +178,16 @@ def diff(before: bytes, after: bytes, context: int = 3) -> list[DiffLine]:
 def prune(
     workspace_id: str, *, days: int = KEEP_DAYS, newest: int = KEEP_NEWEST
 ) -> Pruned:
-    """Drop old versions; the newest of each file always stay, 0 days keeps for ever.
+    """Delete old versions; the newest of each file always stay, 0 days keeps all.
 
-    Raises vault.RootLost when the folder of the blobs is gone or not ours.
+    Raises RootLost when the folder of the blobs is gone or another installation's.
     """
     blobs().check()
     count = 0
     if days > 0:
         edge = timezone.now() - timedelta(days=days)
         for file in MemoryFile.objects.filter(workspace_id=workspace_id):
-            # An unfinished version is no current one, however high its number.
+            # An uncommitted version is not the newest, however high its number.
             finished = file.versions.filter(committed=True)
             newest_first = finished.order_by("-number").values_list("pk", flat=True)
             newest_pks = list(newest_first[: max(1, newest)])
@@ -197,7 +197,7 @@ def prune(
 
 
 def collect_orphans(workspace_id: str) -> int:
-    """Remove blobs that no version names; young ones may be about to be named."""
+    """Delete blobs that no version refers to, older than ``ORPHAN_AGE``."""
     store, count = blobs(), 0
     shas = set(
         MemoryVersion.objects.filter(workspace_id=workspace_id).values_list(
@@ -215,5 +215,5 @@ def collect_orphans(workspace_id: str) -> int:
 
 
 def chain(versions: Sequence[MemoryVersion]) -> dict[str, MemoryVersion]:
-    """Return versions by id, for walking parents without a query each."""
+    """Return versions by id, to follow parents without a query each."""
     return {version.id: version for version in versions}

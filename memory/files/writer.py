@@ -1,9 +1,9 @@
-"""The one hand that writes a memory file, whoever asks.
+"""The only writer of memory files.
 
 permit → cap → scan → lock → intention and blob → atomic rename → version, word index
-and journal in one transaction. Killed between any two steps, the next visit to the file
-finds the intention and finishes it (the bytes are in place) or forgets it (they are
-not, and nobody was told that they were).
+and journal in one transaction. After a kill between any two steps, the next access to
+the file finds the intention and completes it (the bytes are on disk) or deletes it
+(they are not, and the write was not acknowledged).
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ JUDGED_TAIL: Final = 600
 
 
 class TierFull(errors.HouseError):
-    """The file would pass its cap.
+    """The file would exceed its cap.
 
-    The current body comes back, so that the caller can consolidate it and write again
+    The error has the current body, so that an agent can consolidate it and write again
     in the same turn.
     """
 
@@ -49,7 +49,7 @@ class TierFull(errors.HouseError):
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A write that is done: the file's new state."""
+    """The result of a write: the file's new state."""
 
     version: MemoryVersion
     label: str
@@ -71,9 +71,9 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to write where; ``source`` is the door: tool, operator, import, restore.
+    """What to write where; ``source`` is tool, operator, import or restore.
 
-    ``subjects`` are the people whom the writer says the text is about.
+    ``subjects`` are the people the text is about, as the writer says.
     """
 
     owner: Owner
@@ -116,7 +116,7 @@ def _check_text(request: Request) -> None:
 
 
 def joined(current: str, request: Request) -> str:
-    """Return what a file would hold after a write: appending starts on a new line."""
+    """Return a file's text after a write; appending starts on a new line."""
     if request.mode is WriteMode.REPLACE:
         return request.text
     gap = "\n" if current and not current.endswith("\n") else ""
@@ -142,11 +142,11 @@ def _check_cap(request: Request, current: str, final: str) -> None:
 
 # ── Scanning ─────────────────────────────────────────────────────────────────
 def _suspect(request: Request, current: str, final: str) -> str:
-    """Return the text to judge.
+    """Return the text to scan.
 
-    The whole resulting body, so that an attack split over two appends is seen. When a
-    person accepted a body that looks bad by itself, what is new is judged with the end
-    of it, or nothing could ever be appended again.
+    The whole resulting body, so that an attack split over two appends is found. When a
+    person accepted a body that the scanner would hold, only its end is scanned with the
+    new text, or nothing could ever be appended again.
     """
     if request.mode is WriteMode.REPLACE or not current:
         return final
@@ -156,7 +156,7 @@ def _suspect(request: Request, current: str, final: str) -> str:
 
 
 def _gate(request: Request, current: str, final: str, by: Actor) -> str:
-    """Let a text pass, redact it, or raise Held or Refused. Returns the final text."""
+    """Return the final text, perhaps redacted, or raise Held or Refused."""
     incoming = Incoming(
         owner=request.owner,
         place=request.place,
@@ -187,14 +187,14 @@ def _gate(request: Request, current: str, final: str, by: Actor) -> str:
 
 
 def _redacted(incoming: Incoming, judgement: Judgement, ahead: str) -> Remainder:
-    """Return what a policy that redacts by itself would let in."""
+    """Return the rest that a redacting policy would store."""
     spans = scanner.spans(judgement.verdict.findings)
     by = Standard.of(incoming)
     return redaction.of(incoming.text, spans, by, before=ahead, is_reviewed=False)
 
 
 def before(request: Request, current: str) -> str:
-    """Return what a text is judged together with, up to where it begins."""
+    """Return the text before a new one, that is scanned together with it."""
     if request.mode is WriteMode.REPLACE or not current:
         return ""
     ahead = joined(current, replace(request, text=""))
@@ -211,12 +211,12 @@ def current(owner: Owner, place: Place) -> str:
 def write(request: Request, *, by: Actor) -> Written:
     """Write a memory file; it is on the disk and in the journal when this returns.
 
-    Raises Forbidden, Invalid, TierFull, Held, Refused, vault.Unsafe or vault.Busy; in
-    each case the file is as it was.
+    Raises Forbidden, Invalid, TierFull, Held, Refused, Unsafe or Busy; in each case the
+    file is unchanged.
     """
     _permit(request, by)
     _check_text(request)
-    # What somebody put there behind our back is judged and versioned as theirs first.
+    # A change on disk by others is scanned and versioned as theirs first.
     reconcile.notice(request.owner, request.place)
     present = current(request.owner, request.place)
     final = _prepare(request, present, by)
@@ -279,7 +279,7 @@ def write_released(request: Request, *, by: Actor) -> Written:
 
 
 def restore(file: MemoryFile, version: MemoryVersion, *, by: Actor) -> Written:
-    """Put an old version's bytes back, as a new version, through every check."""
+    """Restore an old version as a new one, with every check of a write."""
     text = versions.read(version).decode("utf-8", "replace")
     request = Request(
         paths.owner_of(file),
@@ -293,7 +293,7 @@ def restore(file: MemoryFile, version: MemoryVersion, *, by: Actor) -> Written:
 
 
 def take_back(owner: Owner, place: Place, version_id: str, *, by: Actor) -> None:
-    """Undo one write, if it is still the newest, by putting back what was there."""
+    """Undo one write, if it is still the newest, by restoring its parent."""
     with paths.vault().locked(owner.path(place)):
         file = commit.file_of(owner, place)
         reconcile.look(file)
@@ -315,7 +315,7 @@ def take_back(owner: Owner, place: Place, version_id: str, *, by: Actor) -> None
 
 
 def remove(owner: Owner, place: Place, *, source: str, by: Actor) -> bool:
-    """Take a file away, as a version of its own; return whether there was one."""
+    """Remove a file, as a version of its own; return whether there was one."""
     request = Request(owner, place, "-", WriteMode.REPLACE, source)
     _permit(request, by)
     owner = owner.of(place)
