@@ -1,4 +1,4 @@
-"""Whose records: who may write them, who reaches them, and which are wanted."""
+"""Access to records: who may write, who may read, and the selection by criteria."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from memory.rules import entries, errors, scopes
 from memory.rules.permissions import Actor, AgentRole
 from memory.rules.scopes import Scope
 
-# Ids of records, or a question for them.
+# Ids of records, or a subquery for them.
 Among = Sequence[str] | QuerySet[Record, Any]
 
 
 # ── Permission ───────────────────────────────────────────────────────────────
 def permit(owner: Owner | None, workspace_id: str, by: Actor) -> None:
-    """Refuse to write for somebody else: an agent its own, a lead its crew's too."""
+    """Raise unless ``by`` may write for an owner: itself, or as a lead its crew."""
     by.require("records.write", workspace_id)
     if owner is not None and owner.workspace_id != workspace_id:
         raise errors.NotFound
@@ -42,7 +42,7 @@ def permit(owner: Owner | None, workspace_id: str, by: Actor) -> None:
 
 
 def owner_of(record: Record) -> Owner | None:
-    """Return whose record it is; None is the workspace's."""
+    """Return a record's owner; None is the workspace."""
     return Owner(record.crew, record.agent) if record.crew else None
 
 
@@ -59,10 +59,10 @@ def owner_for(
     agent_id: str | None = None,
     shared: bool = False,
 ) -> Owner | None:
-    """Return whose records a caller means; NotFound for what is not its own.
+    """Return the owner of the given ids; NotFound for one the caller may not name.
 
-    An agent means itself, with ``shared`` its crew. A person names an agent, or a crew,
-    or nobody: then it is the workspace.
+    An agent means itself, with ``shared`` its crew. A person names an agent or a crew;
+    with neither it is the workspace (None).
     """
     if by.is_agent:
         if agent_id not in (None, by.id) or crew_id not in (None, by.crew_id):
@@ -83,11 +83,12 @@ def owner_for(
     return Owner(crew)
 
 
-# ── Reach ────────────────────────────────────────────────────────────────────
+# ── Reading ──────────────────────────────────────────────────────────────────
 def equal(column: str, value: str, *, by_id: bool) -> Q:
-    """Return a condition; rows that are ``named`` by id, no other index may find.
+    """Return an equality; with ``by_id`` one for which no index of the column is used.
 
-    A database without statistics would rather read a whole workspace than ten rows.
+    A database without statistics would use that index and read a whole workspace
+    instead of the few rows named by id.
     """
     plain = Cast(column, TextField())
     return Q(Exact(plain, Value(value))) if by_id else Q(**{column: value})
@@ -96,11 +97,10 @@ def equal(column: str, value: str, *, by_id: bool) -> Q:
 def reach(
     owner: Owner | None, *, by: Actor, among: Among | None = None
 ) -> QuerySet[Record]:
-    """Return every record an owner reaches: its own, and its crew's shared ones.
+    """Return every record an owner may read: its own, and its crew's shared ones.
 
-    Without an owner a person reaches the workspace; an agent always is one. What is
-    restricted by law is out of use for everybody but the case that restricted it.
-    ``among`` are ids: of these only.
+    Without an owner a person reads the workspace; an agent always has an owner.
+    Restricted records are left out for everybody. ``among`` limits the result to ids.
     """
     by.require("records.read")
     by_id = among is not None
@@ -126,23 +126,22 @@ def reach(
 
 
 def alive() -> Q:
-    """Return the condition of not having expired."""
+    """Return the condition that a record has not expired."""
     return Q(expires_at=None) | Q(expires_at__gt=timezone.now())
 
 
 def is_expired(record: Record) -> bool:
-    """Whether a record has expired."""
     return record.expires_at is not None and record.expires_at <= timezone.now()
 
 
 def mine(owner: Owner | None, *, by: Actor) -> QuerySet[Record]:
-    """Return the current records an owner reaches, without what has expired."""
+    """Return the current records an owner may read, without expired ones."""
     return reach(owner, by=by).filter(alive(), status=RecordStatus.CURRENT)
 
 
-# ── What is wanted ───────────────────────────────────────────────────────────
+# ── Criteria ─────────────────────────────────────────────────────────────────
 def _check(criteria: Wanted) -> None:
-    """Refuse what no database can be asked for."""
+    """Raise Invalid for criteria that a database does not take."""
     scopes.check(criteria.scope)
     texts = (criteria.under, criteria.text, criteria.session_id, criteria.external_id)
     if not all(entries.is_storable(t) for t in (*texts, *criteria.kinds)):
@@ -163,7 +162,7 @@ def _scoped(rows: QuerySet[Record], criteria: Wanted) -> QuerySet[Record]:
         rows = rows.alias(**alias).filter(**{f"scope_at_{number}": value})
     if criteria.under:
         prefix = criteria.under + "."
-        # LIKE knows no case on SQLite; a cut text compares as it is.
+        # LIKE ignores case on SQLite; the comparison of a prefix does not.
         rows = rows.alias(begins=Left("scope_namespace", len(prefix)))
         rows = rows.filter(Q(scope_namespace=criteria.under) | Q(begins=prefix))
     return rows
@@ -191,7 +190,7 @@ def _owner(criteria: Wanted, by: Actor) -> Owner | None:
 def standing(
     criteria: Wanted, *, by: Actor, among: Among | None = None
 ) -> QuerySet[Record]:
-    """Return the rows whose place is wanted, in whatever state they are."""
+    """Return the rows in the owner, scope and ids of the criteria, in any state."""
     _check(criteria)
     rows = reach(_owner(criteria, by), by=by, among=among)
     return _narrowed_by_ids(_scoped(rows, criteria), criteria, by)
@@ -200,7 +199,7 @@ def standing(
 def select(
     criteria: Wanted, *, by: Actor, among: Among | None = None
 ) -> QuerySet[Record]:
-    """Return the rows wanted of what is there now; the filter has still to be asked."""
+    """Return the present rows that match; the filter must still be tested in Python."""
     rows = standing(criteria, by=by, among=among)
     expired = False if by.is_agent else criteria.expired
     if expired is not None:
@@ -211,9 +210,9 @@ def select(
 
 
 def matching(rows: QuerySet[Record], criteria: Wanted) -> QuerySet[Record]:
-    """Return the rows whose own words and facts are wanted, as far as SQL knows.
+    """Return the rows whose content and fields match, as far as SQL can decide.
 
-    The filter has still to be asked: what it is handed here is what surely fails it.
+    The filter must still be applied in Python: SQL only drops rows that surely fail.
     """
     if criteria.kinds:
         rows = rows.filter(kind__in=criteria.kinds)

@@ -1,7 +1,7 @@
-"""Writing many records at once: judged one by one, kept in one transaction.
+"""Write many records at once: checked one by one, saved in one transaction.
 
-What the database is asked for, it is asked for all of them together, so that fifty
-statements cost about what one costs. Each is still its own record with its own entry.
+Queries are made for all of them together, so that fifty records cost about as many
+queries as one. Each is its own record with its own journal entry.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from memory.records.types import Action, Wanted
 from memory.rules import entries, errors
 from memory.rules.permissions import Actor
 
-# So many rows are made at a time: what a statement may hold has an end.
+# Rows per statement: databases limit the number of parameters.
 PART: Final = 200
 SaveResult = tuple[Record, Action]
 
 
-# ── Judging ──────────────────────────────────────────────────────────────────
+# ── Checking ─────────────────────────────────────────────────────────────────
 def prepare_all(
     drafts: Sequence[Draft], *, provenance: str, by: Actor
 ) -> list[Draft | errors.HouseError]:
-    """Judge every draft; in the place of one that may not be kept is why.
+    """Check and scan every draft; return the draft or its error, in order.
 
-    Whatever the scanner holds waits in the quarantine afterwards, each in its own
-    case. Not inside a transaction.
+    Each draft that the scanner holds becomes a case of the quarantine. Not inside a
+    transaction.
     """
     gate = record_drafts.Gate(source=provenance, by=by)
     results: list[Draft | errors.HouseError] = []
@@ -48,7 +48,7 @@ def prepare_all(
 
 
 def all_or_nothing(results: Sequence[Draft | errors.HouseError]) -> list[Draft]:
-    """Return the drafts of a batch that is kept whole, or raise its first fault."""
+    """Return the drafts of a batch, or raise its first error."""
     good: list[Draft] = []
     for result in results:
         if isinstance(result, errors.HouseError):
@@ -57,14 +57,14 @@ def all_or_nothing(results: Sequence[Draft | errors.HouseError]) -> list[Draft]:
     return good
 
 
-# ── Keeping ──────────────────────────────────────────────────────────────────
+# ── Saving ───────────────────────────────────────────────────────────────────
 def keep_all(
     drafts: Sequence[Draft], *, provenance: str, by: Actor
 ) -> list[SaveResult]:
-    """Save prepared drafts, all or none; what became of each, in their order.
+    """Save prepared drafts, all or none; return each record and action, in order.
 
-    A known external id makes that record's next version, as with ``keep``. May run
-    inside the caller's own transaction, after ``prepare_all`` outside of it.
+    A known external id makes a new version of that record, as with ``keep``. May run
+    inside the caller's transaction, after ``prepare_all`` outside of it.
     """
     for draft in drafts:
         permit(draft.owner, by.workspace_id, by)
@@ -74,7 +74,7 @@ def keep_all(
             with transaction.atomic():
                 return _save_all(drafts, provenance, by)
         except IntegrityError:
-            # Somebody else saved one of the external ids first: theirs goes on.
+            # Another writer saved one of the external ids first: revise that record.
             if not any(draft.external_id for draft in drafts):
                 raise
     raise writing.busy()
@@ -90,7 +90,7 @@ def _save_all(drafts: Sequence[Draft], provenance: str, by: Actor) -> list[SaveR
         if not draft.external_id:
             new_numbers.append(number)
         elif name in names:
-            # The same id twice in a batch: the second is told what the first left.
+            # The same id twice in a batch: the second is a new version of the first.
             repeat_numbers.append(number)
         elif name not in existing:
             new_numbers.append(number)
@@ -120,31 +120,31 @@ def _save_all(drafts: Sequence[Draft], provenance: str, by: Actor) -> list[SaveR
 
 
 def _lock(ids: Sequence[str]) -> None:
-    """Lock the records that get a next version before the journal is locked.
+    """Lock the records that get a new version, before the chain head is locked.
 
-    Whoever changes a record locks it first and the journal's end then; a batch that
-    went the other way round could wait for somebody who waits for it.
+    Every change of a record locks the record first and the chain head then; the other
+    order could deadlock.
     """
     if ids:
         locked = Record.objects.select_for_update().filter(pk__in=ids)
         list(locked.order_by("pk").values_list("pk"))
 
 
-# ── What is there already ────────────────────────────────────────────────────
+# ── Existing records ─────────────────────────────────────────────────────────
 def saying(texts: Sequence[str], criteria: Wanted, *, by: Actor) -> dict[str, Record]:
-    """Return text → the newest record wanted that says exactly that."""
+    """Return text → the newest matching record with exactly this content."""
     return _newest_by(criteria, "content", texts, by)
 
 
 def called(names: Sequence[str], criteria: Wanted, *, by: Actor) -> dict[str, Record]:
-    """Return external id → the newest record wanted of that id, in any scope of it."""
+    """Return external id → the newest matching record, in any scope that matches."""
     return _newest_by(criteria, "external_id", names, by)
 
 
 def _newest_by(
     criteria: Wanted, column: str, values: Sequence[str], by: Actor
 ) -> dict[str, Record]:
-    """Return the newest record of each value; an agent gets what it may see."""
+    """Return the newest record of each value; for an agent only safe ones."""
     records: dict[str, Record] = {}
     unique = list(dict.fromkeys(values))
     if not all(map(entries.is_storable, unique)):
@@ -152,7 +152,7 @@ def _newest_by(
         raise errors.Invalid(detail, code="bad_text")
     for start in range(0, len(unique), PART):
         part = {f"{column}__in": unique[start : start + PART]}
-        # Sorted here: asked to, a database would read a whole workspace in order.
+        # Sorted here: with ORDER BY a database would read a whole workspace in order.
         rows = list(select(criteria, by=by).filter(**part).order_by())
         for row in sorted(rows, key=lambda row: row.updated_at):
             if not by.is_agent or is_safe(row):

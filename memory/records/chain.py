@@ -1,8 +1,8 @@
-"""The chain behind a record: one journal entry for whatever happened to it.
+"""The journal entries of a record: one for each of its events.
 
-The words of a version are its entry's, and so are the facts beside them, in the refs:
-what erases or redacts an entry erases or redacts the version. The link says from when
-until when the version held.
+The content of a version is its entry's text, its other fields are in the entry's refs:
+erasing or redacting the entry erases or redacts the version. The link row has the time
+span in which the version was current.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ VERBS: Final = {
     RecordEvent.SUPERSEDED: "superseded",
     RecordEvent.INVALIDATED: "forgotten",
 }
-# The entries that hold words of a record, for whoever searches them.
+# The types of the entries that hold a record's content.
 TYPES: Final = ("memory.recorded", "memory.revised")
 CONTENT_EVENTS: Final = (RecordEvent.CREATED, RecordEvent.UPDATED)
 
@@ -42,7 +42,7 @@ def _refs(record: Record, **facts: Any) -> dict[str, Any]:
 def _content_entry(
     record: Record, verb: str, subjects: tuple[str, ...] = (), **extra: Any
 ) -> NewEntry:
-    """Return the entry of a version: the words, and the facts beside them."""
+    """Return the entry of a version: the content, and the other fields in its refs."""
     short = record.content.strip()[:SUMMARY_CHARS]
     due = journal.stamp(record.expires_at) if record.expires_at else None
     facts = {"metadata": record.metadata, "expires_at": due, **extra}
@@ -62,7 +62,7 @@ def _content_entry(
 
 
 def _end_entry(record: Record, verb: str, **extra: Any) -> NewEntry:
-    """Return the entry of an end: it says that, and nothing of what was said."""
+    """Return the entry of an end (superseded, forgotten), without the content."""
     return NewEntry(
         entry_type=f"memory.{verb}",
         summary=f"A record was {verb} ({record.id})",
@@ -73,7 +73,7 @@ def _end_entry(record: Record, verb: str, **extra: Any) -> NewEntry:
 
 
 def named(record: Record) -> list[str]:
-    """Return who a record is about, as its current entry names them."""
+    """Return the subjects of a record, as its current entry names them."""
     rows = SubjectMention.objects.filter(
         workspace_id=record.workspace_id, entry_id=record.current_entry_id
     )
@@ -81,7 +81,7 @@ def named(record: Record) -> list[str]:
 
 
 def version_subjects(record: Record, draft: Draft) -> tuple[str, ...]:
-    """Return who a version is about: named now, named before, and the scope's user."""
+    """Return the subjects of a version: the draft's, the former, the scope's user."""
     previous = named(record) if record.current_entry_id else []
     user = [record.scope_user] if record.scope_user.strip() else []
     return tuple(dict.fromkeys([*draft.subjects, *user, *previous]))[:SUBJECTS]
@@ -95,9 +95,9 @@ def extend(
     by: Actor,
     **extra: Any,
 ) -> JournalEntry:
-    """Write what happened to a record, and end the version before it.
+    """Append the entry of an event, and end the version before.
 
-    Runs inside the caller's transaction, with the record already as it is now.
+    Runs inside the caller's transaction, with the record's new values.
     """
     if event in CONTENT_EVENTS:
         new = _content_entry(record, VERBS[event], subjects, **extra)
@@ -128,10 +128,10 @@ def begin(
     by: Actor,
     reason: str = "",
 ) -> list[JournalEntry]:
-    """Write that new records came to be: one append for all, in their order.
+    """Append the first entries of new records: one append for all, in order.
 
-    Runs inside the caller's transaction, before the rows are there; ``link`` ties the
-    two together when they are.
+    Runs inside the caller's transaction, before the rows are stored; ``link`` connects
+    rows and entries afterwards.
     """
     verb = VERBS[RecordEvent.CREATED]
     pairs = zip(records, people, strict=True)
@@ -143,7 +143,7 @@ def begin(
 
 
 def link(records: Sequence[Record], entries: Sequence[JournalEntry]) -> None:
-    """Tie new records to the entries that tell of their beginning."""
+    """Connect new records with their first entries."""
     RecordEntry.objects.bulk_create(
         RecordEntry(
             workspace_id=record.workspace_id,
@@ -158,7 +158,7 @@ def link(records: Sequence[Record], entries: Sequence[JournalEntry]) -> None:
 
 
 def content_entry_ids(workspace_id: str, records: Sequence[str]) -> list[str]:
-    """Return the entries that hold words of some records."""
+    """Return the ids of the entries that hold content of some records."""
     rows = RecordEntry.objects.filter(
         workspace_id=workspace_id, record_id__in=records, entry__erased_at=None
     )
@@ -167,7 +167,7 @@ def content_entry_ids(workspace_id: str, records: Sequence[str]) -> list[str]:
 
 
 def retire_old(record: Record) -> None:
-    """Take every version but the current one out of recall and search."""
+    """Retire the entries of every version but the current one."""
     ids = content_entry_ids(record.workspace_id, [record.id])
     if record.status == "current":
         ids = [entry_id for entry_id in ids if entry_id != record.current_entry_id]

@@ -1,6 +1,6 @@
-"""Counting records: how many, and by the names a scope is divided by.
+"""Count records: how many, and by the values of a scope's names.
 
-An agent is told of as many as it could list: what no model may see is not counted.
+For an agent, unsafe records are not counted, as they are not listed.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from memory.rules.scopes import NAMES
 
 
 def _hidden(rows: QuerySet[Record], by: Actor) -> set[str]:
-    """Return what of some rows is not there for whoever asks."""
+    """Return the ids that are hidden from the actor."""
     return withheld(rows, COUNT_LIMIT) if by.is_agent else set()
 
 
 def count(criteria: Wanted, *, by: Actor) -> int:
-    """Return how many records are wanted; with a filter, of the first 50,000.
+    """Return how many records match; with a filter, of the first 50,000.
 
-    What no model may see is looked for among the first 50,000 too.
+    Unsafe records are looked for among the first 50,000 too.
     """
     by.require("records.read")
     if criteria.as_of is not None:

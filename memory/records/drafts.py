@@ -1,7 +1,7 @@
-"""Records on their way in: their shape, and the scanner's gate.
+"""Drafts of records: their validation, and the scanner's gate.
 
-A held record waits in the same quarantine as a held file, on the tier ``records``; all
-that it would have been rests beside the case, for the person who releases it.
+A held record is in the same quarantine as a held file, on the tier ``records``; its
+other fields are stored with the case, for its release.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ class RecordTier(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RecordPlace:
-    """Where a record stands, as policy and people name it."""
+    """The destination of a record, as the quarantine names it."""
 
     key: str
     tier: RecordTier = RecordTier.RECORDS
 
     @property
     def label(self) -> str:
-        """The record as people read it; one with a file's label keeps that."""
+        """The label that people read."""
         return f"records/{self.key or 'new'}"[:80]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A record as a caller hands it in. ``owner`` None is the workspace itself."""
+    """A record as a caller passes it. ``owner`` None is the workspace itself."""
 
     content: str
     owner: Owner | None
@@ -68,7 +68,7 @@ class Draft:
     subjects: tuple[str, ...] = ()
 
 
-# ── Shape ────────────────────────────────────────────────────────────────────
+# ── Validation ───────────────────────────────────────────────────────────────
 def _bad(name: str, message: str) -> errors.Invalid:
     fault = {"field": name, "code": f"bad_{name}", "message": message}
     return errors.Invalid(message, code=f"bad_{name}", errors=[fault])
@@ -130,7 +130,7 @@ def _incoming(draft: Draft, owner: Owner, source: str, by: Actor) -> Incoming:
 
 
 class Gate:
-    """The gate for one writer's drafts: what it asks the database, it asks once."""
+    """The scanner's gate for one writer's drafts; policy and blocks are read once."""
 
     def __init__(self, *, source: str, by: Actor) -> None:
         self._source, self._by = source, by
@@ -138,7 +138,7 @@ class Gate:
         self._blocked: dict[str | None, bool] = {}
 
     def admit(self, draft: Draft, record_id: str = "") -> Draft:
-        """Let a draft pass, redact it, or raise Held or Refused."""
+        """Return the draft, perhaps redacted, or raise Held or Refused."""
         source = self._source
         if draft.owner is None:
             if scanner.scan(draft.content, source=source).is_held:
@@ -162,7 +162,7 @@ class Gate:
         raise Held(held_id=held_file.id, why=judgement.why)
 
     def _redacted(self, incoming: Incoming, judgement: Judgement) -> Remainder:
-        """Return what a policy that redacts by itself would let in."""
+        """Return the rest that a redacting policy would store."""
         spans = scanner.spans(judgement.verdict.findings)
         by = Standard.of(incoming, self._policy(incoming.owner.workspace_id))
         return redaction.of(incoming.text, spans, by, is_reviewed=False)
@@ -179,7 +179,7 @@ class Gate:
         return self._policies[workspace_id]
 
     def _judge(self, draft: Draft, incoming: Incoming) -> Judgement:
-        """Judge content; metadata that looks bad is refused, it cannot be released."""
+        """Scan the content; suspicious metadata is refused, it cannot be released."""
         policy = self._policy(incoming.owner.workspace_id)
         leaves = "\n".join(entries.leaves(draft.metadata))
         if leaves.strip():
@@ -191,15 +191,15 @@ class Gate:
 
 
 def gate(draft: Draft, record_id: str, *, source: str, by: Actor) -> Draft:
-    """Let a draft pass, redact it, or raise Held or Refused.
+    """Return the draft, perhaps redacted, or raise Held or Refused.
 
-    Runs outside any transaction: what is held must outlive the refusal.
+    Not inside a transaction: the held case must be stored although this raises.
     """
     return Gate(source=source, by=by).admit(draft, record_id)
 
 
 def _keep_draft(held_file: HeldFile, draft: Draft, record_id: str, source: str) -> None:
-    """Keep what a held text would have become; the words themselves are the case's."""
+    """Store the fields of a held draft; its content is in the case."""
     fields = {
         "scope": draft.scope.whole(),
         "kind": draft.kind,
@@ -221,7 +221,7 @@ def _keep_draft(held_file: HeldFile, draft: Draft, record_id: str, source: str) 
 
 
 def draft_of(held_file: HeldFile, text: str) -> tuple[Draft, dict[str, Any]]:
-    """Return a held record as a draft again, with what was kept beside it."""
+    """Return a held record as a draft, and the stored fields."""
     fields = dict(HeldRecord.objects.get(pk=held_file.pk).draft)
     if held_file.crew is None:
         raise errors.NotFound

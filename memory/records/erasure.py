@@ -1,8 +1,8 @@
-"""Forgetting: the words go from the record and from every entry of its chain.
+"""Forget records: erase the content from the record and from all its entries.
 
 What stays is that there was a record, when it was forgotten, by whom and why. The
-journal's chain still verifies; nothing is left that recall, search or history could
-show, and the external id is free again.
+journal's chain still verifies; recall, search and history have nothing to show, and the
+external id can be used again.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ def check_reason(reason: str) -> None:
 
 
 def forget(record: Record, *, reason: str = "", by: Actor) -> bool:
-    """Take a record's words away, with an entry; False when it was gone already.
+    """Forget a record, with a journal entry; False when it was forgotten already.
 
-    Conflict ``on_hold`` when a legal hold keeps what the record says of somebody.
+    Raises Conflict ``on_hold`` when a legal hold keeps one of its entries.
     """
     permit(owner_of(record), record.workspace_id, by)
     check_reason(reason)
@@ -56,7 +56,7 @@ def _forget(record: Record, reason: str, by: Actor) -> bool:
 
 
 def _erase_content(live: Record, reason: str, by: Actor) -> None:
-    """Empty a locked row and erase what its chain says."""
+    """Empty a locked row and erase its entries."""
     entry_ids = chain.content_entry_ids(live.workspace_id, [live.id])
     legal_holds.may_destroy(live.workspace_id, entry_ids, legal_holds.RECORDS)
     live.version += 1
@@ -73,7 +73,7 @@ def _erase_content(live: Record, reason: str, by: Actor) -> None:
 
 # ── Many ─────────────────────────────────────────────────────────────────────
 def _check_criteria(criteria: Wanted, by: Actor) -> None:
-    """Refuse what names nobody, or what was then: only what is can be forgotten."""
+    """Raise Invalid for ``as_of``, and for a person's criteria without any scope."""
     if criteria.as_of is not None:
         detail = "What held then cannot be forgotten: leave as_of out."
         raise errors.Invalid(detail, code="bad_as_of")
@@ -85,7 +85,7 @@ def _check_criteria(criteria: Wanted, by: Actor) -> None:
 
 
 def _writable(rows: QuerySet[Record], by: Actor) -> QuerySet[Record]:
-    """Return the rows a writer may forget; only a lead speaks for its crew."""
+    """Return the rows an actor may forget; of agents only a lead its crew's."""
     rows = rows.exclude(status=RecordStatus.FORGOTTEN)
     if by.is_agent and by.agent_role is not AgentRole.LEAD:
         return rows.filter(agent_id=by.id)
@@ -93,9 +93,9 @@ def _writable(rows: QuerySet[Record], by: Actor) -> QuerySet[Record]:
 
 
 def _matching_ids(criteria: Wanted, by: Actor) -> list[str]:
-    """Return the ids of what is wanted, also of what expired or was superseded.
+    """Return the ids of the matching records, also of expired and superseded ones.
 
-    Whoever has a scope forgotten does not want its old words to stay.
+    Forgetting a scope must not leave its old contents.
     """
     rows = matching(standing(criteria, by=by), criteria)
     holds = filters.read(criteria.filter)
@@ -106,17 +106,17 @@ def _matching_ids(criteria: Wanted, by: Actor) -> list[str]:
 
 
 def forget_scope(criteria: Wanted, *, reason: str = "", by: Actor) -> int:
-    """Forget every record that is wanted, its filter too; return how many.
+    """Forget every record that matches the criteria; return how many.
 
-    A person has to name something: an empty request would forget a whole workspace.
-    Conflict ``on_hold``, and nothing is forgotten, when a legal hold keeps any of it.
+    A person has to give a scope: empty criteria would forget a whole workspace. Raises
+    Conflict ``on_hold``, and forgets nothing, when a legal hold keeps any of them.
     """
     by.require("records.write")
     check_reason(reason)
     _check_criteria(criteria, by)
     ids = _matching_ids(criteria, by)
     workspace_id, count = by.workspace_id, 0
-    # In pieces, so that an appender hardly waits; what is gone is gone for good.
+    # In batches, so that appends wait only briefly; each batch is final.
     parts = [ids[start : start + BATCH] for start in range(0, len(ids), BATCH)]
     for part in parts:
         legal_holds.may_destroy(
@@ -134,10 +134,10 @@ def forget_scope(criteria: Wanted, *, reason: str = "", by: Actor) -> int:
 
 
 def forget_subject(alias: str, *, owner: Owner | None, by: Actor) -> int:
-    """Forget every record of an owner that names a person, or none; return how many.
+    """Forget every record of an owner that names a person, atomically; return how many.
 
-    An agent reaches what it may write. Whoever answers for personal data reaches the
-    records of an owner whoever wrote them, and without an owner the workspace's.
+    An agent forgets what it may write; people the records of the owner, whoever wrote
+    them, and without an owner the workspace's.
     """
     by.require("provider.forget_subject")
     mentions = RecordEntry.objects.filter(
@@ -150,12 +150,11 @@ def forget_subject(alias: str, *, owner: Owner | None, by: Actor) -> int:
         return sum(_forget(row, "", by) for row in list(_writable(rows, by)))
 
 
-# ── The clock ────────────────────────────────────────────────────────────────
+# ── Expiry ───────────────────────────────────────────────────────────────────
 def retire_expired(limit: int = 1_000) -> int:
-    """Take the entries of expired records out of recall and search; return how many.
+    """Retire the entries of expired records in all workspaces; return how many.
 
-    The record itself stays for people, who may give it another end. A sweep over every
-    workspace: safe to run twice, on two machines, or late.
+    The records stay visible to people, who may set another expiry. Idempotent.
     """
     rows = RecordEntry.objects.filter(
         record__status=RecordStatus.CURRENT,

@@ -1,7 +1,7 @@
-"""The two rankings of records made one, by the workspace's fusion.
+"""Merge the two rankings of records, by words and by meaning, into one score.
 
 rrf     Σ over the rankings of 61 / (60 + rank), divided by their number
-convex  ½ · nearness + ½ · words, each scaled to 0..1 over the candidates; a candidate
+convex  ½ · cosine + ½ · words, each scaled to 0..1 over the candidates; a candidate
         of one ranking gets its real score in the other
 
 Both lie in 0..1. Without vectors the words alone decide.
@@ -16,12 +16,12 @@ from memory.rules.fusion import Fusion
 
 RRF: Final = 60
 COSINE_SHARE: Final = 0.5
-# A cosine below this says nothing; a record without words in common is then no hit.
+# A smaller cosine is noise: a record without a word in common is then no hit.
 MIN_COSINE: Final = 0.1
 
 
 def order(scores: Mapping[int, float]) -> list[int]:
-    """Return places, best first; of equals what was changed last, which comes first."""
+    """Return places, best first; equal scores in the order of places (newest first)."""
     return sorted(sorted(scores), key=scores.__getitem__, reverse=True)
 
 

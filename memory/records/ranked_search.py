@@ -1,8 +1,8 @@
-"""Searching records: what is wanted first, then ranked by words and by meaning.
+"""Search records: select the candidates, then rank them by words and by meaning.
 
-The candidates come from the caller's own scope, so a narrow scope is searched whole and
-no other tenant's words weigh in. Only a scope too large for that is cut, to what the
-journal's ranking and word index find in it and to its newest part.
+The candidates are the caller's own scope, so that a narrow scope is searched completely
+and other tenants' words have no weight. A larger scope is limited to its newest part
+and to what the journal's vectors and word index find in it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MIN_COSINE: Final = fusion.MIN_COSINE
 
 
 # ── Candidates ───────────────────────────────────────────────────────────────
-# As much of a record as ranking needs, plainly as it is read: a large scope has many.
+# The columns that ranking needs, as tuples: a large scope has many candidates.
 COLUMNS: Final = ("id", "content", "current_entry_id")
 Candidate = tuple[str, str, str | None]
 ID: Final = 0
@@ -47,7 +47,7 @@ ENTRY: Final = 2
 
 @dataclass(slots=True)
 class _Pool:
-    """The candidates of one answer, last changed first, and rows read whole anyway."""
+    """The candidates of one search, last changed first, and full rows read so far."""
 
     criteria: Wanted
     by: Actor
@@ -56,13 +56,13 @@ class _Pool:
     is_cut: bool = False
 
     def take(self, row: Record) -> None:
-        """Add a record that was read whole."""
+        """Add a full row."""
         candidate = (row.id, row.content, row.current_entry_id)
         self.candidates.setdefault(row.id, candidate)
         self.rows[row.id] = row
 
     def read(self, rows: QuerySet[Record], limit: int) -> int:
-        """Add those of some rows that the filter wants; return how many were read."""
+        """Add those of some rows that pass the filter; return how many were read."""
         columns, holds = columns_for_filter(self.criteria)
         names = (*COLUMNS, *columns)
         rows_read = list(rows.order_by("-updated_at", "id").values_list(*names)[:limit])
@@ -76,7 +76,7 @@ class _Pool:
         return len(rows_read)
 
     def load(self, ids: Sequence[str]) -> dict[str, Record]:
-        """Return the records of some candidates; one that just left is not there."""
+        """Return the full rows of some candidates; one deleted meanwhile is missing."""
         unread = [pk for pk in ids if pk not in self.rows]
         if unread:
             rows = select(self.criteria, by=self.by, among=unread)
@@ -89,7 +89,7 @@ class _Pool:
 
 
 def _newest(criteria: Wanted, by: Actor) -> _Pool:
-    """Return the newest records wanted, and whether there are more than these."""
+    """Return the newest matching records; ``is_cut`` when there are more."""
     pool = _Pool(criteria, by)
     if criteria.as_of is None:
         pool.is_cut = pool.read(select(criteria, by=by), POOL_SIZE + 1) > POOL_SIZE
@@ -129,7 +129,7 @@ def _add_from_journal(query: str, pool: _Pool) -> None:
 # ── Ranking ──────────────────────────────────────────────────────────────────
 @dataclass(frozen=True, slots=True)
 class _Ranked:
-    """The hits of a pool, best first, by their place in it; and what is told of each.
+    """The ranking of a pool: places (indexes of candidates), best first, with scores.
 
     ``score`` is fused, ``cosine`` and ``share`` (of the question's words) are not.
     """
@@ -142,12 +142,11 @@ class _Ranked:
     degraded: bool = False
 
     def relevance(self, place: int) -> float:
-        """Return the better of nearness and share, 0..1."""
+        """Return the larger of cosine and share, 0..1."""
         best = max(self.share.get(place, 0.0), self.cosine.get(place, 0.0))
         return min(1.0, best)
 
     def hit(self, place: int, row: Record) -> Hit:
-        """Return a hit as it is told."""
         cosine = self.cosine.get(place)
         return Hit(
             row,
@@ -158,7 +157,7 @@ class _Ranked:
 
 
 def _cosines(query: str, pool: _Pool) -> dict[int, float] | None:
-    """Return place → nearness of the candidates that have a vector."""
+    """Return place → cosine of the candidates that have a vector."""
     entry_ids = [candidate[ENTRY] for candidate in pool.candidates.values()]
     cosines = ranker.ranker().cosines(
         query,
@@ -225,8 +224,8 @@ def search(
 ) -> Found:
     """Return the records that answer a question, best first, by meaning where it can.
 
-    ``min_score`` is the least relevance. A question without words is the list of what
-    is wanted, newest first. What no model may see is counted and left out.
+    ``min_score`` is the smallest relevance. A blank query lists the matching records,
+    newest first. Unsafe records are counted and left out.
     """
     by.require("records.read")
     _check(query)
@@ -270,7 +269,7 @@ def find(
     limit: int = 10,
     by: Actor,
 ) -> list[Hit]:
-    """Return the best current records, safe for a model or not: the caller judges."""
+    """Return the best current records, unsafe ones too: the caller must check."""
     pool, ranked = _ranked(query, Wanted(owner=owner, kinds=kinds), by)
     best = ranked.order[: max(1, min(limit, LIMIT))]
     return [

@@ -1,4 +1,4 @@
-"""Reading records: one, a page, what took whose place."""
+"""Read records: one, a page, and the records that one superseded."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from memory.rules.scopes import Scope
 
 LIMIT: Final = 500
 CHUNK: Final = 250
-# Rows one page may look at: a sparse filter costs the caller pages, not the house.
+# Rows that one page reads at most: with a sparse filter pages are short.
 SCAN_LIMIT: Final = 5_000
 COUNT_LIMIT: Final = 50_000
-# No database counts further than this when it passes over rows.
+# The largest OFFSET that both databases take.
 MAX_OFFSET: Final = 2**62
 ROWS: Final = {Order.NEWEST: ("updated_at", "id"), Order.OLDEST: ("created_at", "id")}
 LINKS: Final = {
     Order.NEWEST: ("valid_from", "record_id"),
     Order.OLDEST: ("record__created_at", "record_id"),
 }
-# More rows than this are not named in a question to the database.
+# The largest number of ids to exclude in one query.
 MAX_HIDDEN: Final = 5_000
 Place = tuple[datetime, str]
 Row = TypeVar("Row", bound=Model)
 
 
 class RowsToSkip(NamedTuple):
-    """How many rows the database passes over, and which of them are not there."""
+    """The OFFSET of a query, and the hidden ids that it must not count."""
 
     number: int = 0
     hidden: frozenset[str] = frozenset()
@@ -58,10 +58,10 @@ def get(
     by: Actor,
     statuses: tuple[str, ...] = (RecordStatus.CURRENT.value,),
 ) -> Record:
-    """Return one record that an owner reaches; people may ask for an expired one too.
+    """Return one record that an owner may read.
 
-    NotFound for what is missing, not the caller's, forgotten, expired, or not for a
-    model to see.
+    Raises NotFound for one that is missing, another owner's, forgotten or expired; for
+    an agent also for an unsafe one.
     """
     if by.is_agent:
         record = mine(owner or owner_for(by), by=by).filter(pk=record_id).first()
@@ -77,7 +77,7 @@ def get(
 
 
 def told_again(record_id: str, action: Action, *, by: Actor) -> Saved:
-    """Return what a repeated request is told: the record as it is now."""
+    """Return the answer to a repeated request: the record as it is now."""
     rows = Record.objects.filter(workspace_id=by.workspace_id)
     row = rows.select_related("crew__workspace", "agent").get(pk=record_id)
     return Saved(row, action, similar_records(row) if row.content else [])
@@ -97,19 +97,19 @@ def by_external(
 
 # ── Lists ────────────────────────────────────────────────────────────────────
 def facts(record: Record) -> dict[str, Any]:
-    """Return what a filter expression may ask of a record."""
+    """Return the fields of a record that a filter can test."""
     names = filters.COLUMNS
     return facts_of(names, [getattr(record, name, None) for name in names])
 
 
 def facts_of(names: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
-    """Return columns and their values as facts; a filter knows no empty text."""
+    """Return columns and values for a filter; an empty text counts as None."""
     pairs = zip(names, values, strict=True)
     return {key: None if value == "" else value for key, value in pairs}
 
 
 def columns_for_filter(criteria: Wanted) -> tuple[list[str], filters.Holds | None]:
-    """Return the columns that a filter asks of a row, and the filter ready to ask."""
+    """Return the columns that a filter needs, and the compiled filter or None."""
     holds = filters.read(criteria.filter)
     return ([] if holds is None else sorted(filters.columns(criteria.filter))), holds
 
@@ -121,9 +121,9 @@ def _in_order(
     after: Place | None,
     skip: int = 0,
 ) -> Iterator[tuple[Row, Place]]:
-    """Yield rows in order, each with its place, a chunk of them at a time.
+    """Yield rows in order, each with its place, reading a chunk at a time.
 
-    ``skip`` is how many the database passes over first.
+    ``skip`` is the OFFSET of the first chunk.
     """
     when, key = names
     down = order is Order.NEWEST
@@ -178,9 +178,9 @@ def scan(
     skip: RowsToSkip = NO_ROWS,
     by: Actor,
 ) -> Iterator[tuple[Record | None, Place]]:
-    """Yield every record looked at with its place; None for one that is not wanted.
+    """Yield every record read with its place; None for one that does not match.
 
-    ``over`` is passed over unread, where every row is wanted (``_is_plain``).
+    ``skip`` is skipped unread, only where every row matches (``_is_plain``).
     """
     by.require("records.read")
     holds = filters.read(criteria.filter)
@@ -195,7 +195,7 @@ def scan(
 
 
 def _is_plain(criteria: Wanted) -> bool:
-    """Whether the database alone knows which rows are wanted."""
+    """Whether SQL alone decides which rows match."""
     return criteria.filter is None and criteria.as_of is None
 
 
@@ -208,7 +208,7 @@ def page(
     order: Order = Order.NEWEST,
     by: Actor,
 ) -> Page:
-    """Return a page of records. For an agent, what no model may see is not there."""
+    """Return a page of records, for an agent without unsafe ones."""
     limit = max(1, min(limit, LIMIT))
     question = pagination.digest(
         [asdict(_without_owner(criteria)), _owner_ids(criteria), order.value]
@@ -239,7 +239,7 @@ def page(
 
 
 def _without_owner(criteria: Wanted) -> Wanted:
-    """Return what is wanted without rows of tables, for a digest."""
+    """Return the criteria without the owner's model instances, for a digest."""
     return Wanted(
         **{
             name: getattr(criteria, name)
@@ -263,7 +263,7 @@ def _after(cursor: str, by: Actor, question: str) -> Place:
 
 
 def _rows_to_skip(criteria: Wanted, offset: int, by: Actor) -> RowsToSkip:
-    """Return how many rows the database may pass over, and those it must not count."""
+    """Return how many rows SQL may skip, and the hidden ones it must not count."""
     if offset <= 0 or not _is_plain(criteria):
         return NO_ROWS
     hidden = withheld(select(criteria, by=by), COUNT_LIMIT) if by.is_agent else set()
@@ -275,9 +275,9 @@ def _rows_to_skip(criteria: Wanted, offset: int, by: Actor) -> RowsToSkip:
 def without_unsafe(
     scanned: Iterator[tuple[Record | None, Place]], by: Actor
 ) -> Iterator[tuple[Record | None, Place]]:
-    """Give None for what no model may see, as for what is not wanted, to a model.
+    """Yield None for unsafe records when an agent reads.
 
-    Its place counts as looked at: one page never walks through all that is withheld.
+    They count as read, so that one page never reads through all unsafe records.
     """
     for row, place in scanned:
         is_hidden = row is not None and by.is_agent and not is_safe(row)
@@ -285,8 +285,8 @@ def without_unsafe(
 
 
 def sources(record: Record) -> list[Record]:
-    """Return the records whose place a record took."""
-    # By the index of what took whose place: any other holds the whole workspace.
+    """Return the records that a record superseded."""
+    # By the index of superseded_by: any other would read the whole workspace.
     rows = Record.objects.filter(
         equal("workspace_id", record.workspace_id, by_id=True),
         superseded_by_id=record.id,
@@ -295,5 +295,5 @@ def sources(record: Record) -> list[Record]:
 
 
 def probe(workspace_id: str) -> None:
-    """Ask the store for a row, for a health check; raises when it does not answer."""
+    """Read a row, for a health check; raises when the database does not answer."""
     Record.objects.filter(workspace_id=workspace_id).order_by("id").first()

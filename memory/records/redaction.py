@@ -1,4 +1,4 @@
-"""What a model may see: the scanner says so now, or a person let it pass."""
+"""Which records are safe for a model: clean by the scanner, or cleared by a person."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from memory.files import quarantine
 from memory.files.storage import digest
 from memory.models import Clearance, HeldRecord, HeldState, Record
 
-# Texts read at a time, of those that were not judged yet.
+# Texts read per query, of those that were not scanned yet.
 PART: Final = 250
 
 
 class _Verdicts:
-    """What the scanner said of texts, by their digest: it says the same again."""
+    """Cache of the scanner's verdicts by the text's digest."""
 
     def __init__(self, size: int = 65_536) -> None:
         self._known: dict[str, bool] = {}
@@ -27,11 +27,10 @@ class _Verdicts:
         self._lock = threading.Lock()
 
     def get(self, sha256: str) -> bool | None:
-        """Return whether a text of this digest is held; None for one not judged yet."""
+        """Return whether a text of this digest is held; None when not scanned yet."""
         return self._known.get(sha256)
 
     def is_held(self, text: str) -> bool:
-        """Whether the scanner holds a text."""
         sha256 = digest(text.encode())
         verdict = self.get(sha256)
         if verdict is not None:
@@ -40,7 +39,7 @@ class _Verdicts:
         with self._lock:
             self._known[sha256] = is_held
             while len(self._known) > self._size:
-                # The one that was judged first; it is judged again when it comes.
+                # The oldest verdict; its text is scanned again when needed.
                 del self._known[next(iter(self._known))]
         return is_held
 
@@ -49,12 +48,12 @@ _verdicts = _Verdicts()
 
 
 def is_safe(record: Record) -> bool:
-    """Whether a model may see a record: the scanner says so now, or a person did."""
+    """Whether a model may see a record: it is clean, or a person cleared it."""
     return may_show(record, record.content)
 
 
 def may_show(record: Record, text: str) -> bool:
-    """Whether a model may see a text that a record holds, or held before."""
+    """Whether a model may see a present or former content of a record."""
     if not _verdicts.is_held(text):
         return True
     if quarantine.is_cleared(record.workspace_id, text):
@@ -65,15 +64,15 @@ def may_show(record: Record, text: str) -> bool:
     ).exists()
 
 
-# ── Among many ───────────────────────────────────────────────────────────────
+# ── Many records ─────────────────────────────────────────────────────────────
 def withheld(rows: QuerySet[Record], limit: int) -> set[str]:
-    """Return the ids of rows that no model may see, looking at ``most`` of them.
+    """Return the ids of unsafe rows among the first ``limit``.
 
-    Only digests are read of texts that were judged before, and those are nearly all.
+    Of texts scanned before, which are nearly all, only the digests are read.
     """
     ids: set[str] = set()
     digests = rows.order_by().values_list("pk", "sha256")[:limit].iterator()
-    # The digest says which texts to read; the text itself has the last word.
+    # The stored digest selects the texts to read; the verdict is on the text itself.
     candidates = (key for key, sha256 in digests if _verdicts.get(sha256) is not False)
     while part := list(islice(candidates, PART)):
         records = Record.objects.filter(pk__in=part)
@@ -85,7 +84,7 @@ def withheld(rows: QuerySet[Record], limit: int) -> set[str]:
 
 
 def _without_clearance(records: Sequence[Record]) -> set[str]:
-    """Return which of some held records nobody let pass."""
+    """Return the ids of those suspicious records that no person cleared."""
     if not records:
         return set()
     workspace_id, ids = records[0].workspace_id, [row.id for row in records]

@@ -1,4 +1,4 @@
-"""What the review of a held record does: save it, take it back, show what is there."""
+"""Release held records: save one, undo it, read the present content."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _target_record(draft: Draft, record_id: str, by: Actor) -> Record | None:
 
 
 class _Releases:
-    """What the review of a held record calls."""
+    """Implements ``quarantine.Releaser`` for records."""
 
     def release(
         self,
@@ -69,5 +69,5 @@ class _Releases:
 
 
 def install() -> None:
-    """Put the release of records where the review looks for it."""
+    """Register the release of records with the quarantine."""
     quarantine.RELEASERS[drafts.RecordTier.RECORDS.value] = _Releases()

@@ -1,4 +1,4 @@
-"""How near texts are: by the words of a question, and to another statement."""
+"""Similarity of texts: BM25 for a question, word overlap or cosine for statements."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ NEIGHBOURS: Final = 500
 MAX_SIMILAR: Final = 5
 _ENDINGS: Final = ("ings", "ing", "ies", "ied", "ers", "ed", "es", "er", "ly", "s")
 _SATURATION, _LENGTH = 1.2, 0.75
-# Between texts that are searched as one; none of them holds it, and it is no space.
+# Separates texts that are searched as one; no text contains it.
 GAP: Final = "\x00"
 
 
 def stem(word: str) -> str:
-    """Return a word without its commonest English endings."""
+    """Return a word without a common English ending."""
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word[: -len(ending)]
@@ -42,12 +42,12 @@ def stems(text: str) -> list[str]:
 
 # ── A question's words ───────────────────────────────────────────────────────
 def _ends(texts: Sequence[str]) -> list[int]:
-    """Return where each text ends in all of them as one."""
+    """Return where each text ends in the concatenation."""
     return list(accumulate(len(text) + 1 for text in texts))
 
 
 def _concatenated(texts: Sequence[str]) -> tuple[str, list[int]]:
-    """Return texts as one, as ``words.split`` sees them, and where each ends."""
+    """Return the lower-case concatenation of texts, and where each ends."""
     combined = GAP.join(texts)
     if combined.isascii():
         return combined.lower(), _ends(texts)
@@ -58,7 +58,7 @@ def _concatenated(texts: Sequence[str]) -> tuple[str, list[int]]:
 def _holding(
     query: str, texts: Sequence[str], combined: tuple[str, list[int]]
 ) -> set[int]:
-    """Return the places of texts that hold a whole question, in any case."""
+    """Return the places of texts that contain the whole query, ignoring case."""
     if not query.strip():
         return set()
     text, ends = combined
@@ -73,10 +73,10 @@ def _holding(
 def _bags(
     combined: tuple[str, list[int]], terms: Sequence[str]
 ) -> dict[int, dict[str, int]]:
-    """Return the place of each text with an asked stem → how often it has each.
+    """Return place → term → number of occurrences, for texts with any of the terms.
 
-    All texts are searched as one, which is far quicker than one after the other: a
-    word has a stem only when it begins with it, so few places are looked at.
+    All texts are searched as one, which is far faster than one after the other. A word
+    with a stem begins with it, so that few matches have to be checked.
     """
     text, ends = combined
     bags: dict[int, dict[str, int]] = {}
@@ -97,8 +97,8 @@ def _bags(
 def by_words(query: str, texts: Sequence[str]) -> dict[int, tuple[float, float]]:
     """Return place → (weight, share of the question's words) of texts that have any.
 
-    The weight is BM25 within these texts alone: nothing of another scope shows in it.
-    A text that holds the whole question, in any case, has all its words.
+    The weight is BM25 within these texts alone: no other scope influences it. A text
+    that contains the whole query, ignoring case, has the share 1.
     """
     terms = list(
         dict.fromkeys(stem(w) for w in tokenizer.telling(tokenizer.split(query)))
@@ -109,7 +109,7 @@ def by_words(query: str, texts: Sequence[str]) -> dict[int, tuple[float, float]]
     rarity = {term: _rarity(count, len(texts)) for term, count in spread.items()}
     mean = sum(map(len, texts)) / max(1, len(texts)) or 1.0
     scores: dict[int, tuple[float, float]] = {}
-    # A question of another script is a piece of a text whose words we cannot cut.
+    # Without terms, or in another script, texts that contain the query count too.
     match_whole_query = not terms or not query.casefold().isascii()
     no_terms: dict[str, int] = {}
     for place in bags.keys() | holding if match_whole_query else bags:
@@ -124,11 +124,11 @@ def by_words(query: str, texts: Sequence[str]) -> dict[int, tuple[float, float]]
 
 
 def _rarity(spread: int, size: int) -> float:
-    """Return what a term weighs that so many texts of all hold."""
+    """Return the BM25 weight of a term that ``spread`` of ``size`` texts contain."""
     return math.log(1 + (size - spread + 0.5) / (spread + 0.5))
 
 
-# ── The same thing twice ─────────────────────────────────────────────────────
+# ── Similar records ──────────────────────────────────────────────────────────
 def overlap(first: str, second: str) -> float:
     """Return the share of words two texts have in common, 0..1."""
     first_words, second_words = (
@@ -157,9 +157,9 @@ def _neighbours(record: Record) -> list[Record]:
 
 
 def similar_records(record: Record) -> list[Alike]:
-    """Return what says nearly the same as a record in its own scope, nearest first.
+    """Return the records of the same scope with nearly the same content, nearest first.
 
-    By meaning where both have vectors, else by words; at most a handful.
+    By cosine where both have vectors, else by words; at most ``MAX_SIMILAR``.
     """
     rows = _neighbours(record)
     ids = [str(row.current_entry_id) for row in rows if row.current_entry_id]

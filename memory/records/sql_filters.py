@@ -1,9 +1,9 @@
-"""A filter as conditions of the database: all that surely fails it is left behind.
+"""Translate a filter to SQL conditions that drop rows which surely fail it.
 
-The conditions are wide: what they let through is asked again by ``rules.filters``,
-which alone decides. So only what both databases compare alike is handed over: equality,
-lists of values, ranges of numbers and times. Texts in order (each database sorts its
-own way), what a text or a list contains, and negations are not.
+The conditions are wide: ``rules.filters`` tests the remaining rows again and decides.
+So only comparisons that both databases make alike are translated: equality, lists of
+values, ranges of numbers and times; not the order of texts (collations differ),
+containment, or negations.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from django.db.models.lookups import Exact, In, IsNull
 
 from memory.rules import entries, filters
 
-# What of a record is the same in all its versions.
+# Columns that are the same in all versions of a record.
 VERSION_INDEPENDENT: Final = ("created_at", "session_id", "external_id")
-# A path of plain names; a number among them might be a place in a list.
+# A path of plain names; a number could be an index of a list.
 _STEP: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
-# Each database reads the digits of a fraction its own way: nearly equal goes through.
+# Databases parse fractions differently: nearly equal numbers pass.
 _NEARLY: Final = 1e-9
 _SMALLEST: Final = 1e-300
 _LARGEST: Final = 1e15
@@ -38,10 +38,10 @@ _LARGEST: Final = 1e15
 def conditions(
     expression: Mapping[str, Any] | None, only: Collection[str] | None = None
 ) -> Q:
-    """Return what a row has to fulfil so that a filter may hold for it.
+    """Return a condition that every row fulfils for which the filter holds.
 
-    ``only`` are the columns that may be asked; any of them when it is None. Raises
-    Invalid ``bad_filter`` for what is no filter.
+    ``only`` are the columns to use; None for all. Raises Invalid ``bad_filter`` for an
+    invalid filter.
     """
     filters.read(expression)
     condition = None if expression is None else _condition(expression, only)
@@ -49,7 +49,7 @@ def conditions(
 
 
 def _condition(raw: Mapping[str, Any], only: Collection[str] | None) -> Q | None:
-    """Return a condition that holds wherever an expression does; None for always."""
+    """Return a condition that is true wherever the expression is; None for always."""
     if "and" in raw:
         parts = [
             part
@@ -98,7 +98,7 @@ def _leaf(column: str, op: str, value: Any) -> Q | None:
 
 
 def _is_plain(value: object) -> bool:
-    """Whether every database can be asked for a value."""
+    """Whether both databases take a value."""
     if isinstance(value, list):
         return all(map(_is_plain, value))
     if isinstance(value, str):
@@ -131,7 +131,7 @@ def _text_condition(column: str, op: str, value: Any) -> Q | None:
 
 # ── Metadata ─────────────────────────────────────────────────────────────────
 def _at(path: list[str], kind: type[KeyTransform]) -> Expression:
-    """Return what stands at a path, as JSON or as text."""
+    """Return the value at a path of the metadata, as JSON or as text."""
     expression: Any = "metadata"
     for step in path[:-1]:
         expression = KeyTransform(step, expression)
@@ -150,7 +150,7 @@ def _metadata_condition(path: list[str], op: str, value: Any) -> Q | None:
     if op == "in":
         if isinstance(value[0], str):
             return Q(In(_as_text(path), value))
-        # A term for each would be more than a database takes; which, Python asks.
+        # A term for each could be too many for a database: the range, then Python.
         return _between(path, min(value), max(value))
     if isinstance(value, bool):
         condition = Exact(_as_text(path), Value("true" if value else "false"))

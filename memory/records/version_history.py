@@ -1,4 +1,4 @@
-"""What a record said before: its versions, and any record as it was at a moment."""
+"""Former versions of records, and records as of a moment."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _words(entry: JournalEntry) -> str:
 
 
 def _facts(link: RecordEntry, record: Record) -> dict[str, Any]:
-    """Return a version's facts; one from before they were kept has the record's."""
+    """Return a version's fields; old versions without them in refs use the record's."""
     refs = link.entry.refs
     due = parse_datetime(refs["expires_at"]) if refs.get("expires_at") else None
     has_facts = "confidence" in refs
@@ -76,15 +76,15 @@ def _is_withheld(entry: JournalEntry) -> bool:
 
 
 def _blank(version: Version) -> Version:
-    """Return a version of which only that it was is told."""
+    """Return a version without content, metadata and reason."""
     return replace(version, content="", metadata={}, reason="")
 
 
 def versions(record: Record) -> list[Version]:
-    """Return a record's versions, oldest first; an end repeats what ended.
+    """Return a record's versions, oldest first; an end repeats the content that ended.
 
-    A version whose entry is erased, or restricted by law, has no words. These are for
-    people: what an agent may read is ``history``.
+    A version whose entry is erased or restricted has no content. For people: agents use
+    ``history``.
     """
     links = RecordEntry.objects.filter(
         workspace_id=record.workspace_id, record=record
@@ -99,7 +99,7 @@ def versions(record: Record) -> list[Version]:
         if is_withheld:
             version = _blank(version)
         elif is_blank:
-            # Why it ended is the end's own to tell.
+            # The reason is the end's own and is shown.
             version = replace(_blank(version), reason=version.reason)
         result.append(version)
     return result
@@ -108,8 +108,7 @@ def versions(record: Record) -> list[Version]:
 def history(record_id: str, *, owner: Owner | None, by: Actor) -> list[Version]:
     """Return the versions of a record that is current or superseded.
 
-    For an agent an expired record is NotFound, and a version that the scanner would
-    hold today has no words.
+    For an agent an expired record is NotFound, and an unsafe version has no content.
     """
     if owner is None and by.is_agent:
         owner = owner_for(by)
@@ -126,7 +125,7 @@ def history(record_id: str, *, owner: Owner | None, by: Actor) -> list[Version]:
 
 
 def authors(versions_: Sequence[Version], *, by: Actor) -> dict[str, str]:
-    """Return entry id → who wrote a version, as people read it.
+    """Return entry id → the author of a version, for display.
 
     A person who is no longer a member is not named.
     """
@@ -145,11 +144,11 @@ def authors(versions_: Sequence[Version], *, by: Actor) -> dict[str, str]:
     }
 
 
-# ── Then ─────────────────────────────────────────────────────────────────────
+# ── As of a moment ───────────────────────────────────────────────────────────
 def links_at(criteria: Wanted, moment: datetime, *, by: Actor) -> QuerySet[RecordEntry]:
-    """Return the links of the versions that held at a moment, of what is wanted.
+    """Return the links of the versions that were current at a moment.
 
-    What was forgotten since has no words left, and does not come back here either.
+    Records forgotten since are left out: their content is erased.
     """
     rows = standing(criteria, by=by).exclude(status=RecordStatus.FORGOTTEN)
     if criteria.filter is not None:
@@ -169,7 +168,7 @@ def links_at(criteria: Wanted, moment: datetime, *, by: Actor) -> QuerySet[Recor
 
 
 def record_at(link: RecordEntry) -> Record:
-    """Return a record as a version of it was: a copy that is never saved."""
+    """Return a record as it was in a version: a copy that is never saved."""
     version = copy.copy(link.record)
     version.content, version.version = _words(link.entry), link.version
     for name, value in _facts(link, link.record).items():
@@ -181,7 +180,7 @@ def record_at(link: RecordEntry) -> Record:
 
 
 def is_match(record: Record, criteria: Wanted, moment: datetime) -> bool:
-    """Whether a record as it was then is wanted, by the facts of then."""
+    """Whether a record as of a moment matches, by its fields of that time."""
     if record.expires_at is not None and record.expires_at <= moment:
         return False
     if criteria.kinds and record.kind not in criteria.kinds:

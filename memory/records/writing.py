@@ -1,8 +1,8 @@
-"""Writing records: permit, shape, scan, then one transaction with the journal.
+"""Write records: permit, validate, scan, then one transaction with the journal.
 
-What the scanner holds waits in the same quarantine as a file does; a person's release
-saves it. The gate stands outside every transaction: what it holds must outlive its
-refusal.
+A draft that the scanner holds is in the same quarantine as held files; a person's
+release saves it. The gate runs outside any transaction: the held case must be stored
+although the write is refused.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TRIES: Final = 50
 
 # ── New records ──────────────────────────────────────────────────────────────
 def prepare(draft: Draft, *, provenance: str, by: Actor) -> Draft:
-    """Judge a draft and return it as it may be kept, perhaps redacted.
+    """Check and scan a draft; return it as it may be saved, perhaps redacted.
 
     Raises Forbidden, Invalid, TooLarge, Held or Refused. Not inside a transaction.
     """
@@ -37,7 +37,7 @@ def prepare(draft: Draft, *, provenance: str, by: Actor) -> Draft:
 
 
 def insert(draft: Draft, *, provenance: str, by: Actor) -> Record:
-    """Save a draft that was judged already, by the gate or by a person."""
+    """Save a draft that the gate or a person has approved."""
     permit(draft.owner, by.workspace_id, by)
     drafts.check(draft)
     record = rows.new_row(draft, provenance, by)
@@ -47,9 +47,9 @@ def insert(draft: Draft, *, provenance: str, by: Actor) -> Record:
 
 
 def keep(draft: Draft, *, provenance: str, by: Actor) -> tuple[Record, Action]:
-    """Save a prepared draft; a known external id makes it that record's next version.
+    """Save a prepared draft; with a known external id as that record's next version.
 
-    May run inside the caller's own transaction, after ``prepare`` outside of it.
+    May run inside the caller's transaction, after ``prepare`` outside of it.
     """
     for _ in range(TRIES):
         existing = rows.current_by_name([draft], by).get(rows.name_of(draft))
@@ -57,7 +57,7 @@ def keep(draft: Draft, *, provenance: str, by: Actor) -> tuple[Record, Action]:
             try:
                 return insert(draft, provenance=provenance, by=by), Action.CREATED
             except IntegrityError:
-                # Somebody else saved the same external id first: theirs goes on.
+                # Another writer saved the same external id first: revise that record.
                 if not draft.external_id:
                     raise
                 continue
@@ -72,15 +72,15 @@ def keep(draft: Draft, *, provenance: str, by: Actor) -> tuple[Record, Action]:
 
 
 def busy() -> errors.Conflict:
-    """Return what is told when others keep changing the same record."""
+    """Return the error for a record that others keep changing."""
     return errors.Conflict("The record keeps changing; try again.", code="busy_record")
 
 
 def save(draft: Draft, *, provenance: str, by: Actor) -> Saved:
     """Save a record; it is committed and searchable when this returns.
 
-    Raises Forbidden, Invalid, TooLarge, Held or Refused; then nothing was saved. What
-    says nearly the same already is told, and never in the way.
+    Raises Forbidden, Invalid, TooLarge, Held or Refused; then nothing was saved.
+    Similar records are reported, and do not prevent saving.
     """
     prepared = prepare(draft, provenance=provenance, by=by)
     record, action = keep(prepared, provenance=provenance, by=by)
@@ -114,7 +114,7 @@ def replace_content(
     reason: str = "",
     by: Actor,
 ) -> Record | None:
-    """Make a judged draft the next version; None when the record moved on meanwhile."""
+    """Save an approved draft as the next version; None for another present version."""
     permit(owner_of(record), record.workspace_id, by)
     drafts.check(draft)
     with transaction.atomic():
@@ -160,10 +160,10 @@ def amend(
     reason: str = "",
     by: Actor,
 ) -> Record:
-    """Change a record; many at once each see what the one before left.
+    """Change a record; simultaneous changes are applied one after the other.
 
-    With ``expected`` only that version is changed: Conflict ``stale_version``. A change
-    of nothing makes no version.
+    With ``expected`` another present version raises Conflict ``stale_version``. Without
+    a difference no version is made.
     """
     for _ in range(TRIES):
         live = reach(None if not by.is_agent else owner_of(record), by=by)
@@ -199,12 +199,12 @@ def revise(
     subjects: tuple[str, ...] = (),
     by: Actor,
 ) -> Record:
-    """Change a record's content by a function of what it holds."""
+    """Change a record's content by a function of the present content."""
     amendment = Amendment(content=change, subjects=subjects)
     return amend(record, amendment, provenance=provenance, by=by)
 
 
-# ── One for many ─────────────────────────────────────────────────────────────
+# ── Superseding ──────────────────────────────────────────────────────────────
 def supersede(
     sources: Sequence[Record],
     draft: Draft,
@@ -213,7 +213,7 @@ def supersede(
     reason: str = "",
     by: Actor,
 ) -> Saved:
-    """Save a record that takes the place of others; they stay, out of every answer."""
+    """Save a record that supersedes others; they stay, hidden from every answer."""
     if not sources:
         raise errors.Invalid("Name the records to supersede.", code="no_sources")
     for source in sources:
@@ -238,7 +238,7 @@ def supersede(
 
 
 def _end(row: Record, by_id: str, reason: str, by: Actor) -> None:
-    """Mark a record as superseded, in the chain and in its row."""
+    """Mark a record as superseded, in the journal and in its row."""
     row.version += 1
     row.status, row.updated_at = RecordStatus.SUPERSEDED, timezone.now()
     row.current_entry = chain.extend(
