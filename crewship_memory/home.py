@@ -19,8 +19,7 @@ from crewship_memory import auth
 from episodic.health import overview as recall_overview
 from episodic.web import health_page
 from gdpr.cases import overview as case_overview
-from memory import overview
-from memory.journal import queries
+from memory import overview, workspace_tree
 from memory.models import HeldState, User
 from memory.review import detail as review_detail
 from memory.review import queue as review_queue
@@ -112,7 +111,7 @@ def find(request: HttpRequest) -> HttpResponse:
     if not query:
         return redirect(journal)
     folded = query.lower()
-    for agent in queries.agents(actor):
+    for agent in workspace_tree.agents(actor):
         if folded in (agent.slug, agent.id):
             return redirect(f"{journal}?{urlencode({'agent_id': agent.id})}")
     return redirect(f"{journal}?{urlencode({'q': query})}")

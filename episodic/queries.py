@@ -12,6 +12,7 @@ from django.db.models import Q
 from episodic.health import overview
 from episodic.index import engine
 from episodic.models import Embedding, State
+from memory import workspace_tree
 from memory.journal import queries
 from memory.journal.visibility import USABLE
 from memory.models import JournalEntry
@@ -108,7 +109,7 @@ def examples(actor: Actor) -> list[Example]:
         USABLE, embeddable=True, erased_at__isnull=True, agent_id__isnull=False
     )
     recent = list(rows.order_by("-ts", "-seq")[:LOOKED_AT])
-    slugs = queries.names(recent)
+    slugs = workspace_tree.names(recent)
     chosen: dict[str, Example] = {}
     for row in recent:
         agent, question = row.agent_id or "", _question(row.summary)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from memory.journal import queries
+from memory import workspace_tree
 from memory.journal.visibility import USABLE
 from memory.models import JournalEntry
 from memory.rules import errors
@@ -92,8 +92,8 @@ def _as_agent(
 ) -> Reach:
     """Return what a named agent would reach, for a person who asks."""
     by.require("recall.ask_as_agent")
-    agent = queries.agent(by, agent_id)
-    if crew_id is not None and queries.crew(by, crew_id).id != agent.crew_id:
+    agent = workspace_tree.agent(by, agent_id)
+    if crew_id is not None and workspace_tree.crew(by, crew_id).id != agent.crew_id:
         raise errors.Invalid("The agent is not in this crew.", code="not_in_crew")
     wanted = Scope(scope) if scope else _default(AgentRole(agent.role))
     depth = agent.memory_walk_depth
@@ -102,7 +102,7 @@ def _as_agent(
 
 def _as_person(scope: str | None, crew_id: str | None, by: Actor) -> Reach:
     if crew_id is not None and scope != Scope.OWN:
-        crew = queries.crew(by, crew_id)
+        crew = workspace_tree.crew(by, crew_id)
         return Reach(by.workspace_id, Scope.CREW_SHARED.value, crew.id)
     if scope is not None:
         detail = f"The scope {scope} needs an agent_id, or a crew_id for crew_shared."
@@ -119,8 +119,8 @@ def reach(
             return _as_agent(scope, crew_id, agent_id, by)
         return _as_person(scope, crew_id, by)
     if crew_id is not None:
-        queries.crew(by, crew_id)
-    if agent_id is not None and queries.agent(by, agent_id).id != by.id:
+        workspace_tree.crew(by, crew_id)
+    if agent_id is not None and workspace_tree.agent(by, agent_id).id != by.id:
         raise errors.Forbidden(role=by.role.value, action="recall.ask_as_agent")
     wanted = Scope(scope) if scope else _default(by.agent_role)
     return _agent_reach(by.workspace_id, wanted, by.crew_id, by.id, by.walk_depth)

@@ -14,6 +14,7 @@ from typing import Final
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
+from memory import workspace_tree
 from memory.journal import queries
 from memory.models import Agent, AgentKey, Crew, JournalEntry
 from memory.rules.entries import Severity
@@ -114,7 +115,7 @@ def activity(actor: Actor) -> Activity:
 def _by_crew(actor: Actor, now: datetime) -> list[CrewActivity]:
     counts = _counts_of(actor, now)
     members: dict[str, list[str]] = defaultdict(list)
-    for agent in queries.agents(actor):
+    for agent in workspace_tree.agents(actor):
         members[agent.crew_id].append(agent.slug)
     quiet = (0,) * DAYS
     found = [
@@ -165,7 +166,7 @@ def _crews_with_latest(actor: Actor) -> list[tuple[Crew, datetime | None]]:
 
 def _told(rows: QuerySet[JournalEntry], limit: int) -> tuple[Told, ...]:
     found = list(rows.order_by("-ts", "-seq")[:limit])
-    slugs = queries.names(found)
+    slugs = workspace_tree.names(found)
     return tuple(
         Told(
             row.id,
@@ -211,7 +212,7 @@ def crews(actor: Actor) -> tuple[CrewRow, ...]:
     for agent in annotated.order_by("-role", "slug"):
         row = AgentRow(agent, keys.get(agent.id, 0), agent.latest)
         members[agent.crew_id].append(row)
-    shown = queries.crews(actor)
+    shown = workspace_tree.crews(actor)
     return tuple(CrewRow(crew, tuple(members[crew.id])) for crew in shown)
 
 

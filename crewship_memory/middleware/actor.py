@@ -13,9 +13,8 @@ from crewship_memory import auth, error_responses, log_redaction, problem_detail
 from crewship_memory.version import VERSION
 from episodic.consolidation import proposals
 from gdpr.cases import overview as case_overview
-from memory import outages
+from memory import outages, workspace_tree
 from memory.accounts import invitations
-from memory.journal import queries
 from memory.models import User
 from memory.review import queue as review_queue
 from memory.rules import errors
@@ -78,10 +77,10 @@ def frame(request: HttpRequest) -> dict[str, Any]:
     return {
         **personal,
         "actor": actor,
-        "workspace": queries.workspace(actor),
+        "workspace": workspace_tree.workspace(actor),
         "memberships": auth.memberships(user),
-        "crew_count": len(queries.crews(actor)),
-        "agent_count": len(queries.agents(actor)),
+        "crew_count": len(workspace_tree.crews(actor)),
+        "agent_count": len(workspace_tree.agents(actor)),
         "waiting": review_queue.waiting(actor),
         "proposals_waiting": proposals.pending_count(actor),
         "case_numbers": case_overview.numbers(actor),

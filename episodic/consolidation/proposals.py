@@ -17,13 +17,12 @@ from episodic.consolidation import promotion
 from episodic.consolidation.pins import SOURCE
 from episodic.consolidation.promotion import Score, Support
 from episodic.models import ConsolidationProposal, Embedding, ProposalState
-from memory import pagination
+from memory import pagination, workspace_tree
 from memory.files import paths, versions, writer
 from memory.files.paths import Owner
 from memory.files.versions import DiffLine
 from memory.files.writer import Request
 from memory.journal import append as journal
-from memory.journal import queries
 from memory.models import JournalEntry, MemoryFile
 from memory.rules import errors, tokenizer
 from memory.rules.permissions import Actor
@@ -223,7 +222,7 @@ def request_of(owner: Owner, place: Place, before: str, text: str) -> Request:
 def seen_by(actor: Actor, rows: Sequence[JournalEntry]) -> dict[str, str]:
     """Return agent id → slug for the agents behind the evidence."""
     actor.require("proposals.read")
-    return queries.names(rows)
+    return workspace_tree.names(rows)
 
 
 def moment(value: datetime | None) -> str | None:

@@ -25,9 +25,9 @@ from episodic.summarisers import base
 from episodic.summarisers.base import Rule, Summariser, SummariserError
 from episodic.summarisers.extractive import Extractive
 from episodic.summarisers.ollama import OllamaSummariser
+from memory import workspace_tree
 from memory.files.paths import Owner
 from memory.journal import append as journal
-from memory.journal import queries
 from memory.models import Crew, JournalEntry
 from memory.ports import subject_linker
 from memory.ports.subject_linker import Gate
@@ -255,7 +255,7 @@ def _tell(
 def of_workspace(*, by: Actor, crew_id: str | None = None) -> list[Done]:
     """Consolidate a workspace's crews, or one of them; no crew stops another."""
     by.require("consolidate.run")
-    chosen = [queries.crew(by, crew_id)] if crew_id else queries.crews(by)
+    chosen = [workspace_tree.crew(by, crew_id)] if crew_id else workspace_tree.crews(by)
     return [_one(crew, by) for crew in chosen]
 
 

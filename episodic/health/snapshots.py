@@ -19,9 +19,8 @@ from episodic.health import bands, metrics
 from episodic.index import snapshot
 from episodic.index.snapshot import Held
 from episodic.models import Embedding, HealthSnapshot, State
-from memory import webhooks
+from memory import webhooks, workspace_tree
 from memory.journal import append as journal
-from memory.journal import queries
 from memory.models import Crew, JournalEntry, Workspace
 from memory.rules import errors
 from memory.rules.entries import NewEntry, Severity
@@ -181,7 +180,7 @@ def scope(actor: Actor, crew_id: str | None) -> str:
     """Return whose health the actor asks for; an agent's is its crew's."""
     actor.require("health.read")
     if crew_id:
-        return queries.crew(actor, crew_id).id
+        return workspace_tree.crew(actor, crew_id).id
     return (actor.crew_id or "") if actor.is_agent else ""
 
 

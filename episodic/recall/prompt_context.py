@@ -11,7 +11,7 @@ from episodic.recall import search as recall
 from episodic.recall.nudges import Nudge
 from episodic.recall.prompt_block import Block
 from episodic.recall.search import Answer, Hit, Request
-from memory.journal import queries
+from memory import workspace_tree
 from memory.models import Agent
 from memory.rules.permissions import Actor
 
@@ -43,7 +43,7 @@ def block(hits: Sequence[Hit], max_chars: int) -> Block:
 def agent_of(request: Request, by: Actor) -> Agent | None:
     """Return the agent whose prompt it is, None when a person names nobody."""
     agent_id = by.id if by.is_agent else request.agent_id
-    return queries.agent(by, agent_id) if agent_id else None
+    return workspace_tree.agent(by, agent_id) if agent_id else None
 
 
 def show(answer: Answer, max_chars: int, *, by: Actor) -> Context:

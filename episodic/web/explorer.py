@@ -26,6 +26,7 @@ from episodic.recall.search import (
 from episodic.web import curl, sidebyside, sketch
 from episodic.web.forms import RecallForm
 from episodic.web.sidebyside import Compared
+from memory import workspace_tree
 from memory.journal import queries
 from memory.models import JournalEntry
 from memory.rules import errors
@@ -194,7 +195,7 @@ def _bars(hit: Hit, answer: Answer, rule: str) -> tuple[list[Bar], str]:
 
 def _lines(answer: Answer, rule: str) -> tuple[list[Line], list[Line]]:
     every = [*answer.hits, *answer.below]
-    slugs = queries.names([hit.entry for hit in every])
+    slugs = workspace_tree.names([hit.entry for hit in every])
     lines, rank = [], 0
     for hit in every:
         relation, _, beside = hit.via.partition(":")

@@ -12,7 +12,8 @@ from episodic.recall import prompt_block
 from episodic.recall.request import default_fusion
 from episodic.recall.search import K_DEFAULT, K_MAX, QUERY_CHARS, Fusion, Mode, Request
 from episodic.scopes import Scope
-from memory.journal import queries, timeline
+from memory import workspace_tree
+from memory.journal import timeline
 from memory.models import Agent, Crew
 from memory.rules import entries, errors
 from memory.rules.permissions import Actor
@@ -101,8 +102,8 @@ class RecallForm(forms.Form):
             if not full.get(name):
                 full[name] = value
         super().__init__(full, auto_id="r-%s")
-        self.agents: list[Agent] = queries.agents(by)
-        self.crews: list[Crew] = queries.crews(by)
+        self.agents: list[Agent] = workspace_tree.agents(by)
+        self.crews: list[Crew] = workspace_tree.crews(by)
         default = default_fusion(by.workspace_id)
         names = [(f.value, f.value) for f in Fusion]
         self._offer("fusion", [("", f"{default.value}, default"), *names])

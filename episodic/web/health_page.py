@@ -11,7 +11,7 @@ from episodic.health import bands, causes, trends
 from episodic.health import snapshots as health
 from episodic.health.causes import Cause
 from episodic.models import HealthSnapshot
-from memory.journal import queries
+from memory import workspace_tree
 from memory.models import Crew
 from memory.rules.permissions import Actor
 
@@ -176,10 +176,10 @@ def table(actor: Actor, days: int = 30) -> tuple[CrewLine, ...]:
     found = health.of_all(actor, days)
     members: dict[str, list[str]] = {}
     slugs: dict[str, str] = {}
-    for agent in queries.agents(actor):
+    for agent in workspace_tree.agents(actor):
         slugs[agent.id] = agent.slug
         members.setdefault(agent.crew_id, []).append(agent.slug)
-    crews = queries.crews(actor)
+    crews = workspace_tree.crews(actor)
     count = f"{len(crews)} {'crew' if len(crews) == 1 else 'crews'}"
     named = [("", "Workspace", count)]
     named += [(c.id, c.slug, ", ".join(members.get(c.id, []))) for c in crews]
@@ -208,13 +208,13 @@ def _line(
 def build(actor: Actor, crew_id: str | None, days: int, metric: str) -> Page:
     """Return the page of the workspace or of one crew."""
     rows = health.history(actor, days, crew_id)
-    crew = queries.crew(actor, crew_id) if crew_id else None
+    crew = workspace_tree.crew(actor, crew_id) if crew_id else None
     now = rows[-1] if rows else None
     chosen = metric if metric in bands.METRICS else "score"
     lines = table(actor, days)
     return Page(
         crew=crew,
-        crews=tuple(queries.crews(actor)),
+        crews=tuple(workspace_tree.crews(actor)),
         days=days,
         spans=SPANS,
         snapshot=now,

@@ -10,6 +10,7 @@ from ninja import Query, Router, Status
 from ninja.params.functions import Header
 from pydantic import ValidationError
 
+from memory import workspace_tree
 from memory.api import schemas, serializers
 from memory.journal import append as journal
 from memory.journal import queries
@@ -152,7 +153,7 @@ def whoami(request: ApiRequest) -> dict[str, Any]:
     return {
         "role": actor.role.value,
         "workspace_id": actor.workspace_id,
-        "workspace": queries.workspace(actor).slug,
+        "workspace": workspace_tree.workspace(actor).slug,
         "id": actor.id,
         "label": actor.label,
         "crew_id": actor.crew_id,
@@ -167,7 +168,7 @@ def whoami(request: ApiRequest) -> dict[str, Any]:
 )
 def list_crews(request: ApiRequest) -> list[Crew]:
     """List the crews the caller may name."""
-    return queries.crews(request.auth)
+    return workspace_tree.crews(request.auth)
 
 
 @workspace_router.get(
@@ -175,7 +176,7 @@ def list_crews(request: ApiRequest) -> list[Crew]:
 )
 def list_agents(request: ApiRequest) -> list[dict[str, Any]]:
     """List the agents the caller may name."""
-    return [_agent(agent) for agent in queries.agents(request.auth)]
+    return [_agent(agent) for agent in workspace_tree.agents(request.auth)]
 
 
 def _agent(agent: Agent) -> dict[str, Any]:

@@ -7,10 +7,10 @@ from typing import Any, Literal
 from ninja import Router, Schema
 from pydantic import ConfigDict, Field
 
+from memory import workspace_tree
 from memory.api.api import ApiRequest
 from memory.files import bundle_format, import_export
 from memory.files.import_export import Scope
-from memory.journal import queries
 from memory.rules.permissions import Actor
 
 router = Router(tags=["files"])
@@ -94,11 +94,11 @@ class ImportOut(Schema):
 
 def _scope(actor: Actor, crew_id: str | None, agent_id: str | None) -> Scope:
     actor.require("files.import")
-    workspace = queries.workspace(actor)
+    workspace = workspace_tree.workspace(actor)
     if agent_id is not None:
-        agent = queries.agent(actor, agent_id)
+        agent = workspace_tree.agent(actor, agent_id)
         return Scope(workspace, agent.crew, agent)
-    crew = queries.crew(actor, crew_id) if crew_id is not None else None
+    crew = workspace_tree.crew(actor, crew_id) if crew_id is not None else None
     return Scope(workspace, crew)
 
 

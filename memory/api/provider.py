@@ -6,11 +6,11 @@ from typing import Any
 
 from ninja import Query, Router
 
+from memory import workspace_tree
 from memory.api import provider_schemas as schemas
 from memory.api.api import ApiRequest
 from memory.integrations.atomicmemory.provider import extension_calls
 from memory.journal import append as journal
-from memory.journal import queries
 from memory.providers import base, deadline, ownership, registry
 from memory.providers.base import Bound, Provider
 from memory.rules.permissions import Actor
@@ -32,7 +32,7 @@ def _bind(
 
 
 def _provider(by: Actor, bound: Bound) -> Provider:
-    return registry.provider(queries.workspace(by), bound)
+    return registry.provider(workspace_tree.workspace(by), bound)
 
 
 @router.post("/retain", response=schemas.RetainedOut, operation_id="provider_retain")
@@ -95,7 +95,7 @@ def health(request: ApiRequest, query: Query[schemas.HealthQuery]) -> dict[str, 
     """Tell whether the workspace's provider works, within its deadline."""
     by = request.auth
     bound = _bind(by, by.workspace_id, query.agent_id, query.crew_id)
-    workspace = queries.workspace(by)
+    workspace = workspace_tree.workspace(by)
     seconds = registry.entry(registry.chosen(workspace)).seconds
     pulse = deadline.pulse(registry.provider(workspace, bound), seconds)
     return {

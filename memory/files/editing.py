@@ -1,4 +1,4 @@
-"""A person's own writes: an edit that knows what it was made on, and a restore."""
+"""Writes by people: an edit based on a known state, and a restore."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from memory.rules.tiers import Place, WriteMode
 
 
 class EditedSince(errors.Conflict):
-    """The file is not the one the person saw; nothing was written."""
+    """The file changed since the person opened it; nothing was written."""
 
     code, title = "edited_since", "Edited since"
     sentence = (
@@ -25,7 +25,7 @@ def edit(
 ) -> Written:
     """Write a person's text over, or below, the state whose SHA-256 is ``base``.
 
-    Appending needs no base: it takes nothing away.
+    Appending needs no base: it overwrites nothing.
     """
     by.require("files.write", owner.workspace_id)
     row = listing.row_of(owner, place)
@@ -40,7 +40,7 @@ def restore(owner: Owner, place: Place, number: int, *, by: Actor) -> Written:
     """Put a version back as a new one, through every check of a write."""
     by.require("files.write", owner.workspace_id)
     row = listing.row_of(owner, place)
-    found = listing.version(row, number)
-    if row is None or not found.sha256:
+    version = listing.version(row, number)
+    if row is None or not version.sha256:
         raise errors.Conflict("That version says that the file was removed.")
-    return writer.restore(row, found, by=by)
+    return writer.restore(row, version, by=by)

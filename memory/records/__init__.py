@@ -1,9 +1,8 @@
 """Records: remembered statements, each a chain of journal entries with one current.
 
 One service under every contract and dialect. ``writing`` saves, revises, supersedes,
-``many`` does it for many at once; ``forgetting`` takes words away; ``reading`` lists,
-``finding`` ranks, ``past`` tells what was said before; ``access`` decides who reaches
-what.
+``batch`` saves many at once; ``erasure`` forgets; ``reading`` lists, ``ranked_search``
+ranks, ``version_history`` reads former versions; ``access`` decides who reaches what.
 """
 
 from __future__ import annotations

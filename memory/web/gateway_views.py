@@ -13,10 +13,10 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
+from memory import workspace_tree
 from memory.integrations.gateway import settings as gateway_settings
 from memory.integrations.gateway import users
 from memory.integrations.gateway.config import ConfigError
-from memory.journal import queries
 from memory.rules import errors
 from memory.rules.permissions import Actor
 from memory.web import pages, workspace_views
@@ -24,11 +24,11 @@ from memory.web.gateway_forms import SetupForm, UserKeyForm, initial_of
 
 
 def _key_form(actor: Actor, data: Any = None) -> UserKeyForm:
-    return UserKeyForm(data, auto_id="user_%s", agents=queries.agents(actor))
+    return UserKeyForm(data, auto_id="user_%s", agents=workspace_tree.agents(actor))
 
 
 def _setup_form(actor: Actor, data: Any = None, initial: Any = None) -> SetupForm:
-    agents = queries.agents(actor)
+    agents = workspace_tree.agents(actor)
     return SetupForm(data, auto_id="turns_%s", agents=agents, initial=initial)
 
 
@@ -68,7 +68,7 @@ def gateway(request: HttpRequest) -> HttpResponse:
             scopes=form.chosen_scopes,
             expires_at=told["expires_on"],
         )
-        agent = queries.agent(actor, told["agent"])
+        agent = workspace_tree.agent(actor, told["agent"])
         try:
             issued = users.issue(
                 agent, told["user_id"], limits, by=actor, name=told["name"]

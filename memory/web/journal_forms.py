@@ -16,8 +16,9 @@ from django.core.exceptions import ValidationError
 from django.http import QueryDict
 from django.utils.dateparse import parse_date, parse_datetime
 
+from memory import workspace_tree
 from memory.api import serializers
-from memory.journal import queries, timeline
+from memory.journal import timeline
 from memory.journal.queries import JournalFilter
 from memory.models import Agent, Crew
 from memory.rules import entries, errors
@@ -119,8 +120,8 @@ class JournalForm(forms.Form):
 
     def __init__(self, data: QueryDict, *, by: Actor) -> None:
         super().__init__(data, auto_id="f-%s")
-        self.crews: list[Crew] = queries.crews(by)
-        self.agents: list[Agent] = queries.agents(by)
+        self.crews: list[Crew] = workspace_tree.crews(by)
+        self.agents: list[Agent] = workspace_tree.agents(by)
         types = [(name, name) for name in timeline.entry_types(by)]
         self._offer("crew_id", [(c.id, c.slug) for c in self.crews])
         self._offer("agent_id", [(a.id, a.slug) for a in self.agents])

@@ -11,8 +11,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
+from memory import workspace_tree
 from memory.accounts import invitations, mail, workspaces
-from memory.journal import queries
 from memory.models import Invitation
 from memory.rules import errors
 from memory.rules.permissions import Actor, Role
@@ -20,7 +20,7 @@ from memory.web import forms, pages
 
 
 def _context(actor: Actor) -> dict[str, Any]:
-    members = queries.members(actor)
+    members = workspace_tree.members(actor)
     may = actor.can("members.manage")
     helpable = {
         member.id
@@ -98,7 +98,7 @@ def members(request: HttpRequest) -> HttpResponse:
 def member(request: HttpRequest, member_id: str) -> HttpResponse:
     """Change a member's role."""
     actor = pages.actor(request)
-    found = queries.member(actor, member_id)
+    found = workspace_tree.member(actor, member_id)
     form = forms.RoleForm(request.POST)
     if not form.is_valid():
         raise errors.Invalid("Choose a role from the list.")
@@ -122,7 +122,7 @@ def link(request: HttpRequest, member_id: str) -> HttpResponse:
     if request.method != "POST":
         return redirect("workspace:members")
     actor.require("members.manage")
-    member = queries.member(actor, member_id)
+    member = workspace_tree.member(actor, member_id)
     try:
         path = workspaces.password_link(member, by=actor)
     except errors.Conflict as error:
@@ -135,7 +135,7 @@ def link(request: HttpRequest, member_id: str) -> HttpResponse:
 def remove(request: HttpRequest, member_id: str) -> HttpResponse:
     """Take a person out of the workspace."""
     actor = pages.actor(request)
-    found = queries.member(actor, member_id)
+    found = workspace_tree.member(actor, member_id)
     try:
         workspaces.remove_member(found, by=actor)
         messages.success(request, f"{found.user.email} removed")

@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from memory.journal import queries
+from memory import workspace_tree
 from memory.providers import parity_runs, registry, selection
 from memory.web import pages
 from memory.web.fragments import part
@@ -32,7 +32,7 @@ def board(request: HttpRequest) -> HttpResponse:
 def choose(request: HttpRequest, name: str) -> HttpResponse:
     """Let the workspace use another provider, for an admin."""
     actor = pages.actor(request)
-    changed = selection.choose(queries.workspace(actor), name, by=actor)
+    changed = selection.choose(workspace_tree.workspace(actor), name, by=actor)
     title = registry.entry(name).title
     said = "is used from now on" if changed else "was in use already"
     messages.success(request, f"{title} {said}")
@@ -43,7 +43,7 @@ def choose(request: HttpRequest, name: str) -> HttpResponse:
 def run(request: HttpRequest, name: str) -> HttpResponse:
     """Run the conformance suite on a provider, for an admin; takes seconds."""
     actor = pages.actor(request)
-    done = parity_runs.run_now(queries.workspace(actor), name, by=actor)
+    done = parity_runs.run_now(workspace_tree.workspace(actor), name, by=actor)
     tell = messages.error if done.failed else messages.success
     tell(request, f"{name}: {done.passed} passed, {done.failed} failed")
     return redirect("providers")

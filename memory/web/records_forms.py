@@ -8,8 +8,7 @@ from typing import Any, Final
 from django import forms
 from django.http import QueryDict
 
-from memory import records
-from memory.journal import queries
+from memory import records, workspace_tree
 from memory.records import KEEP, Amendment, Provenance, Wanted, drafts
 from memory.rules import scopes
 from memory.rules.permissions import Actor
@@ -60,9 +59,11 @@ class WantedForm(forms.Form):
     def __init__(self, data: QueryDict, *, by: Actor) -> None:
         super().__init__(data, auto_id="f-%s")
         self._offer("state", STATES, none="")
-        agents = [(a.id, f"{a.slug} · {a.crew.slug}") for a in queries.agents(by)]
+        agents = [
+            (a.id, f"{a.slug} · {a.crew.slug}") for a in workspace_tree.agents(by)
+        ]
         self._offer("agent_id", agents)
-        self._offer("crew_id", [(c.id, c.slug) for c in queries.crews(by)])
+        self._offer("crew_id", [(c.id, c.slug) for c in workspace_tree.crews(by)])
         self._offer("type", [(kind, kind) for kind in records.kinds(by=by)])
         self._offer("provenance", list(FROM.items()))
         self.fields["q"].widget.input_type = "search"

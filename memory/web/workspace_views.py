@@ -15,10 +15,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from memory import overview
+from memory import overview, workspace_tree
 from memory.accounts import api_keys, workspaces
 from memory.integrations import mcp_selftest
-from memory.journal import queries
 from memory.models import AgentKey
 from memory.rules import errors
 from memory.rules.permissions import Actor, AgentRole, Role
@@ -43,7 +42,9 @@ def _agents_context(actor: Actor) -> dict[str, Any]:
     return {
         "crews": overview.crews(actor),
         "crew_form": forms.CrewForm(auto_id="crew_%s"),
-        "agent_form": forms.AgentForm(auto_id="agent_%s", crews=queries.crews(actor)),
+        "agent_form": forms.AgentForm(
+            auto_id="agent_%s", crews=workspace_tree.crews(actor)
+        ),
         "agent_roles": forms.AGENT_ROLES,
         "walks": forms.WALKS,
     }
@@ -64,14 +65,14 @@ def agents(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return _agents_page(request, _agents_context(actor))
     actor.require("agents.manage")
-    crews = queries.crews(actor)
+    crews = workspace_tree.crews(actor)
     form = forms.AgentForm(request.POST, auto_id="agent_%s", crews=crews)
     status = 422
     if form.is_valid():
         told = form.cleaned_data
         agent, made = workspaces.ensure_agent(
             told["slug"],
-            queries.crew(actor, told["crew"]),
+            workspace_tree.crew(actor, told["crew"]),
             by=actor,
             role=AgentRole(told["role"]),
             walk_depth=told["walk_depth"],
@@ -109,7 +110,7 @@ def crew(request: HttpRequest) -> HttpResponse:
 def agent(request: HttpRequest, agent_id: str) -> HttpResponse:
     """Change an agent's role and how far its recall walks."""
     actor = pages.actor(request)
-    found = queries.agent(actor, agent_id)
+    found = workspace_tree.agent(actor, agent_id)
     form = forms.AgentChange(request.POST)
     if not form.is_valid():
         raise errors.Invalid("Choose a role and a walk from the lists.")
@@ -123,7 +124,7 @@ def agent(request: HttpRequest, agent_id: str) -> HttpResponse:
 
 # ── Keys ─────────────────────────────────────────────────────────────────────
 def _keys_context(actor: Actor) -> dict[str, Any]:
-    found = sorted(queries.keys(actor), key=lambda key: key.state != "active")
+    found = sorted(workspace_tree.keys(actor), key=lambda key: key.state != "active")
     return {
         "keys": found,
         "active": sum(key.state == "active" for key in found),
@@ -133,12 +134,12 @@ def _keys_context(actor: Actor) -> dict[str, Any]:
 
 
 def _agent_key_form(actor: Actor, data: Any = None) -> forms.AgentKeyForm:
-    agents = queries.agents(actor)
+    agents = workspace_tree.agents(actor)
     return forms.AgentKeyForm(data, auto_id="agent_%s", agents=agents)
 
 
 def _operator_key_form(actor: Actor, data: Any = None) -> forms.OperatorKeyForm:
-    members = queries.members(actor)
+    members = workspace_tree.members(actor)
     return forms.OperatorKeyForm(data, auto_id="member_%s", members=members)
 
 
@@ -186,7 +187,7 @@ def key_list(request: HttpRequest) -> HttpResponse:
         told = form.cleaned_data
         try:
             issued = api_keys.issue_agent_key(
-                queries.agent(actor, told["agent"]),
+                workspace_tree.agent(actor, told["agent"]),
                 by=actor,
                 name=told["name"],
                 scopes=form.chosen_scopes,
@@ -213,7 +214,7 @@ def operator_key(request: HttpRequest) -> HttpResponse:
         told = form.cleaned_data
         try:
             issued = api_keys.issue_operator_key(
-                queries.member(actor, told["member"]).user,
+                workspace_tree.member(actor, told["member"]).user,
                 Role(told["role"]),
                 by=actor,
                 name=told["name"],
@@ -230,7 +231,7 @@ def operator_key(request: HttpRequest) -> HttpResponse:
 def revoke(request: HttpRequest, key_id: str) -> HttpResponse:
     """Make a key useless at once."""
     actor = pages.actor(request)
-    found = queries.key(actor, key_id)
+    found = workspace_tree.key(actor, key_id)
     api_keys.revoke(found, by=actor)
     messages.success(request, f"Key {found.prefix}… of {found.holder} revoked")
     return redirect("workspace:keys")

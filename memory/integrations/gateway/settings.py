@@ -13,13 +13,13 @@ from typing import Any, Final
 from django.db import transaction
 from django.utils import timezone
 
+from memory import workspace_tree
 from memory.installation import identity as installation
 from memory.integrations.gateway import client as gateway_client
 from memory.integrations.gateway import config
 from memory.integrations.gateway import secrets as gateway_secrets
 from memory.integrations.gateway.config import GatewayConfig, MemoryConfig, Mode, Secret
 from memory.journal import append as journal
-from memory.journal import queries
 from memory.models import Agent, GatewaySetup, Workspace
 from memory.rules import errors
 from memory.rules.entries import NewEntry, Severity
@@ -148,7 +148,7 @@ def choose(
 ) -> GatewaySetup:
     """Let turns use a memory from now on; raise ConfigError without what was told."""
     by.require(MAY)
-    agent = queries.agent(by, agent_id) if agent_id else None
+    agent = workspace_tree.agent(by, agent_id) if agent_id else None
     with transaction.atomic():
         Workspace.objects.select_for_update().get(pk=by.workspace_id)
         rows = GatewaySetup.objects.filter(workspace_id=by.workspace_id, agent=agent)

@@ -26,8 +26,8 @@ Two.
 
 
 def test_pieces_know_their_headings_and_lines() -> None:
-    found = [(c.heading, c.text, c.line_start) for c in chunks.cut(TEXT)]
-    assert found == [
+    pieces = [(c.heading, c.text, c.line_start) for c in chunks.cut(TEXT)]
+    assert pieces == [
         ("Shop", "Open from nine.", 3),
         ("Shop › Refunds", "Up to 200 EUR.", 7),
         ("Shop › Refunds › Gifts", "No refund.", 11),
@@ -36,8 +36,8 @@ def test_pieces_know_their_headings_and_lines() -> None:
 
 
 def test_a_hash_in_a_fence_is_no_heading() -> None:
-    found = chunks.cut("# A\n```\n# not\n```\n# B\nb")
-    assert [c.heading for c in found] == ["A", "B"]
+    pieces = chunks.cut("# A\n```\n# not\n```\n# B\nb")
+    assert [c.heading for c in pieces] == ["A", "B"]
 
 
 def test_headings_alone_are_still_found() -> None:
@@ -47,10 +47,10 @@ def test_headings_alone_are_still_found() -> None:
 
 
 def test_a_long_line_is_cut_at_spaces() -> None:
-    found = chunks.cut("word " * 400)
-    assert all(len(c.text) <= chunks.CHUNK_CHARS for c in found)
-    assert all(c.line_start == c.line_end == 1 for c in found)
-    assert " ".join(c.text for c in found).split() == ["word"] * 400
+    pieces = chunks.cut("word " * 400)
+    assert all(len(c.text) <= chunks.CHUNK_CHARS for c in pieces)
+    assert all(c.line_start == c.line_end == 1 for c in pieces)
+    assert " ".join(c.text for c in pieces).split() == ["word"] * 400
 
 
 @given(st.text(alphabet="ab #\n`~ \t\r", max_size=3_000))

@@ -247,9 +247,9 @@ def test_a_file_swapped_for_a_link_after_the_check_is_replaced_not_followed(
 # ── Whole or not at all ──────────────────────────────────────────────────────
 def test_a_write_comes_back_and_leaves_nothing_beside(vault: Vault) -> None:
     sha256 = vault.write(["a", "AGENT.md"], b"mine")
-    found = vault.read(["a", "AGENT.md"])
-    assert found is not None
-    assert (found.data, found.sha256) == (b"mine", sha256)
+    stored = vault.read(["a", "AGENT.md"])
+    assert stored is not None
+    assert (stored.data, stored.sha256) == (b"mine", sha256)
     assert os.listdir(vault.root / "a") == ["AGENT.md"]  # noqa: PTH208
 
 
@@ -272,9 +272,9 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_temporary(
     with pytest.raises(errors.HouseError):
         vault.write(["a", "AGENT.md"], b"new")
     monkeypatch.undo()
-    found = vault.read(["a", "AGENT.md"])
-    assert found is not None
-    assert found.data == b"old"
+    stored = vault.read(["a", "AGENT.md"])
+    assert stored is not None
+    assert stored.data == b"old"
     assert os.listdir(vault.root / "a") == ["AGENT.md"]  # noqa: PTH208
 
 
@@ -319,10 +319,10 @@ def test_a_new_folder_reaches_the_disk_with_its_name(
 def test_readers_see_the_old_or_the_new_and_nothing_between(vault: Vault) -> None:
     bodies = {bytes([65 + n]) * 50_000 for n in range(4)}
     vault.write(["AGENT.md"], min(bodies))
-    ended = threading.Event()
+    is_over = threading.Event()
 
     def write() -> None:
-        while not ended.is_set():
+        while not is_over.is_set():
             for body in bodies:
                 vault.write(["AGENT.md"], body)
 
@@ -330,11 +330,11 @@ def test_readers_see_the_old_or_the_new_and_nothing_between(vault: Vault) -> Non
     writer.start()
     try:
         for _ in range(300):
-            found = vault.read(["AGENT.md"])
-            assert found is not None
-            assert found.data in bodies
+            stored = vault.read(["AGENT.md"])
+            assert stored is not None
+            assert stored.data in bodies
     finally:
-        ended.set()
+        is_over.set()
         writer.join()
 
 
@@ -411,5 +411,5 @@ def test_a_full_disk_is_no_odd_file_and_leaves_the_old_bytes(
         patch.setattr(os, "fsync", full)
         with pytest.raises(errors.StorageFull):
             vault.write(("a", "b.md"), b"new")
-    found = vault.read(("a", "b.md"))
-    assert found is not None and found.data == b"old"
+    stored = vault.read(("a", "b.md"))
+    assert stored is not None and stored.data == b"old"
