@@ -1,7 +1,7 @@
-"""What the health page's buttons do, and what it changed.
+"""What the buttons of the health page do, and what they changed.
 
-Each fix is the act that its own page offers; health is measured again right after, so
-the answer can say what the metric was and what it is.
+Each fix is the action of another page; health is measured again right after, so the
+result can say what the metrics were and what they are.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from django.db.models import Q
 
 from episodic.consolidation import run as consolidation
 from episodic.health import snapshots as health
+from episodic.health.metrics import table as metrics
 from episodic.index import engine, relations, snapshot
 from episodic.index import status as index_status
 from episodic.models import Embedding, HealthSnapshot, MemoryRelation, State
@@ -27,35 +28,36 @@ LINKED_AT_ONCE: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class FixResult:
     """What a fix did, in words, and whether all of it went well."""
 
     text: str
-    whole: bool
+    complete: bool
 
 
-def fix(kind: str, actor: Actor, crew_id: str | None = None) -> Changed:
-    """Carry out a fix for a scope, measure again, and tell before and after."""
+def fix(kind: str, actor: Actor, crew_id: str | None = None) -> FixResult:
+    """Carry out a fix for a scope, measure again, and report before and after."""
     if kind not in FIXES:
         raise errors.NotFound
     actor.require("health.recompute")
-    wanted = health.scope(actor, crew_id) or None
-    before = health.history(actor, 400, wanted)[-1:]
-    did, whole = FIXES[kind][1](actor, wanted)
-    after = health.recompute(actor, wanted)
-    if wanted:
-        # The workspace's score holds the crew's as well.
+    scope = health.scope(actor, crew_id) or None
+    before = health.history(actor, 400, scope)[-1:]
+    text, complete = FIXES[kind].run(actor, scope)
+    after = health.recompute(actor, scope)
+    if scope:
+        # The workspace's score contains the crew's entries as well.
         health.take(actor.workspace_id, [])
-    told = _change(FIXES[kind][0], before[0] if before else None, after)
-    return Changed(f"{did}. {told}", whole)
+    change = _change(kind, before[0] if before else None, after)
+    return FixResult(f"{text}. {change}", complete)
 
 
-def _change(metric: str, before: HealthSnapshot | None, after: HealthSnapshot) -> str:
-    said = []
-    for name in dict.fromkeys((metric, "score")):
-        old = getattr(before, name) if before else None
-        said.append(f"{name} {_text(old)} → {_text(getattr(after, name))}")
-    return ", ".join(said).capitalize()
+def _change(kind: str, before: HealthSnapshot | None, after: HealthSnapshot) -> str:
+    raised = [metric.name for metric in metrics.METRICS if kind in metric.fixes]
+    changes = []
+    for name in (*raised, "score"):
+        old = metrics.value(before, name) if before else None
+        changes.append(f"{name} {_text(old)} → {_text(metrics.value(after, name))}")
+    return ", ".join(changes).capitalize()
 
 
 def _text(value: float | None) -> str:
@@ -118,14 +120,27 @@ def _consolidate(actor: Actor, crew_id: str | None) -> tuple[str, bool]:
     return "; ".join([said, *faults]).rstrip("."), not faults
 
 
-def _nothing(_actor: Actor, _crew_id: str | None) -> tuple[str, bool]:
+def _only_measure(_actor: Actor, _crew_id: str | None) -> tuple[str, bool]:
     return "Measured again", True
 
 
-Fix = Callable[[Actor, str | None], tuple[str, bool]]
-FIXES: Final[dict[str, tuple[str, Fix]]] = {
-    "index": ("coverage", _index),
-    "link": ("reachability", _link),
-    "consolidate": ("reachability", _consolidate),
-    "recompute": ("score", _nothing),
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A button of the health page.
+
+    ``run`` returns what it did and whether all of it went well. ``at_once`` says that
+    it raises a metric by itself: proposed rules wait for somebody to approve them.
+    ``program_url`` is where a program posts to for the same; None for none.
+    """
+
+    run: Callable[[Actor, str | None], tuple[str, bool]]
+    at_once: bool = False
+    program_url: str | None = None
+
+
+FIXES: Final[dict[str, Fix]] = {
+    "index": Fix(_index, at_once=True, program_url="/api/v1/episodic/index"),
+    "link": Fix(_link, at_once=True),
+    "consolidate": Fix(_consolidate),
+    "recompute": Fix(_only_measure),
 }

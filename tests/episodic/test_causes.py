@@ -11,6 +11,7 @@ from pytest_django import DjangoAssertNumQueries
 from episodic.embedders.none import NoEmbedder
 from episodic.health import causes, fixes, trends
 from episodic.health import snapshots as health
+from episodic.health.metrics import table as metrics
 from episodic.index import engine
 from episodic.index import sweep as index
 from episodic.models import Embedding, HealthSnapshot, MemoryRelation
@@ -85,7 +86,7 @@ def test_the_points_of_causes_are_what_the_metric_costs(world: World) -> None:
     index.sweep()
     kept = measured(world)
     told = sum(one.points for one in of(kept, "freshness"))
-    assert told == pytest.approx(causes.lost(kept, "freshness"), abs=0.2)
+    assert told == pytest.approx(metrics.points_lost(kept)["freshness"], abs=0.2)
 
 
 def test_there_are_three_a_metric_at_most_costliest_first(world: World) -> None:
@@ -152,7 +153,7 @@ def test_indexing_says_what_it_changed_in_the_crew_and_the_whole(world: World) -
     health.take(world.acme.id)
     changed = fixes.fix("index", world.actor("operator"), support)
     assert changed.text.startswith("1 indexed. Coverage 85.7 → 100.0, score ")
-    assert changed.whole
+    assert changed.complete
     assert Embedding.objects.exclude(state="indexed").count() == 1
     assert health.latest(world.actor("viewer")).coverage == 87.5
 
@@ -172,7 +173,7 @@ def test_a_fix_that_fails_says_so(world: World) -> None:
     world.entry("waits")
     engine.use(doubles.Down())
     changed = fixes.fix("index", world.actor("operator"))
-    assert not changed.whole
+    assert not changed.complete
     assert "1 failed" in changed.text
 
 

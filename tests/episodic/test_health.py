@@ -15,8 +15,9 @@ from django.utils import timezone
 
 from episodic import tasks
 from episodic.health import bands
-from episodic.health import metrics as health_metrics
 from episodic.health import snapshots as health
+from episodic.health.metrics import freshness
+from episodic.health.metrics import table as metrics
 from episodic.index import engine, snapshot
 from episodic.index import sweep as index
 from episodic.models import Embedding, HealthSnapshot, MemoryRelation, State
@@ -51,20 +52,19 @@ def test_the_inputs_are_what_the_database_holds(world: World) -> None:
     assert told["coverage"]["embeddable"] == 10
     assert kept.coverage == 90.0
     assert told["freshness"]["median_days"] == pytest.approx(4, abs=0.01)
-    assert kept.freshness == bands.freshness(4)
+    assert kept.freshness == freshness.value(4)
     assert told["efficiency"]["questions"] == 9
     linked = MemoryRelation.objects.values_list("src", "dst")
     joined = {one for pair in linked for one in pair}
     assert told["reachability"] == told["reachability"] | {
         "connected": len(joined), "embeddings": 9,
     }  # fmt: skip
-    metrics = {name: getattr(kept, name) for name in bands.METRICS}
-    assert kept.score == bands.score(metrics)
+    assert kept.score == metrics.score(metrics.values(kept))
 
 
 def test_nothing_to_measure_is_no_data_and_no_zero(world: World) -> None:
     kept = whole(world)
-    assert [getattr(kept, name) for name in bands.METRICS] == [None] * 5
+    assert metrics.values(kept) == dict.fromkeys(metrics.names())
     assert kept.score is None
     assert bands.band(kept.score) is bands.Band.NONE
 
@@ -125,17 +125,17 @@ def test_a_query_that_fails_is_no_zero(
 
 def test_the_same_numbers_come_from_the_database_alone(world: World) -> None:
     fill(world, 8)
-    held = snapshot.hold(world.acme.id)
+    held = snapshot.load(world.acme.id)
     assert held is not None
     read = snapshot._read(world.acme.id, held.matrix.dim)
     view = read.snapshot()
-    other = snapshot.Held(
+    other = snapshot.IndexArrays(
         world.acme.id, read, view, snapshot._edges(world.acme.id, read)
     )
     now = timezone.now()
-    one = health_metrics.measure(world.acme.id, None, held, now)
-    two = health_metrics.measure(world.acme.id, None, other, now)
-    assert one.metrics == two.metrics
+    one = metrics.measure(world.acme.id, None, held, now)
+    two = metrics.measure(world.acme.id, None, other, now)
+    assert one.values == two.values
 
 
 # ── Neighbours ───────────────────────────────────────────────────────────────

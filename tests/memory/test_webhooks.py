@@ -77,7 +77,7 @@ def sweep(receiver: Receiver) -> webhooks.Sweep:
 def band_change(world: World) -> JournalEntry:
     before = HealthSnapshot(workspace=world.acme, crew_id="", score=90)
     after = HealthSnapshot(workspace=world.acme, crew_id="", score=20)
-    health._tell(before, after)
+    health._record_band_change(before, after)
     return JournalEntry.objects.get(entry_type=health.CHANGED)
 
 

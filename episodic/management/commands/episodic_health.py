@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from episodic.health import bands, causes
 from episodic.health import snapshots as health
+from episodic.health.metrics import table as metrics
 from episodic.models import HealthSnapshot
 from memory.models import Crew, Workspace
 
@@ -21,7 +22,7 @@ def _told(row: HealthSnapshot) -> dict[str, Any]:
         "date": row.date.isoformat(),
         "score": row.score,
         "band": bands.band(row.score).value,
-        "metrics": {name: getattr(row, name) for name in bands.METRICS},
+        "metrics": metrics.values(row),
         "details": row.details,
         "causes": [
             {"metric": one.metric, "points": one.points, "text": one.title}
