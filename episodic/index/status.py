@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
 
 from django.db.models import Count, Min, Q
 from django.utils import timezone
@@ -17,6 +19,8 @@ from memory.models import JournalEntry
 from memory.rules import errors
 from memory.rules.entries import NewEntry
 from memory.rules.permissions import Actor
+
+WAITING_SHOWN: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,39 @@ def status(workspace_id: str, *, by: Actor) -> Status:
         embedder.dim,
         round(waited, 1) if waited is not None else None,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """An entry whose embedding is missing, and what was tried."""
+
+    entry: JournalEntry
+    has_failed: bool
+    attempts: int
+    last_error: str
+    next_attempt_at: datetime | None
+    model: str
+
+
+def waiting(actor: Actor, limit: int = WAITING_SHOWN) -> list[Waiting]:
+    """Return entries that want an embedding: failed first, then the longest tried."""
+    actor.require("index.read")
+    current = Q(state=State.INDEXED, model=engine.embedder().model)
+    rows = Embedding.objects.filter(workspace_id=actor.workspace_id).exclude(current)
+    rows = rows.filter(entry__erased_at__isnull=True, entry__embeddable=True)
+    rows = rows.exclude(state=State.WITHHELD)
+    ordered = rows.order_by("state", "-attempts", "entry__seq")
+    return [
+        Waiting(
+            entry=row.entry,
+            has_failed=row.state == State.FAILED,
+            attempts=row.attempts,
+            last_error=row.last_error,
+            next_attempt_at=row.next_attempt_at,
+            model=row.model,
+        )
+        for row in ordered.select_related("entry").defer("vector")[:limit]
+    ]
 
 
 def run(

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from episodic.recall import checks as recall_checks
-from episodic.web.forms import RecallForm
+from episodic.web.recall_form import RecallForm
 from memory.rules import errors
 from memory.web import pages
 

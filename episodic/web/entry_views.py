@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from episodic.recall import importance_detail as weights
-from episodic.web import sketch
+from episodic.web import neighbor_graph
 from memory.web import pages
 
 
@@ -15,8 +15,8 @@ from memory.web import pages
 def weight(request: HttpRequest, entry_id: str) -> HttpResponse:
     """Show the part alone to htmx, else a page of its own."""
     found = weights.of(pages.actor(request), entry_id)
-    drawn = sketch.drawn(found.edges)
-    height = sketch.height(len(drawn))
+    drawn = neighbor_graph.layout(found.edges)
+    height = neighbor_graph.height(len(drawn))
     is_part = pages.part(request, "weight") != ""
     context = {
         "weight": found,

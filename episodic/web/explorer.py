@@ -7,11 +7,10 @@ from typing import Any, Final
 
 from django.urls import reverse
 
-from episodic import queries as lists
 from episodic.api import serializers
-from episodic.queries import Example
-from episodic.recall import explain, fusion, prompt_context
+from episodic.recall import examples, explain, fusion, prompt_context
 from episodic.recall import search as recall
+from episodic.recall.examples import Example
 from episodic.recall.explain import Why
 from episodic.recall.prompt_context import Context
 from episodic.recall.search import (
@@ -23,9 +22,9 @@ from episodic.recall.search import (
     Mode,
     Request,
 )
-from episodic.web import curl, sidebyside, sketch
-from episodic.web.forms import RecallForm
-from episodic.web.sidebyside import Compared
+from episodic.web import comparison, curl_command, neighbor_graph
+from episodic.web.comparison import Comparison
+from episodic.web.recall_form import RecallForm
 from memory.journal import queries
 from memory.models import JournalEntry
 from memory.rules import errors
@@ -89,7 +88,7 @@ class Explored:
     below: list[Line]
     fused: str
     silent: int
-    neighbours: list[sketch.Neighbour]
+    neighbours: list[neighbor_graph.Neighbour]
 
     @property
     def asks_dense(self) -> bool:
@@ -105,7 +104,7 @@ class Explored:
     @property
     def height(self) -> int:
         """The height of the drawing of the neighbours."""
-        return sketch.height(len(self.neighbours))
+        return neighbor_graph.height(len(self.neighbours))
 
     @property
     def middle(self) -> int:
@@ -130,7 +129,7 @@ class RecallPage:
     curl: str
     status: int
     context: Context | None = None
-    compared: Compared | None = None
+    compared: Comparison | None = None
 
     @property
     def deeper(self) -> str:
@@ -242,7 +241,7 @@ def explore(answer: Answer, *, whole: bool = False) -> Explored:
         below=below,
         fused=rule,
         silent=sum(row.entry_id not in said for row in dense),
-        neighbours=sketch.neighbours(answer),
+        neighbours=neighbor_graph.neighbours(answer),
     )
 
 
@@ -275,12 +274,12 @@ def _wondered(actor: Actor, form: RecallForm) -> JournalEntry | None:
         return None
 
 
-def _compared(actor: Actor, form: RecallForm, answer: Answer) -> Compared | None:
+def _compared(actor: Actor, form: RecallForm, answer: Answer) -> Comparison | None:
     """Return the answer beside the one of the question it is compared with."""
     other = form.other(answer.request)
     if other is None:
         return None
-    return sidebyside.compare(answer, recall.ask(other, by=actor))
+    return comparison.compare(answer, recall.ask(other, by=actor))
 
 
 def build(actor: Actor, form: RecallForm, origin: str) -> RecallPage:
@@ -299,7 +298,7 @@ def build(actor: Actor, form: RecallForm, origin: str) -> RecallPage:
         explored=explore(answer, whole=form.shows_legs) if answer else None,
         why=found,
         wondered=found.entry if found else wondered,
-        examples=[] if answer else lists.examples(actor),
-        curl=curl.command(request, origin) if request and answer else "",
+        examples=[] if answer else examples.of(actor),
+        curl=curl_command.build(request, origin) if request and answer else "",
         status=422 if form.errors else 200,
     )

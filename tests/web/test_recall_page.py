@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from episodic import queries
 from episodic.embedders.none import NoEmbedder
 from episodic.index import engine, reference_counts
 from episodic.index import sweep as index
 from episodic.models import Embedding, State
+from episodic.recall import examples
 from tests import factories
 from tests.world import World
 
@@ -71,7 +71,7 @@ def test_an_example_is_a_question_that_finds_its_entry(world: World) -> None:
     ],
 )
 def test_a_question_is_the_first_clause(summary: str, question: str) -> None:
-    assert queries._question(summary) == question
+    assert examples._question(summary) == question
 
 
 # ── The answer ───────────────────────────────────────────────────────────────

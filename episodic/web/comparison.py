@@ -35,7 +35,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class Comparison:
     """Both answers as one table, in the order of the first, then of the second."""
 
     left: str
@@ -78,7 +78,7 @@ def _ranked(answer: Answer) -> dict[str, tuple[int, JournalEntry]]:
     return {hit.entry.id: (rank, hit.entry) for rank, hit in enumerate(hits, 1)}
 
 
-def compare(left: Answer, right: Answer) -> Compared:
+def compare(left: Answer, right: Answer) -> Comparison:
     """Return two answers as one table."""
     one, two = _ranked(left), _ranked(right)
     rows = []
@@ -88,7 +88,7 @@ def compare(left: Answer, right: Answer) -> Compared:
         rows.append(Row(entry, *ranks))
     far = len(rows) + 1
     rows.sort(key=lambda row: (row.left or far, row.right or far))
-    return Compared(
+    return Comparison(
         left=_name(left.request),
         right=_name(right.request),
         rows=rows,

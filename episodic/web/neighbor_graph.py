@@ -53,10 +53,10 @@ def neighbours(answer: Answer) -> list[Neighbour]:
     if not answer.hits:
         return []
     first = answer.hits[0].entry.id
-    return drawn(relations.of([first], answer.reach)[first])
+    return layout(relations.of([first], answer.reach)[first])
 
 
-def drawn(every: Sequence[Edge]) -> list[Neighbour]:
+def layout(every: Sequence[Edge]) -> list[Neighbour]:
     """Return where the strongest relations of one entry stand."""
     edges = every[:NEIGHBOURS]
     middle = height(len(edges)) // 2

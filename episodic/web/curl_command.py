@@ -37,7 +37,7 @@ def _body(request: Request) -> dict[str, Any]:
     return {name: value for name, value in told.items() if value is not None}
 
 
-def command(request: Request, origin: str) -> str:
+def build(request: Request, origin: str) -> str:
     """Return the question as a command for a shell; the key stays in a variable."""
     url = origin + reverse("api:recall_entries")
     body = json.dumps(_body(request), ensure_ascii=False, indent=2)
