@@ -94,7 +94,7 @@ class Hybrid:
             vector = ask.embed_query(query)
         except EmbedderError:
             return None
-        seen = VectorScope(
+        vector_scope = VectorScope(
             workspace_id=scope.workspace_id,
             model=ask.model,
             crew_id=scope.crew_id,
@@ -104,24 +104,26 @@ class Hybrid:
             since=scope.since,
             until=scope.until,
         )
-        found = engine.vectors().nearest(vector, seen, limit, least)
-        return {near.entry_id: near.cosine for near in found}
+        hits = engine.vectors().nearest(vector, vector_scope, limit, least)
+        return {hit.entry_id: hit.cosine for hit in hits}
 
 
 def _state(entry: JournalEntry, row: Embedding | None) -> EmbeddingState:
     if row is None:
         return EmbeddingState("pending" if entry.embeddable else "not_embeddable")
-    done = row.state == State.INDEXED
-    made = decay.parts(entry, row, timezone.now()) if done else None
+    is_indexed = row.state == State.INDEXED
+    parts = decay.parts(entry, row, timezone.now()) if is_indexed else None
     return EmbeddingState(
         state=row.state,
         model=row.model or None,
         dim=row.dim or None,
-        indexed_at=journal.stamp(row.indexed_at) if done and row.indexed_at else None,
+        indexed_at=journal.stamp(row.indexed_at)
+        if is_indexed and row.indexed_at
+        else None,
         attempts=row.attempts,
         last_error=row.last_error or None,
         importance=round(row.importance_score, 4),
-        importance_parts=asdict(made) if made else None,
+        importance_parts=asdict(parts) if parts else None,
     )
 
 

@@ -26,7 +26,7 @@ SECONDS: Final = 20.0
 # How many callers may wait for the model at once; the others get the plain answer.
 AT_ONCE: Final = 2
 log = structlog.get_logger(__name__)
-_seats = threading.BoundedSemaphore(AT_ONCE)
+_slots = threading.BoundedSemaphore(AT_ONCE)
 
 
 class Mind:
@@ -43,35 +43,35 @@ class Mind:
 
     def thinker(self) -> str:
         """Return the chat model's name, or that there is none."""
-        chosen = consolidation.summariser()
+        summariser = consolidation.summariser()
         return (
-            chosen.name
-            if isinstance(chosen, OllamaSummariser)
+            summariser.name
+            if isinstance(summariser, OllamaSummariser)
             else language_model.NOBODY
         )
 
     def answer(self, asked: Question, statements: Sequence[Statement]) -> Answer:
         """Return the model's statements, or why there are none."""
-        chosen = consolidation.summariser()
-        if not isinstance(chosen, OllamaSummariser):
+        summariser = consolidation.summariser()
+        if not isinstance(summariser, OllamaSummariser):
             return Answer()
-        if not _seats.acquire(blocking=False):
-            return Answer(model=chosen.name, fault="busy")
+        if not _slots.acquire(blocking=False):
+            return Answer(model=summariser.name, fault="busy")
         try:
-            return _asked(chosen, asked, statements)
+            return _ask(summariser, asked, statements)
         except SummariserError as error:
             log.warning("answer_without_model", kind=asked.kind, reason=error.reason)
-            return Answer(model=chosen.name, fault=error.reason)
+            return Answer(model=summariser.name, fault=error.reason)
         finally:
-            _seats.release()
+            _slots.release()
 
 
-def _asked(
-    chosen: OllamaSummariser, asked: Question, statements: Sequence[Statement]
+def _ask(
+    model: OllamaSummariser, question: Question, statements: Sequence[Statement]
 ) -> Answer:
-    memories = [(one.id, one.text) for one in statements]
-    found = answers.ask(
-        chosen.within(SECONDS), asked.kind, asked.text, asked.scope, memories
+    memories = [(statement.id, statement.text) for statement in statements]
+    replies = answers.ask(
+        model.within(SECONDS), question.kind, question.text, question.scope, memories
     )
-    thoughts = tuple(Thought(one.content, one.confidence, one.ids) for one in found)
-    return Answer(thoughts, chosen.name)
+    thoughts = tuple(Thought(r.content, r.confidence, r.ids) for r in replies)
+    return Answer(thoughts, model.name)

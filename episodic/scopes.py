@@ -58,9 +58,9 @@ class Reach:
             return False
         if self.crew_id is None and self.agent_id is None:
             return True
-        mine = self.agent_id is not None and entry.agent_id == self.agent_id
-        ours = self.crew_id is not None and entry.crew_id == self.crew_id
-        return mine or ours or self._is_rule(entry)
+        by_agent = self.agent_id is not None and entry.agent_id == self.agent_id
+        by_crew = self.crew_id is not None and entry.crew_id == self.crew_id
+        return by_agent or by_crew or self._is_rule(entry)
 
     def _is_rule(self, entry: JournalEntry) -> bool:
         """Whether an entry is an approved rule of the crew whose rules are in reach.
@@ -95,9 +95,9 @@ def _as_agent(
     agent = queries.agent(by, agent_id)
     if crew_id is not None and queries.crew(by, crew_id).id != agent.crew_id:
         raise errors.Invalid("The agent is not in this crew.", code="not_in_crew")
-    wanted = Scope(scope) if scope else _default(AgentRole(agent.role))
+    agent_scope = Scope(scope) if scope else _default(AgentRole(agent.role))
     depth = agent.memory_walk_depth
-    return _agent_reach(by.workspace_id, wanted, agent.crew_id, agent.id, depth)
+    return _agent_reach(by.workspace_id, agent_scope, agent.crew_id, agent.id, depth)
 
 
 def _as_person(scope: str | None, crew_id: str | None, by: Actor) -> Reach:
@@ -122,5 +122,5 @@ def reach(
         queries.crew(by, crew_id)
     if agent_id is not None and queries.agent(by, agent_id).id != by.id:
         raise errors.Forbidden(role=by.role.value, action="recall.ask_as_agent")
-    wanted = Scope(scope) if scope else _default(by.agent_role)
-    return _agent_reach(by.workspace_id, wanted, by.crew_id, by.id, by.walk_depth)
+    agent_scope = Scope(scope) if scope else _default(by.agent_role)
+    return _agent_reach(by.workspace_id, agent_scope, by.crew_id, by.id, by.walk_depth)

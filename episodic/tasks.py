@@ -32,20 +32,20 @@ def _sweep(_home: str = jobs.HOUSE) -> Outcome:
     """Embed what waits, until nothing does."""
     total = index.Report()
     while True:
-        one = index.sweep(limit=SWEEP)
-        total.add(one)
-        if one.indexed + one.skipped + one.failed < SWEEP:
+        batch = index.sweep(limit=SWEEP)
+        total.add(batch)
+        if batch.indexed + batch.skipped + batch.failed < SWEEP:
             break
     counts = {"indexed": total.indexed, "failed": total.failed}
     if total.failed:
-        told = f"{total.failed:,} could not be embedded; the index page names them"
-        return Outcome(counts, told)
+        note = f"{total.failed:,} could not be embedded; the index page names them"
+        return Outcome(counts, note)
     return Outcome(counts)
 
 
 def _decay(home: str) -> Outcome:
     report = decay.run(home)
-    return Outcome({"rows": report.rows, "changed": report.changed})
+    return Outcome({"rows": report.rows, "changed": report.updated})
 
 
 def _health(home: str) -> Outcome:
@@ -55,11 +55,11 @@ def _health(home: str) -> Outcome:
 def _consolidate(home: str) -> Outcome:
     report = consolidation.of_clock(home)
     counts = {
-        "entries": sum(one.considered for one in report),
-        "proposed": sum(len(one.proposed) for one in report),
-        "pins": sum(one.pins for one in report),
+        "entries": sum(crew.considered for crew in report),
+        "proposed": sum(len(crew.proposed) for crew in report),
+        "pins": sum(crew.pins for crew in report),
     }
-    faults = [f"{one.crew}: {one.error}" for one in report if one.error]
+    faults = [f"{crew.crew}: {crew.error}" for crew in report if crew.error]
     return Outcome(counts, "; ".join(faults)[:400])
 
 

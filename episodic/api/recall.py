@@ -30,7 +30,8 @@ def recall_entries(request: ApiRequest, data: schemas.RecallIn) -> dict[str, Any
 @router.post("/why", response=schemas.WhyOut, operation_id="why")
 def why_entry(request: ApiRequest, data: schemas.WhyIn) -> dict[str, Any]:
     """Ask why an entry is, or is not, in an answer."""
-    return serializers.why(explain.ask(data.request(), data.entry_id, by=request.auth))
+    result = explain.ask(data.request(), data.entry_id, by=request.auth)
+    return serializers.explanation(result)
 
 
 @router.get("/index", response=schemas.IndexOut, operation_id="index_status")

@@ -73,9 +73,9 @@ def _recency(age_days: float | None) -> float:
 
 
 def _richness(evidence: int, types: int) -> float:
-    many = _unit(evidence / FULL_EVIDENCE)
-    varied = _unit(types / FULL_TYPES)
-    return 0.3 * many + 0.7 * varied
+    amount = _unit(evidence / FULL_EVIDENCE)
+    variety = _unit(types / FULL_TYPES)
+    return 0.3 * amount + 0.7 * variety
 
 
 def score(support: Support) -> Score:

@@ -208,12 +208,14 @@ class Observed:
         return answer
 
     def _note(self, started: float, reason: Reason | None) -> None:
-        took = (time.perf_counter() - started) * 1000
+        duration_ms = (time.perf_counter() - started) * 1000
         state = State.FAILING if reason else State.ANSWERING
         with self._lock:
-            beat = Beat(at=datetime.now(UTC), ms=took, ok=reason is None)
+            beat = Beat(at=datetime.now(UTC), ms=duration_ms, ok=reason is None)
             self._recent.append(beat)
-            self._pulse = Pulse(state, reason, took, beat.at, tuple(self._recent))
+            self._pulse = Pulse(
+                state, reason, duration_ms, beat.at, tuple(self._recent)
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +239,7 @@ class CachedQueries:
         self.inner = inner
         self._size = size
         self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[str, str], Vectors] = OrderedDict()
+        self._vectors: OrderedDict[tuple[str, str], Vectors] = OrderedDict()
         self._erasures = 0
         self._hits = 0
         self._misses = 0
@@ -262,10 +264,10 @@ class CachedQueries:
         """See Embedder; the vector is shared and therefore read-only."""
         key = (self.model, text)
         with self._lock:
-            found = self._found(key)
+            cached = self._get(key)
             erasures = self._erasures
-        if found is not None:
-            return found
+        if cached is not None:
+            return cached
         vector = self.inner.embed_query(text)
         vector.setflags(write=False)
         with self._lock:
@@ -277,16 +279,16 @@ class CachedQueries:
     def count(self, predicate: Callable[[str], bool]) -> int:
         """Return how many kept questions the predicate is true for."""
         with self._lock:
-            return sum(predicate(text) for _, text in self._kept)
+            return sum(predicate(text) for _, text in self._vectors)
 
     def forget(self, predicate: Callable[[str], bool]) -> int:
         """Drop the questions the predicate is true for; return how many."""
         with self._lock:
             self._erasures += 1
-            gone = [key for key in self._kept if predicate(key[1])]
-            for key in gone:
-                del self._kept[key]
-        return len(gone)
+            keys = [key for key in self._vectors if predicate(key[1])]
+            for key in keys:
+                del self._vectors[key]
+        return len(keys)
 
     def clear(self) -> int:
         """Drop every question; return how many there were."""
@@ -295,20 +297,20 @@ class CachedQueries:
     def counts(self) -> CacheCounts:
         """Return hits, misses and how many questions are kept."""
         with self._lock:
-            return CacheCounts(self._hits, self._misses, len(self._kept))
+            return CacheCounts(self._hits, self._misses, len(self._vectors))
 
-    def _found(self, key: tuple[str, str]) -> Vectors | None:
-        vector = self._kept.get(key)
+    def _get(self, key: tuple[str, str]) -> Vectors | None:
+        vector = self._vectors.get(key)
         # A server may change the model behind a name; then its old answers are void.
         if vector is None or vector.shape != (self.dim,):
             self._misses += 1
             return None
         self._hits += 1
-        self._kept.move_to_end(key)
+        self._vectors.move_to_end(key)
         return vector
 
     def _keep(self, key: tuple[str, str], vector: Vectors) -> None:
-        self._kept[key] = vector
-        self._kept.move_to_end(key)
-        while len(self._kept) > self._size:
-            self._kept.popitem(last=False)
+        self._vectors[key] = vector
+        self._vectors.move_to_end(key)
+        while len(self._vectors) > self._size:
+            self._vectors.popitem(last=False)

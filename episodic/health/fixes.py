@@ -69,55 +69,55 @@ def _index(actor: Actor, crew_id: str | None) -> tuple[str, bool]:
     rows = Embedding.objects.filter(workspace_id=actor.workspace_id)
     rows = rows.exclude(state=State.INDEXED, model=engine.embedder().model)
     rows = rows.exclude(state=State.WITHHELD)
-    named = None
+    entry_ids = None
     if crew_id:
-        mine = rows.filter(crew_id=crew_id).order_by("attempts", "-seq")
-        named = list(mine.values_list("pk", flat=True)[:AT_ONCE])
+        crew_rows = rows.filter(crew_id=crew_id).order_by("attempts", "-seq")
+        entry_ids = list(crew_rows.values_list("pk", flat=True)[:AT_ONCE])
     report = index_status.run(
-        actor.workspace_id, by=actor, entry_ids=named, limit=AT_ONCE
+        actor.workspace_id, by=actor, entry_ids=entry_ids, limit=AT_ONCE
     )
-    said = f"{report.indexed:,} indexed"
+    text = f"{report.indexed:,} indexed"
     if report.failed:
-        return f"{said}, {report.failed:,} failed: the embedder refused them", False
-    return said, True
+        return f"{text}, {report.failed:,} failed: the embedder refused them", False
+    return text, True
 
 
 def _link(actor: Actor, crew_id: str | None) -> tuple[str, bool]:
     """Link entries that no relation reaches to older ones near enough."""
     actor.require("index.run")
-    joined = MemoryRelation.objects.filter(workspace_id=actor.workspace_id)
+    linked = MemoryRelation.objects.filter(workspace_id=actor.workspace_id)
     rows = snapshot.current(actor.workspace_id).exclude(
-        Q(pk__in=joined.values("src")) | Q(pk__in=joined.values("dst"))
+        Q(pk__in=linked.values("src")) | Q(pk__in=linked.values("dst"))
     )
     if crew_id:
         rows = rows.filter(crew_id=crew_id)
-    chosen = list(
+    vectors = list(
         rows.order_by("-seq").values_list("entry_id", "vector")[:LINKED_AT_ONCE]
     )
     entries = JournalEntry.objects.filter(erased_at__isnull=True).in_bulk(
-        [entry_id for entry_id, _ in chosen]
+        [entry_id for entry_id, _ in vectors]
     )
     pairs = [
         (entries[entry_id], np.frombuffer(bytes(blob), dtype="<f4"))
-        for entry_id, blob in chosen
+        for entry_id, blob in vectors
         if entry_id in entries
     ]
-    made = sum(
+    count = sum(
         relations.link(pairs[at : at + 100], engine.embedder().model)
         for at in range(0, len(pairs), 100)
     )
-    return f"{made:,} {'relation' if made == 1 else 'relations'} written", True
+    return f"{count:,} {'relation' if count == 1 else 'relations'} written", True
 
 
 def _consolidate(actor: Actor, crew_id: str | None) -> tuple[str, bool]:
     """Look for rules; what is proposed changes nothing until somebody approves it."""
-    done = consolidation.of_workspace(by=actor, crew_id=crew_id)
-    made = sum(len(one.proposed) for one in done)
-    faults = [f"{one.crew}: {one.error}" for one in done if one.error]
-    said = f"{made:,} {'rule' if made == 1 else 'rules'} proposed"
-    if made:
-        said += ", linked to their evidence once somebody approves them"
-    return "; ".join([said, *faults]).rstrip("."), not faults
+    reports = consolidation.of_workspace(by=actor, crew_id=crew_id)
+    count = sum(len(report.proposed) for report in reports)
+    faults = [f"{report.crew}: {report.error}" for report in reports if report.error]
+    text = f"{count:,} {'rule' if count == 1 else 'rules'} proposed"
+    if count:
+        text += ", linked to their evidence once somebody approves them"
+    return "; ".join([text, *faults]).rstrip("."), not faults
 
 
 def _only_measure(_actor: Actor, _crew_id: str | None) -> tuple[str, bool]:

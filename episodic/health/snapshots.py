@@ -31,7 +31,7 @@ from memory.rules.permissions import Actor, system
 BACKFILL_DAYS: Final = 35
 BACKFILL_VECTORS: Final = 20_000
 HISTORY_DAYS: Final = 30
-CHANGED: Final = "memory.health_band_changed"
+BAND_CHANGED: Final = "memory.health_band_changed"
 
 
 class NoSnapshot(errors.NotFound):
@@ -88,7 +88,7 @@ def _record_band_change(before: HealthSnapshot, after: HealthSnapshot) -> None:
         return
     fell = bands.is_worse(new, than=old)
     crew = Crew.objects.filter(pk=after.crew_id).first() if after.crew_id else None
-    whose = f"crew {crew.slug}" if crew else "the workspace"
+    owner = f"crew {crew.slug}" if crew else "the workspace"
     payload = {
         "scope": crew.slug if crew else "workspace",
         "from": old.value,
@@ -98,9 +98,9 @@ def _record_band_change(before: HealthSnapshot, after: HealthSnapshot) -> None:
         "metrics": metrics.values(after),
     }
     new_entry = NewEntry(
-        entry_type=CHANGED,
+        entry_type=BAND_CHANGED,
         severity=Severity.WARN if fell else Severity.NOTICE,
-        summary=f"Memory health of {whose} "
+        summary=f"Memory health of {owner} "
         f"{'fell' if fell else 'rose'} from {old.value} to {new.value}: "
         f"{before.score} to {after.score}",
         payload=payload,
@@ -124,8 +124,8 @@ def begin() -> int:
     )
     if not ready:
         return 0
-    untried = rows.filter(workspace__in=ready, state=State.PENDING, attempts=0)
-    ready -= set(untried.values_list("workspace_id", flat=True).distinct())
+    unread = rows.filter(workspace__in=ready, state=State.PENDING, attempts=0)
+    ready -= set(unread.values_list("workspace_id", flat=True).distinct())
     return sum(_begin(workspace_id) for workspace_id in sorted(ready))
 
 
@@ -150,9 +150,9 @@ def _backfill(workspace_id: str, arrays: IndexArrays) -> int:
         for crew_id in ["", *crews(workspace_id)]
         for back in range(days, 0, -1)
     ]
-    known = [row for row in snapshots if row.score is not None]
-    HealthSnapshot.objects.bulk_create(known, ignore_conflicts=True)
-    return len(known)
+    measured = [row for row in snapshots if row.score is not None]
+    HealthSnapshot.objects.bulk_create(measured, ignore_conflicts=True)
+    return len(measured)
 
 
 def _past(

@@ -65,11 +65,11 @@ def events(actor: Actor, days: int, crew_id: str) -> list[Event]:
         .values_list("day", "entry_type")
         .annotate(count=Count("pk"), text=Max("summary"))
     )
-    found = [
+    days_events = [
         Event(day, EVENTS[kind], text if count == 1 else f"{count} times", count)
         for day, kind, count, text in grouped
     ]
-    return sorted(found, key=lambda one: (one.day, one.kind), reverse=True)
+    return sorted(days_events, key=lambda event: (event.day, event.kind), reverse=True)
 
 
 def failing_days(snapshots: Sequence[HealthSnapshot]) -> list[date]:

@@ -50,17 +50,17 @@ class Marks:
                 counts, self._counts = self._counts, Counter()
             if not counts:
                 return 0
-            written = False
+            is_stored = False
             try:
                 index.mark_referenced(dict(counts), timezone.now())
-                written = True
+                is_stored = True
             except DatabaseError as error:
                 log.warning("marks_not_written", error=type(error).__name__)
             finally:
-                if not written:
+                if not is_stored:
                     with self._lock:
                         self._counts.update(counts)
-            return counts.total() if written else 0
+            return counts.total() if is_stored else 0
 
     def drain(self, seconds: float = 3.0) -> bool:
         """Write everything down before the process ends; False when time ran out."""
@@ -70,9 +70,9 @@ class Marks:
             with self._lock:
                 if not self._counts:
                     return True
-                left = self._counts.total()
+                remaining = self._counts.total()
             if time.monotonic() >= until:
-                log.error("marks_lost", references=left)
+                log.error("marks_lost", references=remaining)
                 return False
             time.sleep(RETRY_SECONDS)
 

@@ -51,10 +51,10 @@ def convex(
     normalising over the cut alone would push its tail to zero. A word score of zero
     is the natural lower end of the word leg.
     """
-    near = _normalised(dense, lowest, highest)
-    said = _normalised(words, 0.0, max(words.values(), default=0.0))
+    dense_scores = _normalised(dense, lowest, highest)
+    word_scores = _normalised(words, 0.0, max(words.values(), default=0.0))
     return {
-        entry_id: SHARE * near.get(entry_id, 0.0)
-        + (1 - SHARE) * said.get(entry_id, 0.0)
-        for entry_id in {**near, **said}
+        entry_id: SHARE * dense_scores.get(entry_id, 0.0)
+        + (1 - SHARE) * word_scores.get(entry_id, 0.0)
+        for entry_id in {**dense_scores, **word_scores}
     }

@@ -36,9 +36,9 @@ from memory.rules import hashing
 from memory.workspace_settings import Kind, Setting
 
 ENTRIES: Final = 30
-COUNTED: Final = 1_000
+MAX_ROWS: Final = 1_000
 RESETS: Final = ("memory.updated", "summary.generated")
-CALL, SPENT = "llm.call", "cost.incurred"
+CALL, COST_INCURRED = "llm.call", "cost.incurred"
 DOLLARS: Final = ("cost_usd", "usd", "cost")
 TOKENS: Final = ("tokens", "total_tokens")
 TOKEN_PARTS: Final = (
@@ -62,7 +62,7 @@ COST_LIMIT: Final[Setting[float]] = workspace_settings.declare(
     )
 )
 MOST_ROWS: Final = 20_000
-KEPT: Final = timedelta(days=30)
+RETENTION: Final = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +103,8 @@ def _number(payload: Mapping[str, Any], keys: Iterable[str]) -> float:
 
 
 def _tokens(payload: Mapping[str, Any]) -> float:
-    whole = _number(payload, TOKENS)
-    return whole or sum(_number(payload, keys) for keys in TOKEN_PARTS)
+    total = _number(payload, TOKENS)
+    return total or sum(_number(payload, keys) for keys in TOKEN_PARTS)
 
 
 def since_reset(workspace_id: str, agent_id: str) -> int:
@@ -114,7 +114,7 @@ def since_reset(workspace_id: str, agent_id: str) -> int:
     """
     own = JournalEntry.objects.filter(workspace_id=workspace_id, agent_id=agent_id)
     reset = own.filter(entry_type__in=RESETS).aggregate(last=Max("seq"))["last"] or 0
-    return own.filter(seq__gt=reset)[:COUNTED].count()
+    return own.filter(seq__gt=reset)[:MAX_ROWS].count()
 
 
 def cost(workspace_id: str, agent_id: str) -> Cost:
@@ -122,51 +122,51 @@ def cost(workspace_id: str, agent_id: str) -> Cost:
     rows = JournalEntry.objects.filter(
         workspace_id=workspace_id,
         agent_id=agent_id,
-        entry_type__in=(CALL, SPENT),
+        entry_type__in=(CALL, COST_INCURRED),
         ts__gte=timezone.now() - DAY,
         erased_at__isnull=True,
     )
-    told = rows.order_by("-ts").values_list("entry_type", "trace_id", "payload_text")
+    values = rows.order_by("-ts").values_list("entry_type", "trace_id", "payload_text")
     traces: dict[str | None, _Trace] = defaultdict(_Trace)
-    found = Cost()
-    for kind, trace_id, text in told[:MOST_ROWS]:
+    total = Cost()
+    for kind, trace_id, text in values[:MOST_ROWS]:
         payload = json.loads(text)
-        found.calls += kind == CALL
+        total.calls += kind == CALL
         traces[trace_id].tokens[kind] += _tokens(payload)
         traces[trace_id].dollars[kind] += _number(payload, DOLLARS)
     for trace in traces.values():
-        found.tokens += round(max(trace.tokens.values()))
-        found.dollars += max(trace.dollars.values())
-    return found
+        total.tokens += round(max(trace.tokens.values()))
+        total.dollars += max(trace.dollars.values())
+    return total
 
 
 def _entries(agent: Agent) -> str:
     count = since_reset(agent.workspace_id, agent.id)
     if count < ENTRIES:
         return ""
-    told = f"{count:,} or more" if count == COUNTED else f"{count}"
+    number = f"{count:,} or more" if count == MAX_ROWS else f"{count}"
     return (
-        f"{told} entries since your last memory.updated or summary.generated."
+        f"{number} entries since your last memory.updated or summary.generated."
         " Write down what is worth keeping: append a summary.generated, or write a"
         " memory file."
     )
 
 
-def _spent(agent: Agent) -> str:
-    most = workspace_settings.value(agent.workspace_id, COST_LIMIT)
-    if most <= 0:
+def _cost_nudge(agent: Agent) -> str:
+    limit = workspace_settings.value(agent.workspace_id, COST_LIMIT)
+    if limit <= 0:
         return ""
-    found = cost(agent.workspace_id, agent.id)
-    if found.dollars <= most:
+    total = cost(agent.workspace_id, agent.id)
+    if total.dollars <= limit:
         return ""
-    calls = "1 call" if found.calls == 1 else f"{found.calls:,} calls"
+    calls = "1 call" if total.calls == 1 else f"{total.calls:,} calls"
     return (
-        f"{calls}, {found.tokens:,} tokens, ${found.dollars:,.2f} in the last 24 hours;"
-        f" the limit of this workspace is ${most:,.2f} a day."
+        f"{calls}, {total.tokens:,} tokens, ${total.dollars:,.2f} in the last 24 hours;"
+        f" the limit of this workspace is ${limit:,.2f} a day."
     )
 
 
-KINDS: Final = {"entries": _entries, "cost": _spent}
+KINDS: Final = {"entries": _entries, "cost": _cost_nudge}
 
 
 def digest(workspace_id: str, session_id: str) -> str:
@@ -174,7 +174,7 @@ def digest(workspace_id: str, session_id: str) -> str:
     return hashing.keyed_digest(journal.key(), f"session\0{workspace_id}\0{session_id}")
 
 
-def _told(agent: Agent, session: str) -> set[str]:
+def _sent_kinds(agent: Agent, session: str) -> set[str]:
     rows = NudgeSent.objects.filter(
         workspace_id=agent.workspace_id, agent=agent, session_digest=session
     )
@@ -195,18 +195,18 @@ def give(agent: Agent, session_id: str | None, *, keep: bool) -> list[Nudge]:
     With ``keep`` it is written down as told; without, this is only a look.
     """
     session = digest(agent.workspace_id, session_id) if session_id else ""
-    told = _told(agent, session) if session else set()
-    found = []
+    sent = _sent_kinds(agent, session) if session else set()
+    nudges = []
     for kind, say in KINDS.items():
-        text = "" if kind in told else say(agent)
+        text = "" if kind in sent else say(agent)
         if text and (not session or not keep or _claim(agent, session, kind)):
-            found.append(Nudge(kind, text))
-    return found
+            nudges.append(Nudge(kind, text))
+    return nudges
 
 
 def forget() -> int:
     """Drop what was told more than thirty days ago; return how much."""
-    old = NudgeSent.objects.filter(sent_at__lt=timezone.now() - KEPT)
+    old = NudgeSent.objects.filter(sent_at__lt=timezone.now() - RETENTION)
     return old.delete()[0]
 
 

@@ -27,7 +27,7 @@ class Context:
 
 def block(hits: Sequence[Hit], max_chars: int) -> Block:
     """Return the prompt block of some hits."""
-    told = [
+    hints = [
         prompt_block.Hint(
             entry_id=hit.entry.id,
             entry_type=hit.entry.entry_type,
@@ -37,7 +37,7 @@ def block(hits: Sequence[Hit], max_chars: int) -> Block:
         )
         for hit in hits
     ]
-    return prompt_block.render(told, max_chars)
+    return prompt_block.render(hints, max_chars)
 
 
 def agent_of(request: Request, by: Actor) -> Agent | None:
@@ -49,8 +49,8 @@ def agent_of(request: Request, by: Actor) -> Agent | None:
 def show(answer: Answer, max_chars: int, *, by: Actor) -> Context:
     """Return what an agent would get for an answer; nothing counts as given or used."""
     agent = agent_of(answer.request, by)
-    beside = nudges.give(agent, None, keep=False) if agent else []
-    return Context(block(answer.hits, max_chars), beside, answer)
+    agent_nudges = nudges.give(agent, None, keep=False) if agent else []
+    return Context(block(answer.hits, max_chars), agent_nudges, answer)
 
 
 def ask(
@@ -66,9 +66,9 @@ def ask(
     then a nudge given here does not count as given either.
     """
     answer = recall.ask(replace(request, mark=False), by=by)
-    made = block(answer.hits, max_chars)
-    if request.mark and made.entry_ids:
-        marks.add(made.entry_ids)
+    prompt = block(answer.hits, max_chars)
+    if request.mark and prompt.entry_ids:
+        marks.add(prompt.entry_ids)
     agent = agent_of(request, by)
-    beside = nudges.give(agent, session_id, keep=request.mark) if agent else []
-    return Context(made, beside, answer)
+    agent_nudges = nudges.give(agent, session_id, keep=request.mark) if agent else []
+    return Context(prompt, agent_nudges, answer)

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 ROWS_AT_ONCE: Final = 8_192
 Rows = NDArray[np.int64]
 Floats = NDArray[np.float32]
-NOWHERE: Final = np.float32(-2.0)
+NO_NEIGHBOUR: Final = np.float32(-2.0)
 
 
 def top(
     vectors: Floats,
     rows: Rows,
-    asking: Rows,
+    queries: Rows,
     k: int,
     groups: NDArray[np.int32] | None = None,
     times: NDArray[np.int64] | None = None,
@@ -32,18 +32,18 @@ def top(
     row's own group count. With ``times`` only older rows count. A place that nobody
     fills is ``NOWHERE``.
     """
-    best = np.full((len(asking), k), NOWHERE, dtype=np.float32)
-    questions = vectors[asking]
+    best = np.full((len(queries), k), NO_NEIGHBOUR, dtype=np.float32)
+    query_vectors = vectors[queries]
     for start in range(0, len(rows), ROWS_AT_ONCE):
         part = rows[start : start + ROWS_AT_ONCE]
-        cosine = questions @ vectors[part].T
-        cosine[asking[:, None] == part[None, :]] = NOWHERE
+        cosine = query_vectors @ vectors[part].T
+        cosine[queries[:, None] == part[None, :]] = NO_NEIGHBOUR
         if groups is not None:
-            cosine[groups[asking][:, None] != groups[part][None, :]] = NOWHERE
+            cosine[groups[queries][:, None] != groups[part][None, :]] = NO_NEIGHBOUR
         if times is not None:
-            cosine[times[asking][:, None] <= times[part][None, :]] = NOWHERE
-        both = np.concatenate([best, cosine], axis=1)
-        best = -np.partition(-both, k - 1, axis=1)[:, :k]
+            cosine[times[queries][:, None] <= times[part][None, :]] = NO_NEIGHBOUR
+        candidates = np.concatenate([best, cosine], axis=1)
+        best = -np.partition(-candidates, k - 1, axis=1)[:, :k]
     return -np.sort(-best, axis=1)
 
 
@@ -56,6 +56,9 @@ def background(
     total = 0.0
     for start in range(0, pairs, ROWS_AT_ONCE):
         stop = start + ROWS_AT_ONCE
-        left, right = vectors[rows[first[start:stop]]], vectors[rows[other[start:stop]]]
-        total += float(np.einsum("ij,ij->", left, right))
+        first_vectors, other_vectors = (
+            vectors[rows[first[start:stop]]],
+            vectors[rows[other[start:stop]]],
+        )
+        total += float(np.einsum("ij,ij->", first_vectors, other_vectors))
     return total / pairs

@@ -47,29 +47,29 @@ class Comparison:
         return sum(row.change in changes for row in self.rows)
 
     @property
-    def entered(self) -> int:
+    def entered_count(self) -> int:
         """How many the second answer has and the first has not."""
         return self._count("entered")
 
     @property
-    def gone(self) -> int:
+    def dropped_count(self) -> int:
         """How many the first answer has and the second has not."""
         return self._count("left")
 
     @property
-    def moved(self) -> int:
+    def moved_count(self) -> int:
         """How many stand elsewhere."""
         return self._count("up", "down")
 
 
 def _name(request: Request) -> str:
     """Return how a question was asked, in words."""
-    said = request.mode.value
+    name = request.mode.value
     if request.mode is Mode.HYBRID:
-        said = f"{said}, {request.fused_by.value}"
+        name = f"{name}, {request.fused_by.value}"
     if request.as_of is not None:
-        said = f"{said}, as of {journal.stamp(request.as_of)[:16].replace('T', ' ')}"
-    return said
+        name = f"{name}, as of {journal.stamp(request.as_of)[:16].replace('T', ' ')}"
+    return name
 
 
 def _ranked(answer: Answer) -> dict[str, tuple[int, JournalEntry]]:
@@ -80,11 +80,11 @@ def _ranked(answer: Answer) -> dict[str, tuple[int, JournalEntry]]:
 
 def compare(left: Answer, right: Answer) -> Comparison:
     """Return two answers as one table."""
-    one, two = _ranked(left), _ranked(right)
+    first, second = _ranked(left), _ranked(right)
     rows = []
-    for entry_id, (_, entry) in {**two, **one}.items():
-        ranks = (found[entry_id][0] if entry_id in found else None
-                 for found in (one, two))  # fmt: skip
+    for entry_id, (_, entry) in {**second, **first}.items():
+        ranks = (ranks_of[entry_id][0] if entry_id in ranks_of else None
+                 for ranks_of in (first, second))  # fmt: skip
         rows.append(Row(entry, *ranks))
     far = len(rows) + 1
     rows.sort(key=lambda row: (row.left or far, row.right or far))

@@ -14,13 +14,13 @@ from memory.web import pages
 @require_GET
 def weight(request: HttpRequest, entry_id: str) -> HttpResponse:
     """Show the part alone to htmx, else a page of its own."""
-    found = weights.of(pages.actor(request), entry_id)
-    drawn = neighbor_graph.layout(found.edges)
-    height = neighbor_graph.height(len(drawn))
+    detail = weights.of(pages.actor(request), entry_id)
+    neighbours = neighbor_graph.layout(detail.edges)
+    height = neighbor_graph.height(len(neighbours))
     is_part = pages.part(request, "weight") != ""
     context = {
-        "weight": found,
-        "neighbours": drawn,
+        "weight": detail,
+        "neighbours": neighbours,
         "height": height,
         "middle": height // 2,
     }

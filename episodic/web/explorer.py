@@ -11,7 +11,7 @@ from episodic.api import serializers
 from episodic.recall import examples, explain, fusion, prompt_context
 from episodic.recall import search as recall
 from episodic.recall.examples import Example
-from episodic.recall.explain import Why
+from episodic.recall.explain import Explanation
 from episodic.recall.prompt_context import Context
 from episodic.recall.search import (
     K_MAX,
@@ -34,7 +34,7 @@ LEG_SHOWN: Final = 8
 LEG_MOST: Final = 3 * K_MAX
 GAP: Final = 0.6
 # The most one leg can add: first place in reciprocal rank fusion, half in convex.
-MOST: Final = {Fusion.RRF: fusion.reciprocal(1), Fusion.CONVEX: fusion.SHARE}
+MAX_SHARE: Final = {Fusion.RRF: fusion.reciprocal(1), Fusion.CONVEX: fusion.SHARE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Line:
     hit: Hit
     author: str
     bars: list[Bar]
-    told: str
+    label: str
     relation: str = ""
     beside: str = ""
 
@@ -86,7 +86,7 @@ class Explored:
     words: list[LegRow]
     hits: list[Line]
     below: list[Line]
-    fused: str
+    rule: str
     silent: int
     neighbours: list[neighbor_graph.Neighbour]
 
@@ -123,8 +123,8 @@ class RecallPage:
 
     form: RecallForm
     explored: Explored | None
-    why: Why | None
-    wondered: JournalEntry | None
+    why: Explanation | None
+    entry: JournalEntry | None
     examples: list[Example]
     curl: str
     status: int
@@ -145,7 +145,7 @@ class RecallPage:
     @property
     def own_words(self) -> str:
         """The address that asks with the entry's own summary."""
-        words = self.wondered.summary[:QUERY_CHARS] if self.wondered else ""
+        words = self.entry.summary[:QUERY_CHARS] if self.entry else ""
         return _address(self.form, query=words)
 
 
@@ -156,15 +156,15 @@ def _address(form: RecallForm, **changes: str) -> str:
 def _shares(hit: Hit, answer: Answer) -> tuple[float, float]:
     """Return what the dense and the word leg add to a fused score."""
     if answer.request.fused_by is Fusion.CONVEX and answer.request.mode is Mode.HYBRID:
-        near = {n.entry_id: n.score for n in answer.legs.dense.hits}
-        mine = {k: v for k, v in near.items() if k == hit.entry.id}
+        scores = {n.entry_id: n.score for n in answer.legs.dense.hits}
+        own = {k: v for k, v in scores.items() if k == hit.entry.id}
         legs = answer.legs.dense
-        alone = fusion.convex(mine, {}, lowest=legs.lowest, highest=legs.highest)
-        dense = alone.get(hit.entry.id, 0.0)
+        dense_share = fusion.convex(own, {}, lowest=legs.lowest, highest=legs.highest)
+        dense = dense_share.get(hit.entry.id, 0.0)
         return dense, max(0.0, hit.score - dense)
     ranks = (hit.dense_rank, hit.sparse_rank)
-    dense, said = (fusion.reciprocal(rank) if rank else 0.0 for rank in ranks)
-    return dense, said
+    dense, words = (fusion.reciprocal(rank) if rank else 0.0 for rank in ranks)
+    return dense, words
 
 
 def _rule(answer: Answer) -> str:
@@ -179,34 +179,34 @@ def _bars(hit: Hit, answer: Answer, rule: str) -> tuple[list[Bar], str]:
     if rule == "product":
         wide = 100 * min(1.0, max(0.0, hit.score))
         return [Bar("", 0.0, round(wide, 2))], f"cosine × importance {hit.score:.3f}"
-    most = 2 * MOST[Fusion(rule)]
-    dense, said = _shares(hit, answer)
-    scale = (100 - GAP) / most
+    max_score = 2 * MAX_SHARE[Fusion(rule)]
+    dense, words = _shares(hit, answer)
+    scale = (100 - GAP) / max_score
     bars = []
     if dense:
         bars.append(Bar("", 0.0, round(dense * scale, 2)))
-    if said:
+    if words:
         start = dense * scale + GAP if dense else 0.0
-        bars.append(Bar("two", round(start, 2), round(said * scale, 2)))
-    return bars, f"dense {dense:.4f}, words {said:.4f}"
+        bars.append(Bar("two", round(start, 2), round(words * scale, 2)))
+    return bars, f"dense {dense:.4f}, words {words:.4f}"
 
 
 def _lines(answer: Answer, rule: str) -> tuple[list[Line], list[Line]]:
-    every = [*answer.hits, *answer.below]
-    slugs = queries.names([hit.entry for hit in every])
+    hits = [*answer.hits, *answer.below]
+    slugs = queries.names([hit.entry for hit in hits])
     lines, rank = [], 0
-    for hit in every:
-        relation, _, beside = hit.via.partition(":")
-        bars, told = ([], "a neighbour") if beside else _bars(hit, answer, rule)
-        rank += not beside
-        who = slugs.get(hit.entry.agent_id or "", hit.entry.actor_id)
-        place = None if beside else rank
-        lines.append(Line(place, hit, who, bars, told, beside and relation, beside))
-    cut = len(answer.hits)
+    for hit in hits:
+        relation, _, hit_id = hit.via.partition(":")
+        bars, label = ([], "a neighbour") if hit_id else _bars(hit, answer, rule)
+        rank += not hit_id
+        author = slugs.get(hit.entry.agent_id or "", hit.entry.actor_id)
+        place = None if hit_id else rank
+        lines.append(Line(place, hit, author, bars, label, hit_id and relation, hit_id))
+    count = len(answer.hits)
     # A neighbour that was returned may have been found below the cut as well.
     returned = {hit.entry.id for hit in answer.hits}
-    below = [line for line in lines[cut:] if line.hit.entry.id not in returned]
-    return lines[:cut], below
+    below = [line for line in lines[count:] if line.hit.entry.id not in returned]
+    return lines[:count], below
 
 
 def _leg(rows: list[dict[str, Any]], returned: set[str]) -> list[LegRow]:
@@ -225,13 +225,13 @@ def _leg(rows: list[dict[str, Any]], returned: set[str]) -> list[LegRow]:
     ]
 
 
-def explore(answer: Answer, *, whole: bool = False) -> Explored:
+def explore(answer: Answer, *, full: bool = False) -> Explored:
     """Return an answer taken apart; ``whole`` shows the legs to their ends."""
-    legs = serializers.legs(answer, LEG_MOST if whole else LEG_SHOWN)
+    legs = serializers.legs(answer, LEG_MOST if full else LEG_SHOWN)
     returned = {hit.entry.id for hit in answer.hits}
     rule = _rule(answer)
     hits, below = _lines(answer, rule)
-    said = set(answer.legs.word_ids)
+    word_ids = set(answer.legs.word_ids)
     dense = _leg(legs["dense"], returned)
     return Explored(
         answer=answer,
@@ -239,31 +239,31 @@ def explore(answer: Answer, *, whole: bool = False) -> Explored:
         words=_leg(legs["sparse"], returned),
         hits=hits,
         below=below,
-        fused=rule,
-        silent=sum(row.entry_id not in said for row in dense),
+        rule=rule,
+        silent=sum(row.entry_id not in word_ids for row in dense),
         neighbours=neighbor_graph.neighbours(answer),
     )
 
 
 def _ask(
     actor: Actor, form: RecallForm, request: Request
-) -> tuple[Answer | None, Why | None]:
+) -> tuple[Answer | None, Explanation | None]:
     """Return the answer, and the explanation when somebody wonders about an entry."""
     try:
         if form.entry_asked:
             try:
-                found = explain.ask(request, form.entry_asked, by=actor)
+                explanation = explain.ask(request, form.entry_asked, by=actor)
             except errors.NotFound:
                 form.add_error("entry_id", "There is no such entry here.")
             else:
-                return found.answer, found
+                return explanation.answer, explanation
         return recall.ask(request, by=actor), None
     except errors.Invalid as error:
         form.blame(error)
         return None, None
 
 
-def _wondered(actor: Actor, form: RecallForm) -> JournalEntry | None:
+def _entry(actor: Actor, form: RecallForm) -> JournalEntry | None:
     """Return the entry that somebody wonders about before there is a question."""
     if not form.entry_asked:
         return None
@@ -286,18 +286,18 @@ def build(actor: Actor, form: RecallForm, origin: str) -> RecallPage:
     """Return the page for a form, with an answer when there is a question."""
     actor.require("recall.ask")
     request = form.request()
-    answer, found, wondered = None, None, None
+    answer, explanation, entry = None, None, None
     if request is not None:
-        answer, found = _ask(actor, form, request)
+        answer, explanation = _ask(actor, form, request)
     else:
-        wondered = _wondered(actor, form)
+        entry = _entry(actor, form)
     return RecallPage(
         context=prompt_context.show(answer, form.budget, by=actor) if answer else None,
         compared=_compared(actor, form, answer) if answer else None,
         form=form,
-        explored=explore(answer, whole=form.shows_legs) if answer else None,
-        why=found,
-        wondered=found.entry if found else wondered,
+        explored=explore(answer, full=form.shows_legs) if answer else None,
+        why=explanation,
+        entry=explanation.entry if explanation else entry,
         examples=[] if answer else examples.of(actor),
         curl=curl_command.build(request, origin) if request and answer else "",
         status=422 if form.errors else 200,

@@ -86,15 +86,15 @@ class Page:
         """What is true now, in one sentence."""
         name = self.crew.slug if self.crew else "The workspace"
         if self.snapshot is None:
-            whose = self.crew.slug if self.crew else "this memory"
-            return f"The health of {whose} has not been measured yet"
+            owner = self.crew.slug if self.crew else "this memory"
+            return f"The health of {owner} has not been measured yet"
         if self.score.value is None:
             return f"{name} holds no memory that could be measured yet"
         sentence = f"{name} is {self.score.word.lower()} at {self.score.value:.1f}"
         return f"{sentence}: {self.worst} costs it the most" if self.worst else sentence
 
     @property
-    def lost(self) -> float:
+    def lost_points(self) -> float:
         """The points of the score that are missing to 100."""
         return 100 - self.score.value if self.score.value is not None else 0.0
 
@@ -129,12 +129,12 @@ def days(text: str) -> int:
 
 def judge(rows: Sequence[HealthSnapshot], name: str = "score") -> Judged:
     """Return the newest value of a metric, its band, and its change over the rows."""
-    known = [v for row in rows if (v := metrics.value(row, name)) is not None]
+    values = [v for row in rows if (v := metrics.value(row, name)) is not None]
     value = metrics.value(rows[-1], name) if rows else None
     band = bands.row(bands.band(value))
     change = None
-    if value is not None and len(known) > 1:
-        change = round(value - known[0], 1)
+    if value is not None and len(values) > 1:
+        change = round(value - values[0], 1)
     return Judged(value, band.colour, band.title, change)
 
 
@@ -204,7 +204,7 @@ def build(actor: Actor, crew_id: str | None, days: int, metric: str) -> Page:
     crew = queries.crew(actor, crew_id) if crew_id else None
     now = rows[-1] if rows else None
     titles = {"score": "Score"} | {m.name: m.title for m in metrics.METRICS}
-    chosen = metric if metric in titles else "score"
+    selected = metric if metric in titles else "score"
     lines = table(actor, days)
     return Page(
         crew=crew,
@@ -215,9 +215,9 @@ def build(actor: Actor, crew_id: str | None, days: int, metric: str) -> Page:
         score=judge(rows),
         metrics=tuple(_card(rows, m) for m in metrics.METRICS) if now else (),
         causes=tuple(causes.of(now)) if now else (),
-        chosen=chosen,
-        chosen_title=titles[chosen],
-        lines=((crew.slug if crew else "workspace", line(rows, chosen)),),
+        chosen=selected,
+        chosen_title=titles[selected],
+        lines=((crew.slug if crew else "workspace", line(rows, selected)),),
         failing=tuple(trends.failing_days(rows)),
         events=tuple(trends.events(actor, days, crew_id or ""))[:8],
         forecasts=tuple(trends.forecasts(rows)),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from episodic.health import overview
 from episodic.index import status
-from episodic.index.status import Waiting
+from episodic.index.status import PendingEntry
 from memory.rules.permissions import Actor
 
 
@@ -15,13 +15,13 @@ class IndexPage:
     """How complete the index is, whether the embedder answers, and what waits."""
 
     card: overview.Card
-    waiting: list[Waiting]
+    pending_entries: list[PendingEntry]
 
     @property
     def rest(self) -> int:
         """How many wait beyond the ones listed."""
         status = self.card.status
-        return max(0, status.pending + status.failed - len(self.waiting))
+        return max(0, status.pending + status.failed - len(self.pending_entries))
 
     @property
     def can_embed(self) -> bool:
@@ -31,4 +31,4 @@ class IndexPage:
 
 def build(actor: Actor) -> IndexPage:
     """Return everything about the index of the actor's workspace."""
-    return IndexPage(overview.card(actor), status.waiting(actor))
+    return IndexPage(overview.card(actor), status.pending_entries(actor))

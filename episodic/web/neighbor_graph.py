@@ -56,14 +56,14 @@ def neighbours(answer: Answer) -> list[Neighbour]:
     return layout(relations.of([first], answer.reach)[first])
 
 
-def layout(every: Sequence[Edge]) -> list[Neighbour]:
+def layout(relations_of_entry: Sequence[Edge]) -> list[Neighbour]:
     """Return where the strongest relations of one entry stand."""
-    edges = every[:NEIGHBOURS]
+    edges = relations_of_entry[:NEIGHBOURS]
     middle = height(len(edges)) // 2
-    made = []
+    nodes = []
     for number, edge in enumerate(edges):
         y = TOP + STEP * number
         # The label stands a little past the half of its edge, on the line.
         label = round(middle + (y - middle) * (300 - 164) / (398 - 164)) + 4
-        made.append(Neighbour(edge.neighbour, edge.relation, edge.weight, y, label))
-    return made
+        nodes.append(Neighbour(edge.neighbour, edge.relation, edge.weight, y, label))
+    return nodes

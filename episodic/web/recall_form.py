@@ -139,7 +139,7 @@ class RecallForm(forms.Form):
         return text
 
     @property
-    def was_asked(self) -> bool:
+    def has_question(self) -> bool:
         """Whether there is a question to answer."""
         return bool(str(self.given.get("query") or "").strip())
 
@@ -151,34 +151,34 @@ class RecallForm(forms.Form):
     @property
     def agent(self) -> Agent | None:
         """The agent whose recall is asked for."""
-        wanted = self.data.get("agent_id")
-        return next((one for one in self.agents if one.id == wanted), None)
+        agent_id = self.data.get("agent_id")
+        return next((agent for agent in self.agents if agent.id == agent_id), None)
 
     @property
     def crew(self) -> Crew | None:
         """The crew whose recall is asked for, when no agent is named."""
-        wanted = self.data.get("crew_id")
-        return next((one for one in self.crews if one.id == wanted), None)
+        crew_id = self.data.get("crew_id")
+        return next((crew for crew in self.crews if crew.id == crew_id), None)
 
     def request(self) -> Request | None:
         """Return the service's own form, explained and unmarked; None when at fault."""
-        if not self.is_valid() or not self.was_asked:
+        if not self.is_valid() or not self.has_question:
             return None
-        told = self.cleaned_data
-        depth = told["walk_depth"]
+        values = self.cleaned_data
+        depth = values["walk_depth"]
         return Request(
-            query=told["query"],
-            scope=told["scope"] or None,
-            crew_id=told["crew_id"] or None,
-            agent_id=told["agent_id"] or None,
-            k=told["k"] or K_DEFAULT,
-            mode=Mode(told["mode"]),
-            fusion=Fusion(told["fusion"]) if told["fusion"] else None,
-            entry_types=tuple(told["entry_types"]),
-            since=told["since"],
-            until=told["until"],
-            as_of=told["as_of"],
-            min_score=told["min_score"],
+            query=values["query"],
+            scope=values["scope"] or None,
+            crew_id=values["crew_id"] or None,
+            agent_id=values["agent_id"] or None,
+            k=values["k"] or K_DEFAULT,
+            mode=Mode(values["mode"]),
+            fusion=Fusion(values["fusion"]) if values["fusion"] else None,
+            entry_types=tuple(values["entry_types"]),
+            since=values["since"],
+            until=values["until"],
+            as_of=values["as_of"],
+            min_score=values["min_score"],
             walk_depth=int(depth) if depth else None,
             explain=True,
             mark=False,
@@ -194,8 +194,8 @@ class RecallForm(forms.Form):
     @property
     def budget(self) -> int:
         """The characters that the prompt block may fill."""
-        told = self.cleaned_data.get("max_chars") if self.is_valid() else None
-        return prompt_block.BUDGET if told is None else int(told)
+        limit = self.cleaned_data.get("max_chars") if self.is_valid() else None
+        return prompt_block.BUDGET if limit is None else int(limit)
 
     def blame(self, error: errors.Invalid) -> None:
         """Put a service's refusal beside the field it is about."""
@@ -224,14 +224,14 @@ class RecallForm(forms.Form):
 
     def address(self, **changes: str) -> str:
         """Return the state as a query string, with changes; "" drops a field."""
-        made = QueryDict(mutable=True)
+        params = QueryDict(mutable=True)
         for name in self.fields:
             values = [value for value in self.given.getlist(name) if value]
             if name in changes:
                 values = [changes[name]] if changes[name] else []
             if values:
-                made.setlist(name, values)
-        return made.urlencode()
+                params.setlist(name, values)
+        return params.urlencode()
 
     def _but(self, *names: str) -> list[tuple[str, str]]:
         """Return every field but some, for a form beside this one."""
@@ -239,7 +239,7 @@ class RecallForm(forms.Form):
         return [(name, value) for name, values in pairs for value in values]
 
     @property
-    def kept(self) -> list[tuple[str, str]]:
+    def kept_by_entry(self) -> list[tuple[str, str]]:
         """What the form that asks why keeps."""
         return self._but("entry_id")
 

@@ -16,7 +16,7 @@ from pytest_django import Settings
 
 from episodic.consolidation import approval, candidates, promotion, proposals
 from episodic.consolidation import run as consolidation
-from episodic.consolidation.run import Done
+from episodic.consolidation.run import CrewReport
 from episodic.models import ConsolidationMark, ConsolidationProposal, Embedding
 from episodic.summarisers.base import Material, Rule, SummariserError
 from memory.files import paths, writer
@@ -60,7 +60,7 @@ def events(world: World, count: int = 10, summary: str = "Refund refused") -> li
     return [world.entry(f"{summary}, case {n}") for n in range(count)]
 
 
-def run(world: World, using: Any = None, crew: str = "support") -> Done:
+def run(world: World, using: Any = None, crew: str = "support") -> CrewReport:
     """Consolidate one crew as the clock."""
     return consolidation.run(world.crews[crew], by=world.system(), using=using)
 

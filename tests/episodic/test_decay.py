@@ -81,7 +81,7 @@ def test_it_is_idempotent_for_one_moment_and_never_builds_on_itself(
     first = after(row, world)
     changes = EmbeddingChange.objects.count()
     report = decay.run(world.acme.id, at=AT)
-    assert (report.rows, report.changed, report.kept) == (1, 0, 1)
+    assert (report.rows, report.updated, report.unchanged) == (1, 0, 1)
     assert EmbeddingChange.objects.count() == changes
     for day in range(1, 4):
         after(row, world, AT + timedelta(days=day))
@@ -92,8 +92,8 @@ def test_what_no_longer_changes_leaves_no_trace_in_the_change_log(
     world: World,
 ) -> None:
     indexed(world, 200, 0)
-    assert decay.run(world.acme.id, at=AT).changed == 1
-    assert decay.run(world.acme.id, at=AT + timedelta(days=1)).changed == 0
+    assert decay.run(world.acme.id, at=AT).updated == 1
+    assert decay.run(world.acme.id, at=AT + timedelta(days=1)).updated == 0
 
 
 def test_the_priority_is_the_live_one(world: World) -> None:
@@ -137,7 +137,7 @@ def test_batches_cover_every_row_once(
     index.sweep()
     seen: list[int] = []
     report = decay.run(world.acme.id, at=AT + timedelta(days=18), watch=seen.append)
-    assert (report.rows, report.changed, seen) == (9, 9, [3, 3, 3])
+    assert (report.rows, report.updated, seen) == (9, 9, [3, 3, 3])
     values = set(Embedding.objects.values_list("importance_score", flat=True))
     assert all(value == pytest.approx(0.63, abs=0.001) for value in values)
 

@@ -11,7 +11,7 @@ from episodic.index import engine
 from episodic.index import sweep as index
 from episodic.index.reference_counts import marks
 from episodic.recall import explain
-from episodic.recall.explain import Why
+from episodic.recall.explain import Explanation
 from episodic.recall.search import Mode, Request
 from memory.models import JournalEntry
 from memory.rules import errors
@@ -27,17 +27,17 @@ def ask(
     *,
     who: str = "viewer",
     **asked: Any,
-) -> Why:
+) -> Explanation:
     """Ask why."""
     return explain.ask(Request(query=query, **asked), row.id, by=world.actor(who))
 
 
-def verdicts(found: Why) -> dict[str, str]:
+def verdicts(found: Explanation) -> dict[str, str]:
     """Return name → verdict of the checks."""
     return {check.name: check.verdict for check in found.checks}
 
 
-def said(found: Why, name: str) -> str:
+def said(found: Explanation, name: str) -> str:
     """Return the text of one check."""
     return next(check.text for check in found.checks if check.name == name)
 

@@ -173,7 +173,7 @@ def test_codes_tell_their_names() -> None:
 # ── Bands change ─────────────────────────────────────────────────────────────
 def _told() -> list[tuple[str, str]]:
     rows = JournalEntry.objects.filter(
-        entry_type=health.CHANGED, crew_id__isnull=True
+        entry_type=health.BAND_CHANGED, crew_id__isnull=True
     ).order_by("seq")
     return list(rows.values_list("severity", "summary"))
 

@@ -68,7 +68,7 @@ def test_only_the_agents_own_entries_count_and_reset(world: World) -> None:
 def test_the_count_ends_somewhere(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(nudges, "COUNTED", 30)
+    monkeypatch.setattr(nudges, "MAX_ROWS", 30)
     write(world, 31)
     told = nudges.give(world.agents["ada"], None, keep=True)
     assert told[0].text.startswith("30 or more entries")

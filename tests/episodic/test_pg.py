@@ -14,7 +14,7 @@ from episodic.index import engine
 from episodic.index import sweep as index
 from episodic.models import Embedding
 from episodic.vectors import pg
-from episodic.vectors.base import Found, VectorScope
+from episodic.vectors.base import SearchResult, VectorScope
 from memory.rules.entries import Severity
 from tests import factories
 from tests.episodic import doubles
@@ -26,7 +26,7 @@ MODEL = "hashing-512-v1"
 
 def search(
     world: World, query: str = "refund", limit: int = 50, **named: object
-) -> Found:
+) -> SearchResult:
     """Search acme."""
     scope = VectorScope(workspace_id=world.acme.id, model=MODEL, **named)  # type: ignore[arg-type]
     return engine.vectors().search(HashingEmbedder().embed_query(query), scope, limit)

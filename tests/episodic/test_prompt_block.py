@@ -217,7 +217,7 @@ def test_an_empty_summary_says_so() -> None:
     assert read(prompt_block.render([hint("\u200b \n")]).text)[0].summary == "⏎"
     assert (
         read(prompt_block.render([hint("\u200b")]).text)[0].summary
-        == prompt_block.NOTHING
+        == prompt_block.NO_SUMMARY
     )
 
 
@@ -244,7 +244,7 @@ def test_among_near_equals_the_newer_comes_first() -> None:
 def test_groups_of_near_equals_do_not_run_into_each_other() -> None:
     rows = [hint(entry_id=f"j_{n}", score=1 - n / 100, age_seconds=10 - n)
             for n in range(6)]  # fmt: skip
-    assert [h.entry_id for h in prompt_block.ordered(rows)] == [
+    assert [h.entry_id for h in prompt_block.sort_hints(rows)] == [
         "j_2", "j_1", "j_0", "j_4", "j_3", "j_5"]  # fmt: skip
 
 

@@ -229,7 +229,7 @@ def test_a_question_without_a_word_is_answered_by_meaning_alone(world: World) ->
     world.indexed("refund 🚀")
     answer = ask(world, "🚀 ***")
     assert [hit.via for hit in answer.hits] == ["dense"]
-    assert answer.legs.asked.is_empty
+    assert answer.legs.word_query.is_empty
 
 
 @settings(

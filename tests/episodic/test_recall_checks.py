@@ -91,7 +91,7 @@ def test_expected_entries_must_be_there_to_see(world: World) -> None:
 def test_there_is_an_end_to_checks(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checks, "MOST", 1)
+    monkeypatch.setattr(checks, "MAX_CHECKS", 1)
     row = fill(world, 1)[0]
     saved(world, [row.id])
     with pytest.raises(errors.Conflict):

@@ -23,7 +23,7 @@ def edges() -> set[tuple[str, str]]:
 def test_an_entry_is_tied_to_three_older_ones_at_most(world: World) -> None:
     rows = [world.indexed(ALIKE) for _ in range(5)]
     mine = MemoryRelation.objects.filter(src=rows[-1])
-    assert mine.count() == relations.MOST
+    assert mine.count() == relations.MAX_LINKS
     assert all(edge.weight >= relations.LEAST_COSINE for edge in mine)
     order = {row.id: row.seq for row in rows}
     assert all(order[src] > order[dst] for src, dst in edges())
@@ -51,7 +51,7 @@ def test_a_backlog_embedded_newest_first_ends_with_the_same_kind_of_edges(
     order = {row.id: row.seq for row in rows}
     assert all(order[src] > order[dst] for src, dst in edges())
     for row in rows:
-        assert MemoryRelation.objects.filter(src=row).count() <= relations.MOST
+        assert MemoryRelation.objects.filter(src=row).count() <= relations.MAX_LINKS
     reached = {entry for pair in edges() for entry in pair}
     assert reached == set(order)
 

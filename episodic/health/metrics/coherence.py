@@ -44,14 +44,14 @@ def goal(background: float) -> float:
     return max(LINKED_COSINE, (1 + background) / 2)
 
 
-def value(near: float | None, background: float | None) -> float | None:
+def value(nearest: float | None, background: float | None) -> float | None:
     """Return how cleanly embeddings group, against random pairs."""
-    if near is None or background is None:
+    if nearest is None or background is None:
         return None
     distance = goal(background) - background
     if distance < 1e-9:
-        return 100.0 if near >= background else 0.0
-    return percent((near - background) / distance)
+        return 100.0 if nearest >= background else 0.0
+    return percent((nearest - background) / distance)
 
 
 def _measure(scope: IndexedScope) -> Measurement:
@@ -61,14 +61,14 @@ def _measure(scope: IndexedScope) -> Measurement:
     means = cosine.top(vectors, scope.rows, sampled, NEIGHBOURS).mean(axis=1)
     rng = np.random.default_rng(SEED)
     background = cosine.background(vectors, scope.rows, PAIRS, rng)
-    near = float(means.mean())
+    nearest = float(means.mean())
     details = {
-        "near": round(near, 4),
+        "near": round(nearest, 4),
         "background": round(background, 4),
         "sampled": len(sampled),
         "lonely": _outliers(scope, sampled, means, background),
     }
-    return Measurement(value(near, background), details)
+    return Measurement(value(nearest, background), details)
 
 
 def _outliers(

@@ -47,7 +47,7 @@ def _measure(scope: IndexedScope) -> Measurement:
     newest = rows[np.argsort(-columns.ts[rows], kind="stable")[:QUESTIONS]]
     crews = columns.crew[: arrays.view.size]
     best = cosine.top(columns.vectors, rows, newest, TOP_K, crews)
-    cosines = np.where(best == cosine.NOWHERE, np.nan, np.clip(best, 0, 1))
+    cosines = np.where(best == cosine.NO_NEIGHBOUR, np.nan, np.clip(best, 0, 1))
     empty = np.isnan(cosines).all(axis=1)
     cosines[empty, 0] = 0.0
     means = np.nanmean(cosines, axis=1)

@@ -40,19 +40,21 @@ def _measure(scope: IndexedScope) -> Measurement:
     other = edges[:, ::-1]
     early = (other == -1) | (columns.ts[other] <= columns.ts[rows].max())
     linked[edges[early]] = True
-    alone = (in_scope & ~linked)[:-1]
-    connected = len(rows) - int(alone.sum())
+    unlinked = (in_scope & ~linked)[:-1]
+    connected = len(rows) - int(unlinked.sum())
     types, names = columns.type[:size], arrays.matrix.types.names()
-    counts = Counter(int(code) for code in types[alone])
+    counts = Counter(int(code) for code in types[unlinked])
     details = {
         "connected": connected,
         "embeddings": len(rows),
-        **_linkable(arrays, np.flatnonzero(alone)),
+        **_linkable(arrays, np.flatnonzero(unlinked)),
         "alone": [
             {
                 "entry_type": names.get(code),
                 "count": count,
-                "entry_ids": arrays.entry_ids(np.flatnonzero(alone & (types == code))),
+                "entry_ids": arrays.entry_ids(
+                    np.flatnonzero(unlinked & (types == code))
+                ),
             }
             for code, count in counts.most_common(TYPES_LISTED)
         ],
@@ -60,34 +62,34 @@ def _measure(scope: IndexedScope) -> Measurement:
     return Measurement(value(connected, len(rows)), details)
 
 
-def _linkable(arrays: IndexArrays, alone: Rows) -> dict[str, int]:
+def _linkable(arrays: IndexArrays, unlinked: Rows) -> dict[str, int]:
     """Return how many entries without a relation have an older one near enough."""
-    columns, size, sampled = arrays.view.columns, arrays.view.size, sample(alone)
+    columns, size, sampled = arrays.view.columns, arrays.view.size, sample(unlinked)
     if not len(sampled):
         return {"alone_sampled": 0, "linkable_sampled": 0}
     rows = np.flatnonzero(columns.alive[:size])
     crews = columns.crew[:size]
     best = cosine.top(columns.vectors, rows, sampled, 1, crews, columns.ts)
-    near = int((best[:, 0] >= LINKED_COSINE).sum())
-    return {"alone_sampled": len(sampled), "linkable_sampled": near}
+    count = int((best[:, 0] >= LINKED_COSINE).sum())
+    return {"alone_sampled": len(sampled), "linkable_sampled": count}
 
 
 def _explain(case: Explanation, details: Details) -> list[Finding]:
     findings = []
-    alone = max(1, details["embeddings"] - details["connected"])
-    sampled, near = details["alone_sampled"], details["linkable_sampled"]
-    linkable = round(alone * near / sampled) if sampled else 0
-    finding = f"{alone:,} of {details['embeddings']:,} embeddings stand alone."
+    unlinked = max(1, details["embeddings"] - details["connected"])
+    sampled, with_neighbour = details["alone_sampled"], details["linkable_sampled"]
+    linkable = round(unlinked * with_neighbour / sampled) if sampled else 0
+    finding = f"{unlinked:,} of {details['embeddings']:,} embeddings stand alone."
     if linkable:
-        about = "" if sampled == alone else "About "
+        prefix = "" if sampled == unlinked else "About "
         noun = "entry" if linkable == 1 else "entries"
         verb = "has" if linkable == 1 else "have"
-        title = f"{about}{linkable:,} {noun} that no relation reaches {verb}"
+        title = f"{prefix}{linkable:,} {noun} that no relation reaches {verb}"
         title += " a near neighbour"
         text = f"{finding} These have an older entry of their crew at cosine 0.80 or "
         text += "nearer, which came into the index after them, and can be linked now."
         action = case.fix("link", "Link relations")
-        findings.append(Finding(linkable / alone, title, text, action))
+        findings.append(Finding(linkable / unlinked, title, text, action))
     for number, group in enumerate(details["alone"]):
         title = f"No relation reaches {group['count']:,} {group['entry_type']} entries"
         text = (
@@ -98,7 +100,7 @@ def _explain(case: Explanation, details: Details) -> list[Finding]:
         action = Action("open", "Show entries", url)
         if number == 0:
             action = case.fix("consolidate", "Propose rules")
-        share = group["count"] / alone * (1 - linkable / alone)
+        share = group["count"] / unlinked * (1 - linkable / unlinked)
         findings.append(Finding(share, title, text, action))
     return findings
 

@@ -115,8 +115,10 @@ def has_column(name: str) -> bool:
 def fields(health: Health) -> dict[str, Any]:
     """Return a measurement as the fields of a snapshot."""
     columns = {n: v for n, v in health.values.items() if has_column(n)}
-    others = {n: v for n, v in health.values.items() if n not in columns}
-    details = health.details | ({WITHOUT_COLUMN: others} if others else {})
+    without_column = {n: v for n, v in health.values.items() if n not in columns}
+    details = health.details
+    if without_column:
+        details = details | {WITHOUT_COLUMN: without_column}
     return {**columns, "score": score(health.values), "details": details}
 
 

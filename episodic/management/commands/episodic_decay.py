@@ -31,16 +31,16 @@ class Command(RichCommand):
             shops = [shop for shop in shops if shop.slug == options["workspace"]]
             if not shops:
                 raise CommandError(f"There is no workspace {options['workspace']!r}.")
-        began, total = time.monotonic(), decay.Report()
+        started, total = time.monotonic(), decay.Report()
         for shop in shops:
             report = decay.run(shop.id)
             total.rows += report.rows
-            total.changed += report.changed
-        seconds = round(time.monotonic() - began, 3)
+            total.updated += report.updated
+        seconds = round(time.monotonic() - started, 3)
         if as_json:
-            told = {"rows": total.rows, "changed": total.changed, "seconds": seconds}
-            self.stdout.write(json.dumps(told))
+            payload = {"rows": total.rows, "changed": total.updated, "seconds": seconds}
+            self.stdout.write(json.dumps(payload))
             return
         self.stdout.write(
-            f"{total.rows} rows, {total.changed} changed, in {seconds} s."
+            f"{total.rows} rows, {total.updated} changed, in {seconds} s."
         )
