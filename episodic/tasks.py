@@ -129,7 +129,7 @@ def sweep_soon() -> None:
     nudge.heard()
     start = time.monotonic()
     jobs.note("index_sweep", _sweep)
-    nudge.took(time.monotonic() - start)
+    nudge.record_duration(time.monotonic() - start)
 
 
 class Nudge:
@@ -166,7 +166,7 @@ class Nudge:
         """Note that a sweep of this process is about to look."""
         self._near, self._asked = True, False
 
-    def took(self, seconds: float) -> None:
+    def record_duration(self, seconds: float) -> None:
         """Learn from a sweep's length how long to gather before the next."""
         self.gather = max(GATHER_SECONDS, min(PAUSE * seconds, LONGEST_GATHER))
 

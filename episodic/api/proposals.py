@@ -63,7 +63,7 @@ def _detail(proposal: ConsolidationProposal) -> dict[str, Any]:
         "label": proposal.learned_label or change.label,
         "diff": [asdict(line) for line in change.lines] if proposal.is_pending else [],
         "entries": entries,
-        "evidence_gone": facts.gone,
+        "evidence_gone": facts.missing_count,
         "recalls": facts.support.recalls,
         "queries": facts.support.queries,
         "score": facts.score.composite,

@@ -57,7 +57,7 @@ class Facts:
     """What stands behind a proposal: entries, how often they were used, the score."""
 
     evidence: list[JournalEntry]
-    gone: int
+    missing_count: int
     support: Support
     score: Score
 

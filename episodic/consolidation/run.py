@@ -151,9 +151,9 @@ def _new_rules(
     repeated: dict[str, ConsolidationProposal] = {}
     for rule in rules:
         patterns = [*learned, *(row.pattern for row in new)]
-        same = [row for row in existing if _is_same(rule, row.pattern)]
-        if same or any(_is_same(rule, pattern) for pattern in patterns):
-            repeated |= {row.id: row for row in same}
+        repeats = [row for row in existing if _is_same(rule, row.pattern)]
+        if repeats or any(_is_same(rule, pattern) for pattern in patterns):
+            repeated |= {row.id: row for row in repeats}
             report.known += 1
         elif approval.hold_reason(owner, f"{rule.pattern}\n{rule.action}", by):
             report.held += 1

@@ -52,12 +52,12 @@ def take(
     workspace_id: str,
     crew_ids: Iterable[str] | None = None,
     *,
-    whole: bool = True,
+    include_workspace: bool = True,
 ) -> list[HealthSnapshot]:
     """Measure a workspace and its crews (or the named ones) now and keep the result."""
     arrays = snapshot.load(workspace_id)
     selected = crews(workspace_id) if crew_ids is None else list(crew_ids)
-    scopes = [*([""] if whole else []), *selected]
+    scopes = [*([""] if include_workspace else []), *selected]
     return [_take(workspace_id, crew_id, arrays) for crew_id in scopes]
 
 
@@ -225,5 +225,7 @@ def recompute(actor: Actor, crew_id: str | None = None) -> HealthSnapshot:
     """Measure now, for an operator, and return what was kept."""
     actor.require("health.recompute")
     crew = scope(actor, crew_id)
-    rows = take(actor.workspace_id, [crew] if crew else None, whole=not crew)
+    rows = take(
+        actor.workspace_id, [crew] if crew else None, include_workspace=not crew
+    )
     return next(row for row in rows if row.crew_id == crew)

@@ -30,9 +30,9 @@ def on_entries_left(workspace_id: str, entry_ids: Sequence[str], kind: str) -> N
     elif kind == "withheld":
         rows.update(state=State.WITHHELD, lease_until=None)
     elif kind == "freed":
-        withheld = rows.filter(state=State.WITHHELD)
-        withheld.filter(dim__gt=0).update(state=State.INDEXED)
-        withheld.filter(dim=0).update(state=State.PENDING)
+        withheld_rows = rows.filter(state=State.WITHHELD)
+        withheld_rows.filter(dim__gt=0).update(state=State.INDEXED)
+        withheld_rows.filter(dim=0).update(state=State.PENDING)
     if kind in ("erased", "redacted"):
         # How often a word occurs must not tell that it once did.
         fulltext.frequencies.clear()

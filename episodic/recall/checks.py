@@ -101,7 +101,7 @@ def list_checks(actor: Actor) -> list[Line]:
     return [_line(check) for check in checks]
 
 
-def named(actor: Actor, check_id: str) -> RecallCheck:
+def get(actor: Actor, check_id: str) -> RecallCheck:
     """Return a check of the actor's workspace, or NotFound."""
     actor.require("recall.ask_as_agent")
     rows = RecallCheck.objects.filter(pk=check_id, workspace_id=actor.workspace_id)

@@ -64,12 +64,12 @@ def around(entry_id: str, depth: int = 1, *, by: Actor) -> Neighbourhood:
     An edge counts once, whichever of its ends it was read from.
     """
     root = queries.entry(by, entry_id)
-    seen = reach(Scope.CREW_SHARED if by.is_agent else None, None, None, by=by)
+    own_reach = reach(Scope.CREW_SHARED if by.is_agent else None, None, None, by=by)
     nodes: dict[str, tuple[JournalEntry, int]] = {root.id: (root, 0)}
     edges: dict[tuple[frozenset[str], str], Link] = {}
     ring = [root.id]
     for far in range(1, min(depth, DEPTH_MOST) + 1):
-        for link in _step(ring, nodes, far, seen):
+        for link in _step(ring, nodes, far, own_reach):
             edges.setdefault((frozenset((link.src, link.dst)), link.relation), link)
         ring = [node for node, (_, steps) in nodes.items() if steps == far]
     return Neighbourhood(list(nodes.values()), list(edges.values()))

@@ -195,10 +195,10 @@ def give(agent: Agent, session_id: str | None, *, keep: bool) -> list[Nudge]:
     With ``keep`` it is written down as told; without, this is only a look.
     """
     session = digest(agent.workspace_id, session_id) if session_id else ""
-    sent = _sent_kinds(agent, session) if session else set()
+    sent_kinds = _sent_kinds(agent, session) if session else set()
     nudges = []
     for kind, say in KINDS.items():
-        text = "" if kind in sent else say(agent)
+        text = "" if kind in sent_kinds else say(agent)
         if text and (not session or not keep or _claim(agent, session, kind)):
             nudges.append(Nudge(kind, text))
     return nudges

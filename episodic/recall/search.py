@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
 
+from episodic import scopes
 from episodic.embedders.base import EmbedderError
 from episodic.index import engine
 from episodic.index.reference_counts import marks
@@ -30,7 +31,7 @@ from episodic.recall.request import (
     vector_scope,
 )
 from episodic.recall.results import Hit
-from episodic.scopes import Reach, reach
+from episodic.scopes import Reach
 from episodic.vectors.base import VectorHit
 from memory import fulltext
 from memory.fulltext import WordHit, WordScope
@@ -190,22 +191,22 @@ def ask(request: Request, *, by: Actor) -> Answer:
     """
     by.require("recall.ask")
     request = settled(request, by.workspace_id)
-    seen = reach(request.scope, request.crew_id, request.agent_id, by=by)
+    reach = scopes.reach(request.scope, request.crew_id, request.agent_id, by=by)
     timings = Timings()
     with timings.stage("total"):
-        legs = ask_legs(request, seen, timings)
+        legs = ask_legs(request, reach, timings)
         with timings.stage("fuse"):
             scores = fuse(request, legs)
         with timings.stage("load"):
             take = request.k + (10 if request.explain else 0)
-            maker = hits_of.HitBuilder(request, seen, legs)
+            maker = hits_of.HitBuilder(request, reach, legs)
             ranking = maker.of(scores, take)
             returned, below = ranking[: request.k], ranking[request.k : take]
-            if _depth(request, seen):
+            if _depth(request, reach):
                 returned += maker.neighbours(returned, request.k)
                 returned_ids = {hit.entry.id for hit in returned}
                 below = [hit for hit in below if hit.entry.id not in returned_ids]
     if request.mark and returned:
         marks.add(hit.entry.id for hit in returned)
     model = engine.embedder().model or None
-    return Answer(request, seen, returned, below, legs, timings, model)
+    return Answer(request, reach, returned, below, legs, timings, model)

@@ -59,10 +59,10 @@ def _by_words(material: Sequence[Material]) -> Matrix:
     table = np.zeros((len(term_sets), max(1, len(column))), dtype=np.float32)
     for row, terms in enumerate(term_sets):
         table[row, [column[term] for term in terms]] = 1.0
-    shared = table @ table.T
+    common = table @ table.T
     size = table.sum(axis=1)
-    union = size[:, None] + size[None, :] - shared
-    likeness: Matrix = (shared / np.maximum(union, 1.0)).astype(np.float32)
+    union = size[:, None] + size[None, :] - common
+    likeness: Matrix = (common / np.maximum(union, 1.0)).astype(np.float32)
     return likeness
 
 

@@ -50,7 +50,7 @@ def save(request: HttpRequest) -> HttpResponse:
 def run(request: HttpRequest, check_id: str) -> HttpResponse:
     """Run one check now, for an operator."""
     actor = pages.actor(request)
-    check = recall_checks.named(actor, check_id)
+    check = recall_checks.get(actor, check_id)
     outcome = recall_checks.run(check, by=actor)
     if outcome.result == "holds":
         messages.success(request, f"{check.name} holds")
@@ -63,7 +63,7 @@ def run(request: HttpRequest, check_id: str) -> HttpResponse:
 def drop(request: HttpRequest, check_id: str) -> HttpResponse:
     """Delete a check, for an operator."""
     actor = pages.actor(request)
-    check = recall_checks.named(actor, check_id)
+    check = recall_checks.get(actor, check_id)
     recall_checks.drop(check, by=actor)
     messages.success(request, f"Deleted the check {check.name}")
     return redirect("episodic:checks")

@@ -14,32 +14,32 @@ class Row:
     """One entry and its rank in both answers; ``change`` is seen from the first."""
 
     entry: JournalEntry
-    left: int | None
-    right: int | None
+    first: int | None
+    second: int | None
 
     @property
     def change(self) -> str:
         """What the second answer does to it: entered, left, up, down or same."""
-        if self.left is None:
+        if self.first is None:
             return "entered"
-        if self.right is None:
+        if self.second is None:
             return "left"
-        if self.left == self.right:
+        if self.first == self.second:
             return "same"
-        return "up" if self.right < self.left else "down"
+        return "up" if self.second < self.first else "down"
 
     @property
     def places(self) -> int:
         """How many places it moved."""
-        return abs((self.left or 0) - (self.right or 0))
+        return abs((self.first or 0) - (self.second or 0))
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """Both answers as one table, in the order of the first, then of the second."""
 
-    left: str
-    right: str
+    first: str
+    second: str
     rows: list[Row]
     degraded: str | None
 
@@ -78,19 +78,19 @@ def _ranked(answer: Answer) -> dict[str, tuple[int, JournalEntry]]:
     return {hit.entry.id: (rank, hit.entry) for rank, hit in enumerate(hits, 1)}
 
 
-def compare(left: Answer, right: Answer) -> Comparison:
+def compare(first: Answer, second: Answer) -> Comparison:
     """Return two answers as one table."""
-    first, second = _ranked(left), _ranked(right)
+    first_ranks, second_ranks = _ranked(first), _ranked(second)
     rows = []
-    for entry_id, (_, entry) in {**second, **first}.items():
-        ranks = (ranks_of[entry_id][0] if entry_id in ranks_of else None
-                 for ranks_of in (first, second))  # fmt: skip
+    for entry_id, (_, entry) in {**second_ranks, **first_ranks}.items():
+        ranks = (by_id[entry_id][0] if entry_id in by_id else None
+                 for by_id in (first_ranks, second_ranks))  # fmt: skip
         rows.append(Row(entry, *ranks))
     far = len(rows) + 1
-    rows.sort(key=lambda row: (row.left or far, row.right or far))
+    rows.sort(key=lambda row: (row.first or far, row.second or far))
     return Comparison(
-        left=_name(left.request),
-        right=_name(right.request),
+        first=_name(first.request),
+        second=_name(second.request),
         rows=rows,
-        degraded=left.legs.degraded or right.legs.degraded,
+        degraded=first.legs.degraded or second.legs.degraded,
     )

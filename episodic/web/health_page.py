@@ -22,7 +22,7 @@ Points = tuple[tuple[date, float | None], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Judgement:
     """A number with its band and how far it came in the span."""
 
     value: float | None
@@ -38,7 +38,7 @@ class MetricCard:
     name: str
     title: str
     explanation: str
-    judged: Judged
+    judgement: Judgement
     weight: float
     points: float | None
     note: str
@@ -52,8 +52,8 @@ class CrewLine:
     crew_id: str
     slug: str
     who: str
-    judged: Judged
-    metrics: tuple[Judged, ...]
+    judged: Judgement
+    metrics: tuple[Judgement, ...]
     line: Points
     cause: Cause | None
 
@@ -67,11 +67,11 @@ class Page:
     days: int
     spans: tuple[int, ...]
     snapshot: HealthSnapshot | None
-    score: Judged
+    score: Judgement
     metrics: tuple[MetricCard, ...]
     causes: tuple[Cause, ...]
-    chosen: str
-    chosen_title: str
+    selected: str
+    selected_title: str
     lines: tuple[tuple[str, Points], ...]
     failing: tuple[date, ...]
     events: tuple[trends.Event, ...]
@@ -127,7 +127,7 @@ def days(text: str) -> int:
     return int(text) if text in {str(span) for span in SPANS} else 30
 
 
-def judge(rows: Sequence[HealthSnapshot], name: str = "score") -> Judged:
+def judge(rows: Sequence[HealthSnapshot], name: str = "score") -> Judgement:
     """Return the newest value of a metric, its band, and its change over the rows."""
     values = [v for row in rows if (v := metrics.value(row, name)) is not None]
     value = metrics.value(rows[-1], name) if rows else None
@@ -135,7 +135,7 @@ def judge(rows: Sequence[HealthSnapshot], name: str = "score") -> Judged:
     change = None
     if value is not None and len(values) > 1:
         change = round(value - values[0], 1)
-    return Judged(value, band.colour, band.title, change)
+    return Judgement(value, band.colour, band.title, change)
 
 
 def line(rows: Sequence[HealthSnapshot], name: str = "score") -> Points:
@@ -153,13 +153,13 @@ def _inputs(metric: Metric, details: dict[str, Any]) -> str:
 
 def _card(rows: Sequence[HealthSnapshot], metric: Metric) -> MetricCard:
     newest = rows[-1]
-    judged = judge(rows, metric.name)
+    judgement = judge(rows, metric.name)
     weight, points = 0.0, None
-    if judged.value is not None:
+    if judgement.value is not None:
         weight = metric.weight / metrics.known_weight(metrics.values(newest))
-        points = judged.value * weight
+        points = judgement.value * weight
     return MetricCard(
-        metric.name, metric.title, metric.explanation, judged, weight, points,
+        metric.name, metric.title, metric.explanation, judgement, weight, points,
         _inputs(metric, newest.details), line(rows, metric.name),
     )  # fmt: skip
 
@@ -215,8 +215,8 @@ def build(actor: Actor, crew_id: str | None, days: int, metric: str) -> Page:
         score=judge(rows),
         metrics=tuple(_card(rows, m) for m in metrics.METRICS) if now else (),
         causes=tuple(causes.of(now)) if now else (),
-        chosen=selected,
-        chosen_title=titles[selected],
+        selected=selected,
+        selected_title=titles[selected],
         lines=((crew.slug if crew else "workspace", line(rows, selected)),),
         failing=tuple(trends.failing_days(rows)),
         events=tuple(trends.events(actor, days, crew_id or ""))[:8],

@@ -92,7 +92,14 @@ class RecallForm(forms.Form):
     )
 
     MAIN: Final = ("query", "agent_id", "scope", "mode", "fusion", "k")
-    MORE: Final = ("crew_id", "since", "until", "as_of", "min_score", "walk_depth")
+    CONDITIONS: Final = (
+        "crew_id",
+        "since",
+        "until",
+        "as_of",
+        "min_score",
+        "walk_depth",
+    )
 
     def __init__(self, data: QueryDict, *, by: Actor) -> None:
         self.given = data
@@ -208,14 +215,14 @@ class RecallForm(forms.Form):
         return [self[name] for name in self.MAIN]
 
     @property
-    def more(self) -> list[forms.BoundField]:
+    def conditions(self) -> list[forms.BoundField]:
         """The fields behind "More"."""
-        return [self[name] for name in self.MORE]
+        return [self[name] for name in self.CONDITIONS]
 
     @property
-    def shows_more(self) -> bool:
+    def shows_conditions(self) -> bool:
         """Whether a field behind "More" is set."""
-        return any(self.given.get(n) for n in (*self.MORE, "entry_types"))
+        return any(self.given.get(n) for n in (*self.CONDITIONS, "entry_types"))
 
     @property
     def shows_legs(self) -> bool:

@@ -42,7 +42,7 @@ def test_coverage_is_a_share(
 
 
 @pytest.mark.parametrize(
-    ("near", "background", "value"),
+    ("nearest", "background", "value"),
     [
         (None, 0.2, None),
         (0.5, None, None),
@@ -55,9 +55,9 @@ def test_coverage_is_a_share(
     ],
 )
 def test_coherence_is_nearness_against_the_background(
-    near: float | None, background: float | None, value: float | None
+    nearest: float | None, background: float | None, value: float | None
 ) -> None:
-    assert coherence.value(near, background) == value
+    assert coherence.value(nearest, background) == value
 
 
 def test_efficiency_is_full_at_the_cosine_that_links() -> None:
@@ -83,9 +83,9 @@ def test_the_score_of_the_visual_language_comes_out() -> None:
 def test_what_has_no_data_is_left_out_of_the_score() -> None:
     assert metrics.score(dict.fromkeys(metrics.names())) is None
     assert metrics.score({}) is None
-    known = {"freshness": 100.0, "coverage": 50.0, "coherence": None}
-    assert metrics.score(known) == 75.0
-    assert metrics.known_weight(known) == 0.5
+    values = {"freshness": 100.0, "coverage": 50.0, "coherence": None}
+    assert metrics.score(values) == 75.0
+    assert metrics.known_weight(values) == 0.5
 
 
 @pytest.mark.parametrize(
@@ -100,26 +100,28 @@ def test_bands_start_at_their_limit(value: float | None, band: Band) -> None:
 
 
 @given(st.floats(0, 4_000), st.floats(0, 4_000))
-def test_older_is_never_fresher(one: float, other: float) -> None:
-    young, old = sorted((one, other))
+def test_older_is_never_fresher(first: float, other: float) -> None:
+    young, old = sorted((first, other))
     assert (freshness.value(young) or 0) >= (freshness.value(old) or 0)
 
 
 @given(COSINE, COSINE, COSINE)
-def test_nearer_is_never_less_coherent(one: float, other: float, back: float) -> None:
-    far, near = sorted((one, other))
-    low, high = coherence.value(far, back), coherence.value(near, back)
+def test_nearer_is_never_less_coherent(first: float, other: float, back: float) -> None:
+    far, nearest = sorted((first, other))
+    low, high = coherence.value(far, back), coherence.value(nearest, back)
     assert low is not None and high is not None
     assert 0 <= low <= high <= 100
 
 
 @given(COSINE, COSINE, COSINE)
 def test_a_closer_background_is_never_more_coherent(
-    one: float, other: float, near: float
+    first: float, other: float, nearest: float
 ) -> None:
-    low, high = sorted((one, other))
-    if near < 1 and high < 1 - 1e-6:
-        assert (coherence.value(near, low) or 0) >= (coherence.value(near, high) or 0)
+    low, high = sorted((first, other))
+    if nearest < 1 and high < 1 - 1e-6:
+        assert (coherence.value(nearest, low) or 0) >= (
+            coherence.value(nearest, high) or 0
+        )
 
 
 @given(st.fixed_dictionaries(dict.fromkeys(metrics.names(), PERCENT)),

@@ -32,9 +32,9 @@ def percent(share: float) -> float:
     return round(100 * min(1.0, max(0.0, share)), 1)
 
 
-def plural(count: int, singular: str, several: str) -> str:
+def plural(count: int, singular: str, plural_noun: str) -> str:
     """Return a count with its noun."""
-    return f"{count:,} {singular if count == 1 else several}"
+    return f"{count:,} {singular if count == 1 else plural_noun}"
 
 
 # ── Measuring ────────────────────────────────────────────────────────────────

@@ -49,7 +49,9 @@ class Command(BaseCommand):
             crew_ids = self._crews(workspace, options["crew"])
             if options["crew"] and not crew_ids:
                 continue
-            rows += health.take(workspace.id, crew_ids, whole=not options["crew"])
+            rows += health.take(
+                workspace.id, crew_ids, include_workspace=not options["crew"]
+            )
         if options["crew"] and not rows:
             raise CommandError(f"There is no crew {options['crew']!r}.")
         payloads = [_payload(row) for row in rows]
