@@ -58,7 +58,7 @@ class WhyIn(RecallIn):
 
 
 class RanksOut(Schema):
-    """Rank in each leg, from 1; null when the leg did not find it."""
+    """Rank in each ranking, from 1; null when the ranking did not find it."""
 
     dense: int | None
     sparse: int | None
@@ -96,7 +96,7 @@ class TimingsOut(Schema):
 
 
 class LegEntryOut(Schema):
-    """One entry of one leg."""
+    """One entry of one ranking."""
 
     entry_id: str
     rank: int

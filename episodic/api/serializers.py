@@ -38,7 +38,7 @@ def hit(row_hit: Hit) -> dict[str, Any]:
 
 
 def legs(answer: Answer, limit: int = LEG_SHOWN) -> dict[str, list[dict[str, Any]]]:
-    """Return the head of each leg, with words that hit, never with word scores."""
+    """Return the head of each ranking, with words that hit, never with word scores."""
     dense = answer.legs.dense.hits[:limit]
     word_ids = answer.legs.word_ids[:limit]
     ids = {dense_hit.entry_id for dense_hit in dense} | set(word_ids)

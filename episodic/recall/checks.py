@@ -181,7 +181,7 @@ def _judge(check: RecallCheck, answer: Answer, by: Actor) -> RecallCheckRun:
         {"entry_id": entry_id, "finding": _finding(answer.request, entry_id, by)}
         for entry_id in missing_ids
     ]
-    # Without its dense leg an answer proves nothing about the check.
+    # Without its dense ranking an answer proves nothing about the check.
     out = answer.legs.degraded if missing_ids else None
     result = Result.REFUSED if out else Result.BROKEN if missing_ids else Result.HOLDS
     return RecallCheckRun(

@@ -94,7 +94,7 @@ def _filters(entry: JournalEntry, request: Request) -> Check:
 def _dense(entry: JournalEntry, answer: Answer) -> Check:
     vector = answer.legs.vector
     if vector is None:
-        text = answer.legs.degraded or "the mode does not ask the dense leg"
+        text = answer.legs.degraded or "the mode does not ask the dense ranking"
         return Check("dense", "none", text)
     scope = recall.vector_scope(answer.request, answer.reach)
     rank = engine.vectors().rank(vector, scope, entry.id)
@@ -105,7 +105,7 @@ def _dense(entry: JournalEntry, answer: Answer) -> Check:
         f", cosine {hit.cosine:.3f}, importance {hit.importance:.2f}" if hit else ""
     )
     inside = entry.id in answer.legs.dense_ids
-    deep = "" if inside else f"; the leg ends at {len(answer.legs.dense.hits)}"
+    deep = "" if inside else f"; the ranking ends at {len(answer.legs.dense.hits)}"
     return Check("dense", _verdict(inside), f"rank {rank}{numbers}{deep}")
 
 
@@ -129,7 +129,7 @@ def _words(entry: JournalEntry, answer: Answer) -> Check:
 
 def _limit(rank: int | None, hit: Hit | None, answer: Answer) -> Check:
     if hit is None or rank is None:
-        return Check("cut", "fail", "no leg put it on the list")
+        return Check("cut", "fail", "no ranking put it on the list")
     if rank <= answer.request.k:
         return Check("cut", "pass", f"rank {rank} of the {answer.request.k} returned")
     last = answer.hits[-1].score if answer.hits else 0.0
@@ -146,8 +146,10 @@ def _finding(rank: int | None, total: int, k: int, checks: list[Check]) -> str:
     for check in checks:
         if check.verdict == "fail" and check.name in ("scope", "filters", "policy"):
             return f"It cannot be in the answer: {check.text}."
-    failed = next((c.text for c in checks if c.verdict == "fail"), "no leg found it")
-    return f"No leg put it on the list: {failed}."
+    failed = next(
+        (c.text for c in checks if c.verdict == "fail"), "no ranking found it"
+    )
+    return f"No ranking put it on the list: {failed}."
 
 
 def ask(request: Request, entry_id: str, *, by: Actor) -> Explanation:

@@ -1,4 +1,4 @@
-"""A question to recall: what it may ask, what its legs found, how long it took."""
+"""A question to recall: what it may ask, what its rankings hold, how long it took."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ QUERY_CHARS: Final = 4_000
 
 
 class Mode(StrEnum):
-    """Which legs answer."""
+    """Which rankings answer."""
 
     HYBRID = "hybrid"
     DENSE = "dense"
@@ -105,7 +105,7 @@ class Timings:
 
 @dataclass(slots=True)
 class Legs:
-    """What both legs found before fusion."""
+    """What both rankings found before fusion."""
 
     dense: SearchResult = field(default_factory=lambda: SearchResult([], 0))
     words: list[WordHit] = field(default_factory=list)
@@ -115,12 +115,12 @@ class Legs:
 
     @property
     def dense_ids(self) -> list[str]:
-        """The dense leg, best first."""
+        """The dense ranking, best first."""
         return [hit.entry_id for hit in self.dense.hits]
 
     @property
     def word_ids(self) -> list[str]:
-        """The word leg, best first."""
+        """The word ranking, best first."""
         return [hit.entry_id for hit in self.words]
 
 
@@ -149,7 +149,7 @@ def default_fusion(workspace_id: str) -> Fusion:
 
 
 def vector_scope(request: Request, reach: Reach) -> VectorScope:
-    """Return what the dense leg may search."""
+    """Return what the dense ranking may search."""
     return VectorScope(
         workspace_id=reach.workspace_id,
         model=engine.embedder().model,

@@ -1,6 +1,6 @@
-"""Recall: the dense leg, the word leg, and the two fused.
+"""Recall: the dense ranking, the word ranking, and the two fused.
 
-An embedder that does not answer costs the dense leg and nothing else; the answer says
+An embedder that does not answer costs the dense ranking and nothing else; the answer says
 so in ``degraded``. The caller's scope is part of every query that reads entries.
 """
 
@@ -75,7 +75,7 @@ class Answer:
 
 
 def word_scope(request: Request, reach: Reach) -> WordScope:
-    """Return what the word leg may search: what embeds, unless types are named."""
+    """Return what the word ranking may search: what embeds, unless types are named."""
     return WordScope(
         workspace_id=reach.workspace_id,
         crew_id=reach.crew_id,
@@ -120,7 +120,7 @@ def _ask_dense(
         with t.stage("embed"):
             legs.vector = engine.embedder().embed_query(request.query)
     except EmbedderError as error:
-        legs.degraded = f"dense leg unavailable ({error.reason}): words only"
+        legs.degraded = f"dense ranking unavailable ({error.reason}): words only"
         return
     with t.stage("dense"):
         scope = vector_scope(request, reach)
@@ -145,7 +145,7 @@ def _ask_words(
 
 
 def ask_legs(request: Request, reach: Reach, timings: Timings) -> Legs:
-    """Ask the legs that the mode wants; words stand in for a dense leg that is out."""
+    """Ask the rankings that the mode wants; words stand in for a dense ranking that is out."""
     legs = Legs()
     size = max(LEG_LEAST, 3 * request.k)
     if request.mode is not Mode.SPARSE:
@@ -156,7 +156,7 @@ def ask_legs(request: Request, reach: Reach, timings: Timings) -> Legs:
 
 
 def fuse(request: Request, legs: Legs) -> dict[str, float]:
-    """Return the score of every entry that a leg found, for a settled request."""
+    """Return the score of every entry that a ranking found, for a settled request."""
     fused_by = request.fused_by
     if request.mode is Mode.DENSE and not legs.degraded:
         return {hit.entry_id: hit.score for hit in legs.dense.hits}

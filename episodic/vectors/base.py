@@ -1,4 +1,4 @@
-"""The seam of the dense leg: who answers "which entries are nearest to this"."""
+"""The seam of the dense ranking: who answers "which entries are nearest to this"."""
 
 from __future__ import annotations
 

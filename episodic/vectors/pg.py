@@ -1,4 +1,4 @@
-"""The dense leg on PostgreSQL: pgvector, filtered by scope in the same query.
+"""The dense ranking on PostgreSQL: pgvector, filtered by scope in the same query.
 
 Up to EXACT vectors in scope the answer is exact, by cosine × importance. Above it the
 HNSW index brings more neighbours by cosine than asked for, and those are ordered.

@@ -1,4 +1,4 @@
-"""The dense leg on SQLite: an exact scan over one matrix per workspace and process.
+"""The dense ranking on SQLite: an exact scan over one matrix per workspace and process.
 
 The matrix is never stale. Database triggers log every change to an embedding; before a
 query the log is read from where this process stopped (an index look-up when nothing

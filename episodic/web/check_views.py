@@ -30,7 +30,7 @@ def save(request: HttpRequest) -> HttpResponse:
     form = RecallForm(request.POST, by=actor)
     question = form.request()
     if question is None:
-        messages.error(request, "The question is at fault; nothing was saved")
+        messages.error(request, "The question is invalid; nothing was saved")
         return redirect(f"{reverse('episodic:recall')}?{form.address()}")
     expected = request.POST.getlist("expected")
     expected += request.POST.get("more", "").replace(",", " ").split()

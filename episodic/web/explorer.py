@@ -33,7 +33,7 @@ from memory.rules.permissions import Actor
 LEG_SHOWN: Final = 8
 LEG_MOST: Final = 3 * K_MAX
 GAP: Final = 0.6
-# The most one leg can add: first place in reciprocal rank fusion, half in convex.
+# The most one ranking can add: first place in reciprocal rank fusion, half in convex.
 MAX_SHARE: Final = {Fusion.RRF: fusion.reciprocal(1), Fusion.CONVEX: fusion.SHARE}
 
 
@@ -65,7 +65,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class LegRow:
-    """One entry of one leg."""
+    """One entry of one ranking."""
 
     entry_id: str
     rank: int
@@ -79,7 +79,7 @@ class LegRow:
 
 @dataclass(frozen=True, slots=True)
 class Explored:
-    """An answer and its parts; ``fused`` is the rule by which the legs became one."""
+    """An answer and its parts; ``fused`` is the rule by which the rankings became one."""
 
     answer: Answer
     dense: list[LegRow]
@@ -92,12 +92,12 @@ class Explored:
 
     @property
     def asks_dense(self) -> bool:
-        """Whether the mode asks the dense leg."""
+        """Whether the mode asks the dense ranking."""
         return self.answer.request.mode is not Mode.SPARSE
 
     @property
     def asks_words(self) -> bool:
-        """Whether the word leg was asked, by the mode or in place of the dense one."""
+        """Whether the word ranking was asked, by the mode or in place of the dense one."""
         mode = self.answer.request.mode
         return mode is not Mode.DENSE or self.answer.legs.degraded is not None
 
@@ -139,7 +139,7 @@ class RecallPage:
 
     @property
     def longer(self) -> str:
-        """The address that shows the legs to their ends, "" when it does."""
+        """The address that shows the rankings to their ends, "" when it does."""
         return "" if self.form.shows_legs else _address(self.form, legs="all")
 
     @property
@@ -154,7 +154,7 @@ def _address(form: RecallForm, **changes: str) -> str:
 
 
 def _shares(hit: Hit, answer: Answer) -> tuple[float, float]:
-    """Return what the dense and the word leg add to a fused score."""
+    """Return what the dense and the word ranking add to a fused score."""
     if answer.request.fused_by is Fusion.CONVEX and answer.request.mode is Mode.HYBRID:
         scores = {n.entry_id: n.score for n in answer.legs.dense.hits}
         own = {k: v for k, v in scores.items() if k == hit.entry.id}
@@ -168,7 +168,7 @@ def _shares(hit: Hit, answer: Answer) -> tuple[float, float]:
 
 
 def _rule(answer: Answer) -> str:
-    """Return rrf, convex, or product when the dense leg alone decides."""
+    """Return rrf, convex, or product when the dense ranking alone decides."""
     if answer.request.mode is Mode.DENSE and not answer.legs.degraded:
         return "product"
     hybrid = answer.request.mode is Mode.HYBRID
@@ -226,7 +226,7 @@ def _leg(rows: list[dict[str, Any]], returned: set[str]) -> list[LegRow]:
 
 
 def explore(answer: Answer, *, full: bool = False) -> Explored:
-    """Return an answer taken apart; ``whole`` shows the legs to their ends."""
+    """Return an answer taken apart; ``whole`` shows the rankings to their ends."""
     legs = serializers.legs(answer, LEG_MOST if full else LEG_SHOWN)
     returned = {hit.entry.id for hit in answer.hits}
     rule = _rule(answer)

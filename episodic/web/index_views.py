@@ -23,12 +23,12 @@ def index(request: HttpRequest) -> HttpResponse:
 def _show_report(request: HttpRequest, report: Report) -> None:
     if report.failed:
         counts = f"{report.indexed} indexed, {report.failed} failed"
-        messages.warning(request, f"{counts}; the reason stands beside each entry")
+        messages.warning(request, f"{counts}; the reason is shown beside each entry")
     elif report.indexed:
         count = "1 entry" if report.indexed == 1 else f"{report.indexed:,} entries"
         messages.success(request, f"Indexed {count}")
     else:
-        messages.info(request, "Nothing was indexed: nothing here waits for it")
+        messages.info(request, "Nothing was indexed: no entry is waiting")
 
 
 @require_POST

@@ -222,7 +222,7 @@ def test_convex_weighs_scores_where_rrf_weighs_ranks() -> None:
     assert all(0 <= score <= 1 for score in convex.values())
 
 
-@pytest.mark.parametrize("how", list(Fusion))
+@pytest.mark.parametrize("rule", list(Fusion))
 def test_without_vectors_the_words_decide(rule: Fusion) -> None:
     assert fusion.order(fusion.fuse({0: 1.0, 1: 2.0}, None, rule)) == [1, 0]
     assert fusion.fuse({}, {}, rule) == {}

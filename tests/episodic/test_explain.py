@@ -151,8 +151,8 @@ def test_no_word_in_common_and_too_far(world: World) -> None:
     assert text_of(explanation, "words") == "no word of the question is in it"
     assert verdicts(explanation)["dense"] == "fail"
     assert "rank 61" in text_of(explanation, "dense")
-    assert "the leg ends at 50" in text_of(explanation, "dense")
-    assert explanation.finding.startswith("No leg put it on the list: rank 61")
+    assert "the ranking ends at 50" in text_of(explanation, "dense")
+    assert explanation.finding.startswith("No ranking put it on the list: rank 61")
 
 
 def test_a_question_without_words(world: World) -> None:
@@ -163,7 +163,7 @@ def test_a_question_without_words(world: World) -> None:
 def test_the_dense_leg_is_out_or_not_asked(world: World) -> None:
     row = world.indexed("refund")
     assert text_of(ask(world, row, mode=Mode.SPARSE), "dense") == (
-        "the mode does not ask the dense leg"
+        "the mode does not ask the dense ranking"
     )
     engine.use(doubles.Down())
     assert "unreachable" in text_of(ask(world, row), "dense")

@@ -1,4 +1,4 @@
-"""The dense leg on PostgreSQL: the same answers as the exact scan."""
+"""The dense ranking on PostgreSQL: the same answers as the exact scan."""
 
 from __future__ import annotations
 

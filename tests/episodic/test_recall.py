@@ -264,7 +264,7 @@ def test_without_an_embedder_words_answer_and_say_so(
     answer = ask(world, mode=mode)
     assert [hit.via for hit in answer.hits] == ["words"]
     assert answer.legs.degraded == (
-        f"dense leg unavailable ({error.reason}): words only"
+        f"dense ranking unavailable ({error.reason}): words only"
     )
 
 

@@ -132,7 +132,7 @@ def test_what_is_missing_is_told_with_its_finding(world: World) -> None:
     run = checks.run(check, by=world.actor("operator"))
     assert run.result == "broken"
     assert run.missing == [{"entry_id": far.id, "finding": run.missing[0]["finding"]}]
-    assert "No leg put it on the list" in run.missing[0]["finding"]
+    assert "No ranking put it on the list" in run.missing[0]["finding"]
     entry = journal(world)[0]
     assert entry.payload["missing"] == run.missing
     assert entry.severity == "warn"
@@ -168,7 +168,7 @@ def test_without_its_dense_leg_nothing_is_judged_broken(world: World) -> None:
     engine.use(NoEmbedder())
     run = checks.run(check, by=world.actor("operator"))
     assert run.result == "refused"
-    assert "dense leg unavailable" in run.note
+    assert "dense ranking unavailable" in run.note
     assert journal(world) == []
 
 

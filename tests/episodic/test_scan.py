@@ -1,4 +1,4 @@
-"""The dense leg on SQLite: exact, and never stale, whoever changed the table."""
+"""The dense ranking on SQLite: exact, and never stale, whoever changed the table."""
 
 from __future__ import annotations
 

@@ -80,10 +80,10 @@ def test_an_answer_shows_both_legs_and_the_cut(world: World) -> None:
     status, text = ask(world, query="refund without a receipt", k="3")
     assert status == 200
     for expected in (
-        "Both legs answered",
-        "Ranks of the dense leg",
-        "Ranks of the word leg",
-        "Answer: both legs fused",
+        "Both rankings answered",
+        "Ranks of the dense ranking",
+        "Ranks of the word ranking",
+        "Answer: both rankings fused",
         "Below K = 3.",
         "left out: a<",
         '<rect class="two"',
@@ -96,7 +96,7 @@ def test_an_answer_shows_both_legs_and_the_cut(world: World) -> None:
 def test_the_word_leg_never_shows_a_score(world: World) -> None:
     fill(world, 3)
     _, text = ask(world, query="refund")
-    leg = text.split("Ranks of the word leg", 1)[1].split("</table>", 1)[0]
+    leg = text.split("Ranks of the word ranking", 1)[1].split("</table>", 1)[0]
     assert re.search(r"\d\.\d", leg) is None
 
 
@@ -111,15 +111,18 @@ def test_asking_marks_nothing(world: World) -> None:
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        ({"mode": "dense"}, "Answer: the dense leg alone"),
-        ({"mode": "sparse"}, "Answer: the word leg alone"),
+        ({"mode": "dense"}, "Answer: the dense ranking alone"),
+        ({"mode": "sparse"}, "Answer: the word ranking alone"),
         ({"fusion": "convex"}, "convex:"),
-        ({"scope": "own"}, "Answer: both legs fused"),
-        ({"entry_types": ["peer.escalation", "agent.created"]}, "Answer: both legs"),
-        ({"since": "2020-01-01", "until": "2100-01-01"}, "Answer: both legs fused"),
-        ({"min_score": "0.99"}, "Answer: both legs fused"),
-        ({"walk_depth": "1"}, "Answer: both legs fused"),
-        ({"legs": "all"}, "Answer: both legs fused"),
+        ({"scope": "own"}, "Answer: both rankings fused"),
+        (
+            {"entry_types": ["peer.escalation", "agent.created"]},
+            "Answer: both rankings",
+        ),
+        ({"since": "2020-01-01", "until": "2100-01-01"}, "Answer: both rankings fused"),
+        ({"min_score": "0.99"}, "Answer: both rankings fused"),
+        ({"walk_depth": "1"}, "Answer: both rankings fused"),
+        ({"legs": "all"}, "Answer: both rankings fused"),
     ],
 )
 def test_every_way_of_asking_is_answered(
@@ -139,8 +142,8 @@ def test_an_outage_of_the_embedder_is_told(world: World, mode: str) -> None:
     engine.use(NoEmbedder())
     status, text = ask(world, query="refund receipt", mode=mode)
     assert status == 200
-    assert "Degraded: dense leg unavailable (not_configured): words only" in text
-    assert "The dense leg did not answer." in text
+    assert "Degraded: dense ranking unavailable (not_configured): words only" in text
+    assert "The dense ranking did not answer." in text
     assert "Words only" in text
 
 
@@ -270,7 +273,9 @@ def test_the_result_is_announced(world: World) -> None:
 def test_why_an_entry_is_below_the_cut(world: World) -> None:
     rows = fill(world)
     _, answer = ask(world, query="refund receipt", k="1")
-    first = re.search(r"/journal/(j_\w+)/", answer.split("contribution of each leg")[1])
+    first = re.search(
+        r"/journal/(j_\w+)/", answer.split("contribution of each ranking")[1]
+    )
     assert first is not None
     other = next(row for row in rows if row.id != first[1])
     status, text = ask(world, query="refund receipt", k="1", entry_id=other.id)
