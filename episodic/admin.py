@@ -54,7 +54,7 @@ class IndexStateRows(rows.ReadOnly):
 
 @admin.register(EmbeddingChange)
 class ChangeRows(rows.ReadOnly):
-    """The change log that other processes catch up with."""
+    """The change log that every process's matrix reads."""
 
     list_display = ("id", "workspace_id", "entry_id", "kind")
     list_filter = ("kind",)

@@ -1,4 +1,4 @@
-"""The first floor's tools for models: recall, and the block for a prompt.
+"""Recall's tools for models: recall, and the block for a prompt.
 
 What they answer goes straight to a model. Summaries pass the scanner on their way out,
 and the answer says that they are hints: a stranger's words stay data.
@@ -157,5 +157,5 @@ CATALOGUE: Final = (
 
 
 def install() -> None:
-    """Register them; called at start-up."""
+    """Register the tools; called at start-up."""
     tool_registry.register(CATALOGUE)

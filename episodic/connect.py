@@ -1,4 +1,4 @@
-"""What the first floor gives the ground floor at start-up."""
+"""What this package registers with the memory package at start-up."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from memory.rules.permissions import Actor
 
 
 class Hybrid:
-    """The ranker of the first floor."""
+    """The hybrid ranker: words and meaning, fused."""
 
     name = "hybrid"
 
@@ -46,7 +46,7 @@ class Hybrid:
         return {e.id: _state(e, rows.get(e.id)) for e in entries}
 
     def recall(self, question: Question, *, by: Actor) -> list[Recalled]:
-        """Rank by words and meaning; what is shown here counts as no use of it."""
+        """Rank by words and meaning; the hits are not counted as referenced."""
         request = recall.Request(
             query=question.query,
             scope=question.scope,
@@ -67,9 +67,9 @@ class Hybrid:
         workspace_id: str,
         as_question: bool = True,
     ) -> dict[str, float] | None:
-        """Return how near named entries are; None while the embedder is silent.
+        """Return the cosines of named entries; None while the embedder does not answer.
 
-        A statement is not worth waiting for an embedder that failed just now.
+        A statement (not a question) is not embedded while the embedder is failing.
         """
         failing = engine.pulse().state is Beating.FAILING
         if not entry_ids or (failing and not as_question):
@@ -88,7 +88,7 @@ class Hybrid:
     def nearest(
         self, query: str, scope: WordScope, *, limit: int, least: float
     ) -> dict[str, float] | None:
-        """Return the nearest entries of a scope; None while the embedder is silent."""
+        """Return a scope's nearest entries; None while the embedder does not answer."""
         ask = engine.embedder()
         try:
             vector = ask.embed_query(query)
@@ -128,7 +128,7 @@ def _state(entry: JournalEntry, row: Embedding | None) -> EmbeddingState:
 
 
 def connect() -> None:
-    """Fill the port and listen to the journal."""
+    """Register ports, jobs, tools and signals."""
     ranker.register(Hybrid())
     language_model.register(llm_port.Mind())
     tasks.install()

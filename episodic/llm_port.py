@@ -1,7 +1,7 @@
-"""What the ground floor's provider may know of this one: who embeds, and who answers.
+"""The language-model port of the memory package: the embedder's name, and answers.
 
 Reflections and profiles come from the chat model that proposes rules, when one is
-configured, each by a prompt of its own. Whatever goes wrong is told, never raised: the
+configured, each by a prompt of its own. Every fault is returned, never raised: the
 provider then answers without a model and says why.
 """
 
@@ -21,19 +21,19 @@ from episodic.summarisers.ollama import OllamaSummariser
 from memory.ports import language_model
 from memory.ports.language_model import Answer, Engine, Question, Statement, Thought
 
-# Somebody waits for the answer: longer than this nobody does.
+# The caller waits for the answer, so the model gets at most so many seconds.
 SECONDS: Final = 20.0
-# How many callers may wait for the model at once; the others get the plain answer.
+# Callers that may wait for the model at once; others get an answer without it.
 AT_ONCE: Final = 2
 log = structlog.get_logger(__name__)
 _slots = threading.BoundedSemaphore(AT_ONCE)
 
 
 class Mind:
-    """The mind of the first floor."""
+    """The language model behind reflections and profiles."""
 
     def engine(self) -> Engine:
-        """Return the embedder in place; without one, words."""
+        """Return the embedder in use; without one, words."""
         embedder = engine.embedder()
         if embedder.name == "none":
             return language_model.WORDS

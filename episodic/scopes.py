@@ -22,7 +22,7 @@ from memory.rules.permissions import Actor, AgentRole
 
 
 class Scope(StrEnum):
-    """The two scopes of the design document."""
+    """The two scopes of an agent."""
 
     OWN = "own"
     CREW_SHARED = "crew_shared"
@@ -46,7 +46,7 @@ class Reach:
         """Return the named entries inside the reach that may be used.
 
         The rows are fetched by id and judged here: with the reach in the SQL, SQLite
-        would walk the workspace's whole index instead of looking up a handful of ids.
+        would scan the workspace's whole index instead of looking up a few ids.
         """
         usable = JournalEntry.objects.filter(USABLE, erased_at__isnull=True)
         rows = usable.filter(pk__in=entry_ids)
@@ -113,7 +113,7 @@ def _as_person(scope: str | None, crew_id: str | None, by: Actor) -> Reach:
 def reach(
     scope: str | None, crew_id: str | None, agent_id: str | None, *, by: Actor
 ) -> Reach:
-    """Return what the caller may read; NotFound for somebody else's ids."""
+    """Return what the caller may read; NotFound for ids of another workspace."""
     if not by.is_agent:
         if agent_id is not None:
             return _as_agent(scope, crew_id, agent_id, by)

@@ -1,4 +1,4 @@
-"""Shells for the worker: a task carries nothing, may be lost and may run twice."""
+"""Tasks of the worker: a task has no arguments, may be lost and may run twice."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from memory.jobs.registry import Job, Outcome
 
 GATHER_SECONDS: Final = 0.06
 # While appends keep coming, a sweep is followed by a pause of so many times its own
-# length: it looks at the database no more often than it is worth.
+# length, so that it does not query the database more often than is useful.
 PAUSE: Final = 3
 LONGEST_GATHER: Final = 0.35
-# A message that nobody took in this time is lost, or another process took it.
+# A message that was not consumed in this time is lost, or another process took it.
 LOST_SECONDS: Final = 1.0
 LATE_SECONDS: Final = 5.0
 SWEEP: Final = 512
 
 
 def _sweep(_home: str = jobs.HOUSE) -> Outcome:
-    """Embed what waits, until nothing does."""
+    """Embed pending entries until none is left."""
     total = index.Report()
     while True:
         batch = index.sweep(limit=SWEEP)
@@ -64,7 +64,7 @@ def _consolidate(home: str) -> Outcome:
 
 
 def install() -> None:
-    """Put the first floor's jobs on the timetable."""
+    """Schedule this package's jobs."""
     jobs.register(
         Job(
             name="consolidation",
@@ -108,7 +108,7 @@ _beginning = threading.Lock()
 
 @shared_task(name="episodic.sweep", ignore_result=True)
 def sweep() -> None:
-    """Embed what waits, and note it when there was something.
+    """Embed pending entries, and log it when there were any.
 
     What a workspace's first entries set going may take long: one thread at a time does
     it, so that another stays free for what is appended meanwhile.
@@ -124,7 +124,7 @@ def sweep() -> None:
 
 @shared_task(name="episodic.sweep_soon", ignore_result=True)
 def sweep_soon() -> None:
-    """Wait for a burst of appends to gather, then embed what waits."""
+    """Wait for a burst of appends to end, then embed the pending entries."""
     time.sleep(nudge.gather)
     nudge.heard()
     start = time.monotonic()
@@ -133,7 +133,7 @@ def sweep_soon() -> None:
 
 
 class Nudge:
-    """Wakes the worker after an append, unless it is about to look anyway.
+    """Wakes the worker after an append, unless a sweep is about to start anyway.
 
     Where the worker is a thread of this process, one message is under way at a time:
     the sweep that was asked for has not looked at the database yet. For a worker that
@@ -147,7 +147,7 @@ class Nudge:
         self.gather = GATHER_SECONDS
 
     def __call__(self, **kwargs: object) -> None:
-        """Receive the journal's signal."""
+        """Handle the journal's signal."""
         if not kwargs.get("embeddable"):
             return
         now = time.monotonic()
@@ -159,15 +159,15 @@ class Nudge:
         if not current_app.conf.get("crewship_delivers"):
             return
         self._last, self._asked = now, True
-        # Late it is of no use: the clock looked meanwhile.
+        # A late message is useless: the scheduled sweep ran meanwhile.
         dispatch.send(sweep_soon.name, expires=LATE_SECONDS)
 
     def heard(self) -> None:
-        """Note that a sweep of this process is about to look."""
+        """Record that a sweep of this process is about to start."""
         self._near, self._asked = True, False
 
     def record_duration(self, seconds: float) -> None:
-        """Learn from a sweep's length how long to gather before the next."""
+        """Set the pause before the next sweep from the length of the last one."""
         self.gather = max(GATHER_SECONDS, min(PAUSE * seconds, LONGEST_GATHER))
 
 

@@ -21,7 +21,7 @@ MOST_CHARS = 100_000
 
 
 class ContextIn(schemas.RecallIn):
-    """A question, and how much of a prompt its answer may fill."""
+    """A question, and the budget of its prompt block."""
 
     max_chars: Annotated[int, Field(strict=True, le=MOST_CHARS)] = Field(
         2_000, description="Characters, wrapper included; too few give an empty text."
@@ -37,7 +37,7 @@ class ContextIn(schemas.RecallIn):
 
 
 class NudgeOut(Schema):
-    """Something to tell the agent; the kind is entries or cost."""
+    """A hint for the agent; the kind is entries or cost."""
 
     kind: str
     text: str
@@ -85,7 +85,7 @@ class RelationsOut(Schema):
 
 @router.post("/context", response=ContextOut, operation_id="context")
 def prompt_context(request: ApiRequest, data: ContextIn) -> dict[str, Any]:
-    """Ask for the block of hints that an agent's prompt may carry."""
+    """Get a recall as a block of hints for an agent's prompt."""
     context = recall_prompt_context.ask(
         data.request(),
         by=request.auth,

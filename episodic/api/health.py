@@ -129,13 +129,13 @@ def _with_causes(row: HealthSnapshot) -> dict[str, Any]:
 
 @router.get("/health", response=HealthOut, operation_id="memory_health")
 def latest(request: ApiRequest, query: Query[HealthQuery]) -> dict[str, Any]:
-    """Tell how healthy memory is, why not, and what helps."""
+    """Get the newest health of memory with its causes and what helps."""
     return _with_causes(health.latest(request.auth, query.crew_id))
 
 
 @router.post("/health/recompute", response=HealthOut, operation_id="recompute_health")
 def recompute(request: ApiRequest, data: RecomputeIn) -> dict[str, Any]:
-    """Measure now and keep the result as today's."""
+    """Measure now and store the result as today's."""
     return _with_causes(health.recompute(request.auth, data.crew_id))
 
 

@@ -1,4 +1,4 @@
-"""Request and response shapes of the first floor's JSON API."""
+"""Request and response schemas of recall and the index."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class RecallIn(Strict):
     mark: Annotated[bool, Field(strict=True)] = True
 
     def request(self) -> Request:
-        """Return the service's own form."""
+        """Return the request of the service."""
         fields = {name: getattr(self, name) for name in RecallIn.model_fields}
         fields["scope"] = self.scope.value if self.scope else None
         fields["entry_types"] = tuple(self.entry_types)
@@ -164,14 +164,14 @@ class IndexOut(Schema):
 
 
 class IndexIn(Strict):
-    """What to embed now: named entries, or whatever waits."""
+    """What to embed now: the named entries, or the pending ones."""
 
     entry_ids: list[Id] | None = Field(None, max_length=1_000)
     limit: Annotated[int, Field(strict=True, ge=1, le=1_000)] = 256
 
 
 class IndexedOut(Schema):
-    """What was done."""
+    """How many entries were indexed, skipped and failed."""
 
     indexed: int
     skipped: int

@@ -1,7 +1,7 @@
-"""What a person decides about a proposed rule.
+"""Approving and rejecting a proposed rule.
 
-A decision is made on the version that was seen. Of two at once one wins, and the file
-is written in the winner's transaction, so that a rule is learned once or not at all.
+A decision is made on the version that was read. Of two concurrent decisions one wins,
+and the file is written in its transaction: a rule is learned once or not at all.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ REASON_CHARS: Final = 2_000
 
 
 class Decided(errors.HouseError):
-    """Somebody decided first, or the proposal is not the one that was looked at."""
+    """The proposal was decided already, or changed since it was read."""
 
     code, status, title = "already_decided", 409, "Already decided"
     sentence = "{decided_by} was faster: the proposal is {state}."
@@ -42,7 +42,8 @@ def approve(
 ) -> ConsolidationProposal:
     """Learn a rule, as proposed or as edited: the state first, then the file.
 
-    Raises Decided, Invalid for a text that cannot be learned, or what the scribe says.
+    Raises Decided, Invalid for a text that cannot be learned, or the file writer's
+    errors.
     """
     by.require("proposals.decide", proposal.workspace_id)
     final, edited = _final(proposal, text)
@@ -102,7 +103,7 @@ def hold_reason(owner: Owner, text: str, by: Actor) -> str:
 
 
 def require_allowed(proposal: ConsolidationProposal, text: str, by: Actor) -> None:
-    """Refuse a text that the scanner would hold, before anything is changed."""
+    """Raise Invalid for a text that the scanner would hold."""
     reason = hold_reason(Owner(proposal.crew), text, by)
     if reason:
         detail = f"The scanner would hold this text: {reason} Nothing was learned."
@@ -116,7 +117,7 @@ def _set_state(
     by: Actor,
     reason: str = "",
 ) -> None:
-    """Set the state if nobody did; of two at once the UPDATE lets one win."""
+    """Set the state of a pending proposal; of two concurrent UPDATEs one succeeds."""
     rows = ConsolidationProposal.objects.filter(
         pk=proposal.pk, version=version, state=ProposalState.PENDING
     )
@@ -137,7 +138,7 @@ def _set_state(
 
 
 def _evidence(proposal: ConsolidationProposal) -> list[JournalEntry]:
-    """Return the evidence, or refuse when too little of it is left."""
+    """Return the evidence, or raise Conflict when too little of it is left."""
     rows = proposals.living(proposal)
     if len(rows) < 2:
         detail = "Too little of the evidence is left: less than two entries."
@@ -191,7 +192,7 @@ def _link(
 def _restore_file(
     proposal: ConsolidationProposal, request: Request, before: str
 ) -> None:
-    """Take a rule out of the file again when its transaction came to nothing."""
+    """Restore the file when the transaction of the write was rolled back."""
     owner, place = request.owner, request.place
     with paths.vault().locked(owner.path(place)):
         current = writer.current(owner, place)
@@ -207,7 +208,7 @@ def _restore_file(
 def reject(
     proposal: ConsolidationProposal, *, version: int, reason: str, by: Actor
 ) -> ConsolidationProposal:
-    """Turn a rule down, with the reason kept; it is not proposed again."""
+    """Reject a rule with a reason; it is not proposed again."""
     by.require("proposals.decide", proposal.workspace_id)
     text = reason.strip()
     if not text or not entries.is_storable(text):

@@ -1,7 +1,7 @@
-"""What a consolidation looks at: candidates since the watermark, and what is marked.
+"""The entries a consolidation reads: candidates since the watermark, and marked ones.
 
 A mark is found by its own entry in the chain, so that an old entry that is pinned today
-is seen today. All of it goes to the summariser, the marked ones too.
+is read today. All of them go to the summariser.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Window:
 
 
 def is_denial(payload: Mapping[str, Any]) -> bool:
-    """Whether a decision said no."""
+    """Whether a decision was a denial."""
     values = (payload.get(key) for key in ("decision", "outcome", "result"))
     words = {value.casefold() for value in values if isinstance(value, str)}
     return bool(words & _DENIALS) or payload.get("allowed") is False
@@ -161,7 +161,7 @@ def material(window: Window) -> list[Material]:
 
 
 def is_index_behind(workspace_id: str) -> bool:
-    """Whether entries still wait for their first try at a vector."""
+    """Whether entries still wait for their first embedding attempt."""
     if engine.embedder().name == "none":
         return False
     head = ChainHead.objects.filter(pk=workspace_id).first()

@@ -1,8 +1,8 @@
-"""What a conversation leaves behind, drawn by a chat model behind an Ollama server.
+"""Memories extracted from a conversation by a chat model on an Ollama server.
 
-The model numbers nothing and names nobody: it returns statements, and only those are
-kept whose words the user said. Whatever goes wrong, the fixed patterns stand in, so a
-turn never waits for a model longer than its time-out and never loses what is plain.
+The model returns statements, and only those are kept whose words the user said. On any
+fault the fixed patterns are used, so a turn never waits for a model longer than its
+time-out and never loses what the patterns find.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _words(text: str) -> set[str]:
 
 
 class OllamaExtractor(OllamaSummariser):
-    """A chat model that draws statements from a conversation."""
+    """A chat model that extracts statements from a conversation."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class OllamaExtractor(OllamaSummariser):
         self._plain = PatternExtractor()
 
     def extract(self, scope: Scope, messages: Sequence[Message]) -> list[Memory]:
-        """Return what the model found and the user said; else what patterns find."""
+        """Return the model's statements; on a fault, what the patterns find."""
         contents = [item.content for item in messages if item.role == "user"]
         text = "\n".join(contents)[:CHARS]
         if not text.strip():
@@ -97,7 +97,7 @@ class OllamaExtractor(OllamaSummariser):
         )
 
     def _statements(self, text: str) -> list[dict[str, str]]:
-        """Return statements whose every longer word stands in what was said."""
+        """Return statements whose every longer word is in the user's text."""
         safe = scanner.redact_for_prompt(text).replace("<", "‹").replace(">", "›")
         answer = self.chat(PROMPT, f"<said>\n{safe}\n</said>", SCHEMA)
         try:
@@ -119,7 +119,7 @@ class OllamaExtractor(OllamaSummariser):
 
 
 def install() -> None:
-    """Put it in place when a chat model is configured."""
+    """Register it when a chat model is configured."""
     if settings.CONSOLIDATE_MODEL:
         extractor = OllamaExtractor(
             settings.OLLAMA_HOST,

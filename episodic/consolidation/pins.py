@@ -1,8 +1,8 @@
-"""What an operator pinned, written into the memory files that agents start from.
+"""Pinned entries, written into the memory files that agents start with.
 
 A pinned entry of an agent goes into that agent's own pins.md. One of the crew, or of an
-agent that is gone, goes into CREW.md: the shared file that everybody in the crew has in
-front of them. The entry's id stands in the line, so that a pin is written once.
+agent that was deleted, goes into CREW.md: the file that every agent of the crew reads.
+The line contains the entry's id, so that a pin is written once.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ def _by_file(
 
 
 def write(crew: Crew, entries: Iterable[JournalEntry], *, by: Actor) -> PinReport:
-    """Append what is not there yet; the pins of a file that is full keep waiting.
+    """Append the missing pins; those of a file that is full stay pending.
 
-    A pin that the scanner holds is not waiting here: its case is in the quarantine.
+    A pin that the scanner holds is not pending: it is in the quarantine.
     """
     count, pending_ids = 0, []
     for (owner, place), rows in _by_file(crew, entries).items():

@@ -1,4 +1,4 @@
-"""How much stands behind a rule: six signals, each in 0..1, and their weighted sum.
+"""Support of a rule: six signals, each in 0..1, and their weighted sum.
 
     relevance        0.30   confidence of the summariser; NaN counts as 0
     frequency        0.24   ln(1 + recalls) / ln(31), 1 from 30 recalls on

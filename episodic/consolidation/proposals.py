@@ -1,4 +1,4 @@
-"""Rules that wait for a person: their text, what they would change, what backs them."""
+"""Proposed rules: their text, what approving would change, and their support."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What stands behind a proposal: entries, how often they were used, the score."""
+    """The evidence of a proposal, how often it was recalled, and the score."""
 
     evidence: list[JournalEntry]
     missing_count: int
@@ -74,7 +74,7 @@ def key(pattern: str) -> str:
 
 
 def block(pattern: str, action: str, confidence: float, evidence: Sequence[str]) -> str:
-    """Return a rule as it stands in a learned file."""
+    """Return a rule as text of a learned file."""
     ids = ", ".join(evidence[:SHOWN_IDS])
     if len(evidence) > SHOWN_IDS:
         ids += f" and {len(evidence) - SHOWN_IDS} more"
@@ -83,7 +83,7 @@ def block(pattern: str, action: str, confidence: float, evidence: Sequence[str])
 
 
 def headings(crew_files: Sequence[str]) -> list[str]:
-    """Return the patterns that stand in learned files."""
+    """Return the patterns of the rules in learned files."""
     return [heading for text in crew_files for heading in _HEADING.findall(text)]
 
 
@@ -106,7 +106,7 @@ def is_alike(pattern: str, other: str) -> bool:
 
 # ── Reading ──────────────────────────────────────────────────────────────────
 def pending_count(actor: Actor) -> int:
-    """Return how many proposals wait, 0 for whoever may not see them."""
+    """Return how many proposals are pending, 0 for an actor who may not see them."""
     if not actor.can("proposals.read"):
         return 0
     rows = ConsolidationProposal.objects.filter(workspace_id=actor.workspace_id)
@@ -149,7 +149,7 @@ def page(
 
 
 def living(rule: ConsolidationProposal) -> list[JournalEntry]:
-    """Return the evidence that is still there, of this crew, in the order given."""
+    """Return the evidence that still exists, of this crew, in the order given."""
     rows = JournalEntry.objects.filter(
         workspace_id=rule.workspace_id,
         crew_id=rule.crew_id,
@@ -183,7 +183,7 @@ def support(rule: ConsolidationProposal, rows: Sequence[JournalEntry]) -> Suppor
 
 
 def facts(rule: ConsolidationProposal) -> Facts:
-    """Return what stands behind a proposal, as of now."""
+    """Return the evidence and the score of a proposal, as of now."""
     rows = living(rule)
     backing = support(rule, rows)
     missing_count = len(rule.evidence) - len(rows)
@@ -191,7 +191,7 @@ def facts(rule: ConsolidationProposal) -> Facts:
 
 
 def rescore(rule: ConsolidationProposal) -> None:
-    """Put today's score on an unsaved or saved proposal."""
+    """Set today's score on a proposal, without saving it."""
     current = facts(rule)
     rule.signals, rule.score = (
         current.score.signals,

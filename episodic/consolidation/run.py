@@ -1,9 +1,9 @@
-"""Drawing rules from what happened: a crew's entries since its watermark, once each.
+"""Consolidation: rules from a crew's entries since its watermark, once each.
 
 The watermark is the number of the last entry considered, so that downtime loses
-nothing; too few entries leave it where it is, and they wait. Rules become proposals,
-the journal is told and the watermark moves in one transaction: a run that dies before
-that is simply repeated. No rule gets into a file here, whoever asks for the run.
+nothing; too few entries leave it unmoved. Proposals, their journal entry and the
+watermark are written in one transaction: a run that dies before that is repeated. No
+rule is written to a file here.
 """
 
 from __future__ import annotations
@@ -41,11 +41,10 @@ LEASE: Final = timedelta(minutes=10)
 
 @dataclass(slots=True)
 class CrewReport:
-    """What a run did for one crew. ``skipped`` and ``error`` are sentences or empty.
+    """The result of a run for one crew; ``skipped`` and ``error`` are sentences or "".
 
     Of the rules found, some were proposed; others were known already, held by the
-    scanner, or refused because their evidence did not hold, or because they are about
-    a person who must not come back.
+    scanner, or refused: invalid evidence, or the name of a suppressed person.
     """
 
     crew: str
@@ -73,7 +72,7 @@ def summariser() -> Summariser:
 
 # ── One at a time ────────────────────────────────────────────────────────────
 def _lease(crew: Crew) -> None:
-    """Take the crew for this run; raise Conflict while another run has it."""
+    """Lease the crew for this run; raise Conflict while another run has it."""
     ConsolidationMark.objects.get_or_create(
         crew=crew, defaults={"workspace_id": crew.workspace_id}
     )
@@ -139,9 +138,9 @@ def _step(crew: Crew, model: Summariser, report: CrewReport, by: Actor) -> bool:
 def _new_rules(
     crew: Crew, rules: Sequence[Rule], report: CrewReport, by: Actor
 ) -> tuple[list[Rule], list[ConsolidationProposal]]:
-    """Return the rules that nobody has seen and that the scanner lets pass.
+    """Return the new rules that the scanner allows, and the proposals found again.
 
-    Beside them the proposals, decided or not, that were found once more.
+    Proposals found again may be decided or not.
     """
     owner = Owner(crew)
     existing = list(ConsolidationProposal.objects.filter(crew=crew))
@@ -179,7 +178,7 @@ def _is_same(rule: Rule, pattern: str) -> bool:
 
 
 def _count_repeats(rows: Sequence[ConsolidationProposal]) -> None:
-    """Count that waiting rules were found once more, and score them anew."""
+    """Count that pending rules were found again, and rescore them."""
     for row in rows:
         if row.is_pending:
             row.runs, row.last_found_at = row.runs + 1, timezone.now()
@@ -188,7 +187,7 @@ def _count_repeats(rows: Sequence[ConsolidationProposal]) -> None:
 
 
 def propose(crew: Crew, rule: Rule, name: str) -> ConsolidationProposal:
-    """Put a rule before the people who decide."""
+    """Store a rule as a proposal."""
     text = proposals.block(rule.pattern, rule.action, rule.confidence, rule.evidence)
     row = ConsolidationProposal(
         workspace_id=crew.workspace_id,
@@ -213,7 +212,7 @@ def propose(crew: Crew, rule: Rule, name: str) -> ConsolidationProposal:
 def _move_watermark(
     mark: ConsolidationMark, window: Window, pending_ids: Sequence[str]
 ) -> None:
-    """Move the watermark, unless somebody else did in the meantime."""
+    """Move the watermark; Conflict when another run moved it meanwhile."""
     rows = ConsolidationMark.objects.filter(crew_id=mark.crew_id, seq=mark.seq)
     updated = rows.update(
         seq=window.upto,
@@ -233,7 +232,7 @@ def _tell(
     name: str,
     by: Actor,
 ) -> JournalEntry:
-    """Leave an entry, also when nothing was found: the run happened."""
+    """Write the run to the journal, also when no rule was found."""
     count, considered = len(rows), len(window.entries)
     rules = f"{count} rule{'' if count == 1 else 's'}"
     kind = "memory.consolidation_proposed" if rows else "memory.consolidated"
@@ -257,7 +256,7 @@ def _tell(
 
 # ── Many crews ───────────────────────────────────────────────────────────────
 def of_workspace(*, by: Actor, crew_id: str | None = None) -> list[CrewReport]:
-    """Consolidate a workspace's crews, or one of them; no crew stops another."""
+    """Consolidate a workspace's crews, or one; one crew's error stops no other."""
     by.require("consolidate.run")
     crews = [queries.crew(by, crew_id)] if crew_id else queries.crews(by)
     return [_run_or_report(crew, by) for crew in crews]
@@ -275,14 +274,14 @@ def _as_clock(workspace_id: str) -> Actor:
 
 
 def of_clock(workspace_id: str) -> list[CrewReport]:
-    """Consolidate a workspace as the clock, once its entries have their vectors."""
+    """Consolidate a workspace on schedule, once its entries have their vectors."""
     if candidates.is_index_behind(workspace_id):
         return []
     return of_workspace(by=_as_clock(workspace_id))
 
 
 def begin() -> list[CrewReport]:
-    """Consolidate crews that never were, as soon as their entries have vectors."""
+    """Consolidate crews for the first time, once their entries have vectors."""
     new = Crew.objects.filter(consolidation__isnull=True).select_related("workspace")
     return [
         _run_or_report(crew, _as_clock(crew.workspace_id))

@@ -1,8 +1,8 @@
 """The embedder behind an Ollama server, over HTTP.
 
-It owns the two wire shapes of Ollama (batches, and the older one text at a time), the
-limits on time and size, and the translation of everything that can go wrong into the
-errors of the seam. No address and no piece of an answer gets into a message.
+It knows the two request formats of Ollama (batches, and the older one text at a time),
+the limits on time and size, and the translation of every fault into an EmbedderError.
+No address and no piece of an answer gets into a message.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Rows = list[list[float]]
 
 
 class NoSuchRoute(base.BadAnswer):
-    """The server does not know the address of one of the two wire shapes."""
+    """The server does not know the address of one of the two request formats."""
 
 
 class OllamaEmbedder:
@@ -88,7 +88,7 @@ class OllamaEmbedder:
         try:
             return self._batch(texts)
         except NoSuchRoute:
-            # An old server, or a new one without this model: only an answer tells.
+            # An old server, or a new one without this model: the answer shows which.
             rows = self._single(texts)
             self._one_by_one = True
             return rows

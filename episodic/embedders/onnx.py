@@ -229,7 +229,7 @@ class OnnxEmbedder:
         return rows
 
     def embed_query(self, text: str) -> base.Vectors:
-        """See Embedder; runs in the caller's thread, never behind documents."""
+        """See Embedder; runs in the caller's thread, not queued with documents."""
         model = loaded(self._folder, self._threads)
         vector = model.embed(self._query_prefix + text)
         self.dim = len(vector)

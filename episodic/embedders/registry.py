@@ -1,4 +1,4 @@
-"""Which embedder a setting means: the one place that knows all of them."""
+"""The registry of embedders: builds the one that a setting names."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class Card:
 
 
 def card(actor: Actor) -> Card:
-    """Return how recall by meaning stands in the actor's workspace."""
+    """Return the state of recall by meaning in the actor's workspace."""
     status = index_status.status(actor.workspace_id, by=actor)
     pulse = engine.pulse()
     name = engine.embedder().name

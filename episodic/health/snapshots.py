@@ -54,7 +54,7 @@ def take(
     *,
     include_workspace: bool = True,
 ) -> list[HealthSnapshot]:
-    """Measure a workspace and its crews (or the named ones) now and keep the result."""
+    """Measure a workspace and its crews (or the named ones) now and store it."""
     arrays = snapshot.load(workspace_id)
     selected = crews(workspace_id) if crew_ids is None else list(crew_ids)
     scopes = [*([""] if include_workspace else []), *selected]
@@ -222,7 +222,7 @@ def of_all(actor: Actor, days: int = HISTORY_DAYS) -> dict[str, list[HealthSnaps
 
 
 def recompute(actor: Actor, crew_id: str | None = None) -> HealthSnapshot:
-    """Measure now, for an operator, and return what was kept."""
+    """Measure now, for an operator, and return the snapshot."""
     actor.require("health.recompute")
     crew = scope(actor, crew_id)
     rows = take(

@@ -1,4 +1,4 @@
-"""How health moves: what moved it, and where it goes when nothing changes."""
+"""What moved health, and its forecast at the present slope."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from memory.models import JournalEntry
 from memory.rules.permissions import Actor
 
 LOOKED_BACK: Final = 14
-# What a journal tells that moves a metric, in words.
+# Journal entries that move a metric, in words.
 EVENTS: Final = {
     "memory.indexed": "Index run by hand",
     "memory.imported": "Import",

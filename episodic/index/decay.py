@@ -3,7 +3,7 @@
 ``importance = base × recency × boost`` with the base of the entry's live priority, so
 that a run never builds on the last one: for one moment it may run any number of times.
 Rows are read and written in batches, each a transaction of its own, so that appends
-wait milliseconds. Rows whose value stays are left alone, and so is the change log.
+wait milliseconds. Rows whose value stays are not written, nor is the change log.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from memory.rules import errors
 
 BATCH: Final = 2_000
 DAY_SECONDS: Final = 86_400
-# Less than this is no change: it is beyond what a ranking can tell apart.
+# A smaller difference is no change: no ranking could show it.
 LEAST_CHANGE: Final = 1e-9
 FIELDS: Final = (
     "entry_id",
@@ -40,7 +40,7 @@ Watch = Callable[[int], None]
 
 
 class RowsLost(errors.HouseError):
-    """A run would have changed how many rows there are; its batch was taken back."""
+    """A batch would have lost rows; it was rolled back."""
 
     code, status, title = "rows_lost", 500, "Rows would have been lost"
     sentence = "Decay stopped: {written} of {wanted} rows were written in a batch."
@@ -48,20 +48,20 @@ class RowsLost(errors.HouseError):
 
 @dataclass(slots=True)
 class Report:
-    """What a run did: rows looked at, rows whose importance moved, and the rest."""
+    """The rows a run read, and how many of them got another importance."""
 
     rows: int = 0
     updated: int = 0
 
     @property
     def unchanged(self) -> int:
-        """Rows whose value stayed."""
+        """Rows whose value stayed the same."""
         return self.rows - self.updated
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """An entry's importance taken apart, for now, by the live priority."""
+    """The parts of an entry's importance, as of now, by the live priority."""
 
     base: float
     recency: float
@@ -149,7 +149,7 @@ def run(
 ) -> Report:
     """Recompute every embedding's importance of a workspace, as of ``at`` or now.
 
-    ``watch`` is told the number of rows after each batch.
+    ``watch`` is called with the number of rows after each batch.
     """
     moment = at or timezone.now()
     report = Report()

@@ -34,7 +34,7 @@ def on_entries_left(workspace_id: str, entry_ids: Sequence[str], kind: str) -> N
         withheld_rows.filter(dim__gt=0).update(state=State.INDEXED)
         withheld_rows.filter(dim=0).update(state=State.PENDING)
     if kind in ("erased", "redacted"):
-        # How often a word occurs must not tell that it once did.
+        # Word statistics must not reveal that an erased word once occurred.
         fulltext.frequencies.clear()
 
 

@@ -1,4 +1,4 @@
-"""How much an entry weighs: base by type and severity, floors, decay, reinforcement.
+"""An entry's importance: base by type and severity, floors, decay, reinforcement.
 
 base       = 0.5 + type + severity, raised to the priority's floor, cut to 0..1
 recency    = max(0.1, 1 − days / 180), days since the entry was first indexed

@@ -1,6 +1,6 @@
 """Which entries deserve an embedding, and which of their words go into it.
 
-Raise VERSION when a rule here changes: the sweep then judges stored entries again.
+Raise VERSION when a rule here changes: the sweep then applies it to stored entries.
 """
 
 from __future__ import annotations

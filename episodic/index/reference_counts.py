@@ -1,9 +1,9 @@
-"""Counting what was recalled, off the request path.
+"""Counts how often entries were recalled, off the request path.
 
-Recalls add to a buffer; a thread writes it down once a second, and once more when the
-process ends. What could not be written stays in the buffer and is tried again. One
-write goes on at a time: whoever flushes last, before the process leaves, waits for the
-write that is under way instead of finding an empty buffer and cutting it off.
+Recalls add to a buffer; a thread writes it to the database once a second, and once more
+when the process ends. What could not be written stays in the buffer and is tried again.
+One write runs at a time: the last flush before the process ends waits for the write
+that is running instead of finding an empty buffer and cutting it off.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Marks:
                 self._thread.start()
 
     def flush(self) -> int:
-        """Write the buffer down now; return how many references were written."""
+        """Write the buffer now; return how many references were written."""
         with self._writing:
             with self._lock:
                 counts, self._counts = self._counts, Counter()
@@ -63,7 +63,7 @@ class Marks:
             return counts.total() if is_stored else 0
 
     def drain(self, seconds: float = 3.0) -> bool:
-        """Write everything down before the process ends; False when time ran out."""
+        """Write everything before the process ends; False when time ran out."""
         until = time.monotonic() + seconds
         while True:
             self.flush()
@@ -77,7 +77,7 @@ class Marks:
             time.sleep(RETRY_SECONDS)
 
     def _run(self) -> None:
-        """Flush each second; leave after half a minute of quiet."""
+        """Flush each second; end after half a minute without references."""
         quiet = 0
         pause = threading.Event()
         while quiet < 30:

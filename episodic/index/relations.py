@@ -39,8 +39,8 @@ class Edge:
 def link(pairs: Sequence[tuple[JournalEntry, Vectors]], model: str) -> int:
     """Write similar edges of freshly indexed entries; return how many were made.
 
-    All edges go in with one commit, found before it: every commit waits for the disk,
-    and searching must not hold up an append.
+    All edges are found first and written in one commit: every commit waits for the
+    disk, and searching must not block an append.
     """
     edges: list[MemoryRelation] = []
     for row, vector in pairs:
@@ -49,7 +49,7 @@ def link(pairs: Sequence[tuple[JournalEntry, Vectors]], model: str) -> int:
         with transaction.atomic():
             MemoryRelation.objects.bulk_create(edges, ignore_conflicts=True)
     except IntegrityError:
-        # An entry left in this moment; edges to it are nothing to keep.
+        # An entry was deleted meanwhile; edges to it are dropped.
         edges = _between_present(edges)
         MemoryRelation.objects.bulk_create(edges, ignore_conflicts=True)
     return len(edges)
@@ -71,8 +71,8 @@ def _similar(
     """Return edges to the nearest older entries, and from newer ones that came first.
 
     A backlog is embedded newest first: a newer entry that was indexed before this one
-    could not see it then, and gets its edge now while it has fewer than three. ``made``
-    are the edges that this batch already has.
+    could not see it then, and gets its edge now while it has fewer than three.
+    ``batch_edges`` are the edges that this batch already has.
     """
     scope = VectorScope(
         workspace_id=row.workspace_id,
@@ -104,7 +104,7 @@ def _similar(
 def _edges(
     ids: Sequence[str], batch_edges: Sequence[MemoryRelation]
 ) -> dict[str, set[str]]:
-    """Return whom each entry's similar edges lead to, stored ones and this batch's."""
+    """Return the targets of each entry's similar edges, stored and of this batch."""
     targets: dict[str, set[str]] = {entry_id: set() for entry_id in ids}
     rows = MemoryRelation.objects.filter(
         src__in=ids, relation=MemoryRelation.Kind.SIMILAR

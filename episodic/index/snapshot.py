@@ -1,4 +1,4 @@
-"""What a workspace's index holds, as arrays: vectors, relations, and whose they are.
+"""A workspace's index as arrays: vectors, relations, crews and agents.
 
 SQLite's matrix of the process is used as it is; where the database does the searching,
 a matrix is read for one measurement and dropped after it.
@@ -75,7 +75,7 @@ def load(workspace_id: str) -> IndexArrays | None:
 
 
 def _read(workspace_id: str, dim: int) -> Matrix:
-    """Return a matrix made for this measurement, where the process keeps none."""
+    """Return a matrix read for this measurement, where the process keeps none."""
     stored = current(workspace_id).filter(dim=dim)
     matrix = Matrix(dim, stored.count())
     values = stored.values_list(

@@ -1,4 +1,4 @@
-"""How complete the index is, and embedding by hand what waits."""
+"""How complete the index is, what is pending, and embedding it now."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class PendingEntry:
 
 
 def pending_entries(actor: Actor, limit: int = PENDING_LISTED) -> list[PendingEntry]:
-    """Return entries that want an embedding: failed first, then the longest tried."""
+    """Return entries without an embedding: failed first, then by most attempts."""
     actor.require("index.read")
     current = Q(state=State.INDEXED, model=engine.embedder().model)
     rows = Embedding.objects.filter(workspace_id=actor.workspace_id).exclude(current)
@@ -108,9 +108,9 @@ def run(
     entry_ids: Iterable[str] | None = None,
     limit: int = 256,
 ) -> index.Report:
-    """Embed now what waits in one workspace, or the named entries, for an operator.
+    """Embed a workspace's pending entries now, or the named ones, for an operator.
 
-    Waiting times and leases are skipped over; named entries are embedded again.
+    Waiting times and leases are ignored; named entries are embedded again.
     """
     by.require("index.run", workspace_id)
     if engine.embedder().name == "none":

@@ -1,4 +1,4 @@
-"""Keeping the index: find what deserves an embedding, claim it, embed it.
+"""The index sweep: find entries to embed, claim them, embed them.
 
 Work is a sweep over the database. The journal is read from where the last sweep
 stopped; what deserves an embedding becomes a pending row; pending rows are claimed by
@@ -32,8 +32,8 @@ FIRST_WAIT: Final = timedelta(seconds=5)
 LONGEST_WAIT: Final = timedelta(hours=1)
 KEEP_CHANGES: Final = 200_000
 WANTING: Final = (State.PENDING, State.FAILED)
-# Plain SQL: whoever appends waits while it runs, and for each vector the ORM would
-# build the statement anew. Re-embedding keeps the original clock.
+# Plain SQL: appends wait while it runs, and the ORM would build a statement per vector.
+# Re-embedding keeps the original indexed_at.
 _KEEP: Final = (
     "UPDATE journal_embeddings SET state = %s, vector = %s, dim = %s, model = %s,"
     " indexed_at = COALESCE(indexed_at, %s), embedded_at = %s, attempts = 0,"
@@ -43,14 +43,14 @@ _KEEP: Final = (
 
 @dataclass(slots=True)
 class Report:
-    """What a sweep did."""
+    """How many entries a sweep indexed, skipped and failed."""
 
     indexed: int = 0
     skipped: int = 0
     failed: int = 0
 
     def add(self, other: Report) -> None:
-        """Count another report in."""
+        """Add another report's counts."""
         self.indexed += other.indexed
         self.skipped += other.skipped
         self.failed += other.failed
@@ -90,7 +90,7 @@ def _unread(workspace_id: str, seq: int) -> list[JournalEntry]:
 
 
 def _make_pending(rows: Sequence[JournalEntry]) -> int:
-    """Judge entries by today's policy, mend their flag, and queue what deserves it."""
+    """Apply today's policy: correct each entry's flag and queue what it embeds."""
     for row in rows:
         verdict = policy.judge(row.entry_type, row.severity, row.payload, row.refs)
         if verdict.embeds != row.embeddable:
@@ -126,7 +126,7 @@ def _behind() -> list[str]:
 
 # ── Claiming ─────────────────────────────────────────────────────────────────
 def _ready(rows: QuerySet[Embedding], now: datetime) -> QuerySet[Embedding]:
-    """Return the rows that are due and that nobody holds."""
+    """Return the rows that are due and not leased."""
     due = Q(next_attempt_at__isnull=True) | Q(next_attempt_at__lte=now)
     free = Q(lease_until__isnull=True) | Q(lease_until__lt=now)
     return rows.filter(due, free)
@@ -168,7 +168,7 @@ def claim(entry_ids: Sequence[str], now: datetime) -> list[str]:
     """Lease rows to this worker and return those it got.
 
     Two workers may read the same row; the one that locks it while it is still free
-    wins, and the other passes it by.
+    gets it, and the other skips it.
     """
     if not entry_ids:
         return []
@@ -196,7 +196,7 @@ def embed(entry_ids: Sequence[str]) -> Report:
         _embed_rows(rows)
     except EmbedderError as error:
         if len(rows) > 1 and error.reason == "bad_answer":
-            # One poisonous text must not hold back the others.
+            # One text that cannot be embedded must not fail the others.
             for row in rows:
                 report.add(embed([row.id]))
             return report
@@ -223,7 +223,7 @@ def _embed_rows(rows: Sequence[JournalEntry]) -> None:
 
 
 def _alive(entry_ids: Sequence[str]) -> set[str]:
-    """Return which entries may still be used after the model has thought, locked."""
+    """Return which entries may still be used after the embedding, locked."""
     usable = JournalEntry.objects.filter(USABLE, erased_at__isnull=True)
     rows = usable.filter(pk__in=entry_ids)
     locked = rows.select_for_update(no_key=True).order_by("pk")
@@ -250,7 +250,7 @@ def _keep(vectors: Sequence[tuple[str, Vectors]], model: str) -> None:
 
 
 def _postpone(entry_ids: Sequence[str], error: EmbedderError) -> None:
-    """Set rows back with a growing wait; after five tries they count as failed."""
+    """Postpone rows with a growing wait; after five attempts they count as failed."""
     now = timezone.now()
     for row in Embedding.objects.filter(pk__in=entry_ids):
         attempts = min(row.attempts + 1, 1_000)
@@ -271,9 +271,9 @@ def _postpone(entry_ids: Sequence[str], error: EmbedderError) -> None:
 
 
 def sweep(*, limit: int = 512, watch: Watch = _quiet) -> Report:
-    """Read the journal on, then embed what waits, at most ``limit`` rows.
+    """Read new journal entries, then embed at most ``limit`` pending rows.
 
-    ``watch`` is told the number of rows done after each batch. Runs anywhere, any
+    ``watch`` is called with the number of rows after each batch. Runs anywhere, any
     number of times, also at the same time.
     """
     report = Report()
@@ -292,7 +292,7 @@ def sweep(*, limit: int = 512, watch: Watch = _quiet) -> Report:
         count += len(claimed)
         watch(len(claimed))
         if batch.failed == len(claimed):
-            # The embedder is down, not one text poisonous: the next tick tries again.
+            # The embedder is down, not one text faulty: the next sweep tries again.
             break
         for workspace_id in _behind():
             discover(workspace_id)
@@ -301,7 +301,7 @@ def sweep(*, limit: int = 512, watch: Watch = _quiet) -> Report:
 
 
 def _trim() -> None:
-    """Drop old rows of the change log, leaving word of it for matrices that slept."""
+    """Delete old rows of the change log, and record that for outdated matrices."""
     last = EmbeddingChange.objects.order_by("-id").values_list("id", flat=True).first()
     first = EmbeddingChange.objects.order_by("id").values_list("id", flat=True).first()
     if last is None or first is None or last - first < 2 * KEEP_CHANGES:

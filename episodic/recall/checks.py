@@ -1,8 +1,9 @@
 """Recall checks: questions with the entries that their answers have to hold.
 
 A check is saved from the explorer, run by hand by an operator, run every night, and run
-once more when the model in use changed and the index is complete again. What broke is
-told per missing entry, with the finding of "why", and once per change in the journal.
+once more when the model in use changed and the index is complete again. A failure is
+reported per missing entry, with the finding of "why", and once per change in the
+journal.
 
 Saving and running go with the right to run the index (``index.run``); reading with the
 right to ask as an agent (``recall.ask_as_agent``).
@@ -53,7 +54,7 @@ class Line:
 
     @property
     def query(self) -> str:
-        """What is asked."""
+        """The query of the question."""
         return str(self.check.question.get("query", ""))
 
 
@@ -70,14 +71,14 @@ def to_json(request: Request) -> dict[str, Any]:
 
 
 def to_request(question: Mapping[str, Any]) -> Request:
-    """Return a kept question as it is asked: nothing of it counts as a use."""
+    """Return a stored question as a request that counts no reference."""
     fields = dict(question)
     for name in MOMENTS:
         if fields.get(name):
             fields[name] = datetime.fromisoformat(fields[name])
     fields["entry_types"] = tuple(fields.get("entry_types", ()))
     fields["mode"] = Mode(fields["mode"])
-    # A question that named no fusion follows the workspace's.
+    # A question without a fusion uses the workspace's.
     fields["fusion"] = Fusion(fields["fusion"]) if fields.get("fusion") else None
     return Request(**fields, mark=False)
 
@@ -127,7 +128,7 @@ def _expected(ids: Sequence[str], by: Actor) -> list[str]:
 def save(
     name: str, request: Request, expected: Sequence[str], *, by: Actor
 ) -> RecallCheck:
-    """Keep a question and the entries that its answer has to hold."""
+    """Store a question and the entries that its answer has to contain."""
     by.require("index.run")
     name = " ".join(name.split())
     if not name or len(name) > NAME_CHARS or not entries.is_storable(name):
@@ -155,7 +156,7 @@ def save(
 
 
 def drop(check: RecallCheck, *, by: Actor) -> None:
-    """Delete a check and what its runs found."""
+    """Delete a check and its runs."""
     by.require("index.run", check.workspace_id)
     check.delete()
 
@@ -181,7 +182,7 @@ def _judge(check: RecallCheck, answer: Answer, by: Actor) -> RecallCheckRun:
         {"entry_id": entry_id, "finding": _finding(answer.request, entry_id, by)}
         for entry_id in missing_ids
     ]
-    # Without its dense ranking an answer proves nothing about the check.
+    # An answer without its dense ranking cannot decide the check.
     out = answer.legs.degraded if missing_ids else None
     result = Result.REFUSED if out else Result.BROKEN if missing_ids else Result.HOLDS
     return RecallCheckRun(
@@ -197,7 +198,7 @@ def _ask(check: RecallCheck, by: Actor) -> RecallCheckRun:
         request = replace(to_request(check.question), explain=True)
         return _judge(check, recall.ask(request, by=by), by)
     except errors.HouseError as error:
-        # The agent or crew it asks as is gone, or its conditions no longer hold.
+        # The agent or crew of the question was deleted, or its conditions are invalid.
         return RecallCheckRun(result=Result.REFUSED, note=error.detail[:300])
 
 
@@ -223,7 +224,7 @@ def _tell(check: RecallCheck, run: RecallCheckRun, by: Actor) -> None:
 
 
 def _is_news(check: RecallCheck, run: RecallCheckRun) -> bool:
-    """Whether a broken run says something that the one before did not."""
+    """Whether a broken run reports something that the previous one did not."""
     before = check.runs.first()
     if before is None or before.result != Result.BROKEN:
         return True
@@ -253,7 +254,7 @@ def run(check: RecallCheck, *, by: Actor) -> RecallCheckRun:
 
 
 def run_all(workspace_id: str, *, stale_only: bool = False) -> list[RecallCheckRun]:
-    """Run a workspace's checks for the clock.
+    """Run a workspace's checks on schedule.
 
     ``stale_only`` takes those whose last run was with another model, once the index
     has caught up with the one in use: before, everything would seem broken.
@@ -268,7 +269,7 @@ def run_all(workspace_id: str, *, stale_only: bool = False) -> list[RecallCheckR
     return [_run(check, by) for check in checks.order_by("name")]
 
 
-# ── The clock ────────────────────────────────────────────────────────────────
+# ── Schedule ────────────────────────────────────────────────────────────────
 def _outcome(runs: Sequence[RecallCheckRun]) -> Outcome:
     broken = [run.recall_check.name for run in runs if run.result == Result.BROKEN]
     note = f"broken: {', '.join(broken)}"[:400] if broken else ""
@@ -284,7 +285,7 @@ def _after_a_change(home: str) -> Outcome:
 
 
 def install() -> None:
-    """Put the checks on the timetable."""
+    """Schedule the checks."""
     jobs.register(
         Job(
             name="recall_checks",

@@ -1,4 +1,4 @@
-"""Two ranked lists made one.
+"""Fusion of two ranked lists into one.
 
 rrf     score(d) = Σ over rankings of 1 / (60 + rank of d in the ranking), rank from 1
         (Cormack, Clarke and Büttcher 2009, with their k = 60)
@@ -47,7 +47,7 @@ def convex(
 ) -> dict[str, float]:
     """Return the fused score of every id from raw scores of both rankings.
 
-    ``lowest`` and ``highest`` are the dense ranking's extremes over everything in scope:
+    ``lowest`` and ``highest`` are the dense ranking's extremes over all in scope:
     normalising over the cut alone would push its tail to zero. A word score of zero
     is the natural lower end of the word ranking.
     """

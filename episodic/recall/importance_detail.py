@@ -1,4 +1,4 @@
-"""One entry's importance taken apart, and what it is related to, for its page."""
+"""One entry's importance by its parts, and its relations, for its page."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Weight:
 
 
 def of(actor: Actor, entry_id: str) -> Weight:
-    """Return what an entry weighs and why; relations stay inside the caller's reach."""
+    """Return an entry's importance, and its relations inside the caller's reach."""
     entry = queries.entry(actor, entry_id)
     row = Embedding.objects.defer("vector").filter(pk=entry.pk).first()
     parts = decay.parts(entry, row, timezone.now()) if row else None

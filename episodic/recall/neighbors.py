@@ -1,7 +1,7 @@
 """The neighbourhood of one entry: what it is related to, step by step.
 
 The caller's reach is applied to every neighbour: an edge may lead to an entry that the
-caller must not know of, and then neither it nor the edge is there.
+caller may not see, and then both it and the edge are left out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Nudges: what an agent is told beside the prompt block, at most once per session.
+"""Nudges: hints for an agent next to the prompt block, at most once per session.
 
 entries   ENTRIES or more entries of the agent since its last memory.updated or
           summary.generated: time to write down what is worth keeping. Only what that
@@ -75,7 +75,7 @@ class Nudge:
 
 @dataclass(slots=True)
 class Cost:
-    """What an agent's calls of a day came to."""
+    """The sums of an agent's calls of a day."""
 
     calls: int = 0
     tokens: int = 0
@@ -96,7 +96,7 @@ def _number(payload: Mapping[str, Any], keys: Iterable[str]) -> float:
         value = payload.get(key)
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             continue
-        # An integer of any length may stand in a payload.
+        # A payload may contain an integer of any length.
         if 0 < value < 1e15 and math.isfinite(value):
             return float(value)
     return 0.0
@@ -110,7 +110,7 @@ def _tokens(payload: Mapping[str, Any]) -> float:
 def since_reset(workspace_id: str, agent_id: str) -> int:
     """Return how many entries the agent wrote since it last wrote down what it knows.
 
-    Counted in the order of the chain, and no further than COUNTED.
+    Counted in the order of the chain, and no further than MAX_ROWS.
     """
     own = JournalEntry.objects.filter(workspace_id=workspace_id, agent_id=agent_id)
     reset = own.filter(entry_type__in=RESETS).aggregate(last=Max("seq"))["last"] or 0
@@ -118,7 +118,7 @@ def since_reset(workspace_id: str, agent_id: str) -> int:
 
 
 def cost(workspace_id: str, agent_id: str) -> Cost:
-    """Return what the agent's calls of the last 24 hours came to."""
+    """Return the sums of the agent's calls of the last 24 hours."""
     rows = JournalEntry.objects.filter(
         workspace_id=workspace_id,
         agent_id=agent_id,
@@ -170,7 +170,7 @@ KINDS: Final = {"entries": _entries, "cost": _cost_nudge}
 
 
 def digest(workspace_id: str, session_id: str) -> str:
-    """Return what is kept of a session's id."""
+    """Return the keyed digest of a session's id."""
     return hashing.keyed_digest(journal.key(), f"session\0{workspace_id}\0{session_id}")
 
 
@@ -182,7 +182,7 @@ def _sent_kinds(agent: Agent, session: str) -> set[str]:
 
 
 def _claim(agent: Agent, session: str, kind: str) -> bool:
-    """Write down that a session was told; of two at once, one is the first."""
+    """Record that a nudge was given; False when another caller was first."""
     _, is_first = NudgeSent.objects.get_or_create(
         workspace_id=agent.workspace_id, agent=agent, session_digest=session, kind=kind
     )
@@ -190,9 +190,9 @@ def _claim(agent: Agent, session: str, kind: str) -> bool:
 
 
 def give(agent: Agent, session_id: str | None, *, keep: bool) -> list[Nudge]:
-    """Return what the agent has to be told in this session and was not told yet.
+    """Return the nudges that the agent did not get in this session yet.
 
-    With ``keep`` it is written down as told; without, this is only a look.
+    With ``keep`` they are recorded as given.
     """
     session = digest(agent.workspace_id, session_id) if session_id else ""
     sent_kinds = _sent_kinds(agent, session) if session else set()
@@ -205,7 +205,7 @@ def give(agent: Agent, session_id: str | None, *, keep: bool) -> list[Nudge]:
 
 
 def forget() -> int:
-    """Drop what was told more than thirty days ago; return how much."""
+    """Delete records older than thirty days; return how many."""
     old = NudgeSent.objects.filter(sent_at__lt=timezone.now() - RETENTION)
     return old.delete()[0]
 
@@ -215,7 +215,7 @@ def _forget(_home: str) -> Outcome:
 
 
 def install() -> None:
-    """Put the forgetting on the timetable."""
+    """Schedule the deletion of old records."""
     jobs.register(
         Job(
             name="nudges_forgotten",

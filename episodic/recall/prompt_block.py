@@ -44,7 +44,7 @@ _UNITS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """One hit, as far as the block tells of it."""
+    """The fields of a hit that the block shows."""
 
     entry_id: str
     entry_type: str
@@ -97,7 +97,7 @@ def sort_hints(hints: Sequence[Hint]) -> list[Hint]:
 
 def line(hint: Hint) -> str:
     """Return the one line of a hint; the scanner sees the text as it was written."""
-    # Half a surrogate pair is no character, and the scanner reads characters.
+    # A lone surrogate is not a character, and the scanner reads characters.
     summary = hint.summary.encode("utf-8", "replace").decode()
     text = prompt_escaping.line(scanner.redact_for_prompt(summary)) or NO_SUMMARY
     kind = prompt_escaping.line(hint.entry_type).replace(" ", "")
@@ -115,7 +115,7 @@ def render(
     *,
     boundary: Callable[[], str] = prompt_fence.random_boundary,
 ) -> Block:
-    """Return the block of some hits within a budget, see the module's own words."""
+    """Return the block of some hits within a budget, see the module's docstring."""
     mark = boundary()
     lines: list[str] = []
     entry_ids: list[str] = []

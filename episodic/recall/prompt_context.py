@@ -1,4 +1,4 @@
-"""What goes into an agent's prompt: the block of a recall, and the nudges beside it."""
+"""What goes into an agent's prompt: the block of a recall, and the nudges."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from memory.rules.permissions import Actor
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A prompt block, the answer it was made of, and what else the agent is told."""
+    """A prompt block, the answer it was made from, and the nudges."""
 
     block: Block
     nudges: list[Nudge]
@@ -41,7 +41,7 @@ def block(hits: Sequence[Hit], max_chars: int) -> Block:
 
 
 def agent_of(request: Request, by: Actor) -> Agent | None:
-    """Return the agent whose prompt it is, None when a person names nobody."""
+    """Return the agent whose prompt it is, None when a person names no agent."""
     agent_id = by.id if by.is_agent else request.agent_id
     return queries.agent(by, agent_id) if agent_id else None
 

@@ -23,7 +23,7 @@ _SPACES: Final = "\t\u2800"
 _FILLERS: Final = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 # Letters and signs of other scripts that pass for those of NAME, by code point, so
-# that this file stays free of look-alikes. ``i`` stands for ``l`` after folding.
+# that this file has no look-alikes in it. ``i`` becomes ``l`` after folding.
 _PASSES: Final = {
     "r": (0x0433, 0x1D26, 0x13A1, 0x13D2, 0x2C85, 0xAB47, 0xAB48, 0xAB81),
     "e": (0x0435, 0x0454, 0x04BD, 0x03B5, 0x212E, 0x0258, 0x025B, 0x1D07, 0x13AC,
@@ -46,7 +46,7 @@ _LETTER_NAME: Final = re.compile(
     r"(?:LATIN|REGIONAL INDICATOR|TAG|SQUARED|CIRCLED)\b.*?"
     r"(?:LETTER|SYMBOL LETTER)(?: SMALL CAPITAL)? ([A-Z])\b"
 )
-# The two words as they come in a sentence of their own: no tag is spelled so.
+# The two words as an ordinary sentence spells them; a tag is not spelled so.
 _PLAIN: Final = re.compile(r"recalled[ .,;:!?)]* memory", re.IGNORECASE)
 
 
@@ -67,7 +67,7 @@ def _letters(char: str) -> str:
 
 
 def _skeleton(text: str) -> tuple[str, list[int]]:
-    """Return the letters of a text as they look, and where each stands in it."""
+    """Return the letters of a text as they look, and the position of each in it."""
     letters, at = [], []
     for place, char in enumerate(text):
         for letter in _letters(char):
@@ -82,7 +82,7 @@ _TAG: Final = re.compile(
 
 
 def _is_sentence(text: str, first: int, last: int) -> bool:
-    """Whether the two words stand in a sentence: spaced, behind no sign of a tag."""
+    """Whether the two words are part of a sentence: spaced, no tag before them."""
     before = text[:first].rstrip()[-1:]
     honest = not before or before.isalnum() or before in ".,;:!?'\"()"
     return honest and _PLAIN.fullmatch(text[first:last]) is not None
@@ -102,7 +102,7 @@ def nameless(text: str) -> str:
 
 
 def _visible(char: str) -> str:
-    """Return what stands for one character: itself, a sign, a space or nothing."""
+    """Return the replacement of one character: itself, a sign, a space or nothing."""
     category = unicodedata.category(char)
     if char in "\n\r\v\f\x1c\x1d\x1e\x85" or category in ("Zl", "Zp"):
         return BREAK
@@ -149,5 +149,5 @@ def _escaped(text: str) -> str:
 
 
 def line(text: str) -> str:
-    """Return a stranger's text as it may stand in one line of the block."""
+    """Return untrusted text escaped for one line of the block."""
     return _escaped(nameless(visible(text)))

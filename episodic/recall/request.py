@@ -1,4 +1,4 @@
-"""A question to recall: what it may ask, what its rankings hold, how long it took."""
+"""The parameters of a recall, its rankings, and its timings."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ QUERY_CHARS: Final = 4_000
 
 
 class Mode(StrEnum):
-    """Which rankings answer."""
+    """Which rankings are used."""
 
     HYBRID = "hybrid"
     DENSE = "dense"
@@ -55,7 +55,7 @@ class Request:
     since: datetime | None = None
     until: datetime | None = None
     # Only what the journal held by then. Weights, edges and word statistics are
-    # today's: nobody keeps what they were.
+    # today's: their past values are not stored.
     as_of: datetime | None = None
     min_score: float | None = None
     walk_depth: int | None = None

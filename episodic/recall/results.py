@@ -1,4 +1,4 @@
-"""Hits: the chosen entries with everything that is known of each."""
+"""Hits: the best entries with their ranks, cosine and importance."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _via(dense: int | None, sparse: int | None) -> str:
 def _load(
     request: Request, reach: Reach, legs: Legs, ids: Sequence[str]
 ) -> tuple[dict[str, JournalEntry], dict[str, VectorHit], dict[str, float]]:
-    """Return rows, nearness and stored weights of the chosen entries."""
+    """Return rows, cosines and stored importance of entries."""
     rows = reach.load(ids)
     vectors = {hit.entry_id: hit for hit in legs.dense.hits if hit.entry_id in rows}
     without_vector = [entry_id for entry_id in rows if entry_id not in vectors]
@@ -66,7 +66,7 @@ def _ranks(ids: Sequence[str]) -> dict[str, int]:
 
 
 class HitBuilder:
-    """Makes hits out of rows, with what is known of each."""
+    """Builds hits from rows, with ranks, cosine and importance."""
 
     def __init__(self, request: Request, reach: Reach, legs: Legs) -> None:
         self._request, self._seen, self._legs = request, reach, legs

@@ -1,6 +1,6 @@
 """Recall: the dense ranking, the word ranking, and the two fused.
 
-An embedder that does not answer costs the dense ranking and nothing else; the answer says
+When the embedder does not answer, only the dense ranking is missing; the answer says
 so in ``degraded``. The caller's scope is part of every query that reads entries.
 """
 
@@ -96,8 +96,8 @@ def _recorded_by(
 ) -> list[Ranked]:
     """Return the best ``size`` of what was recorded by a moment, None for any.
 
-    Neither index knows when an entry was recorded: ever more is fetched until enough
-    of it is old enough, or there is no more.
+    Neither index knows when an entry was recorded: the search is widened until enough
+    entries are old enough, or there are no more.
     """
     wide = size
     while True:
@@ -145,7 +145,7 @@ def _ask_words(
 
 
 def ask_legs(request: Request, reach: Reach, timings: Timings) -> Legs:
-    """Ask the rankings that the mode wants; words stand in for a dense ranking that is out."""
+    """Return the rankings of the mode; words replace a dense ranking that failed."""
     legs = Legs()
     size = max(LEG_LEAST, 3 * request.k)
     if request.mode is not Mode.SPARSE:
@@ -184,7 +184,7 @@ def _depth(request: Request, reach: Reach) -> int:
 def ask(request: Request, *, by: Actor) -> Answer:
     """Answer a recall in the caller's scope.
 
-    With a walk depth of 1, at most ``k`` neighbours of the hits follow them.
+    With a ``walk_depth`` of 1, at most ``k`` neighbours of the hits follow them.
 
     Exactly the hits returned are counted as referenced, unless ``mark`` is false.
     With ``explain`` the entries just below the cut come along in ``below``.

@@ -1,7 +1,7 @@
 """Answers by a chat model: a reflection on a question, a profile of a scope.
 
-Each has a prompt of its own. The question, the scope and the memories go in behind
-fences that their words cannot end, each memory with its id, and what the scanner would
+Each has a prompt of its own. The question, the scope and the memories are put between
+tags that their words cannot close, each memory with its id, and what the scanner would
 hold is a notice instead of words. An answer that names an id it was not given, or that
 is anything but the asked shape, is no answer: the caller says it without a model.
 """
@@ -81,7 +81,7 @@ def _bad(reason: str, detail: str) -> SummariserError:
 
 # ── The question ─────────────────────────────────────────────────────────────
 def quote(text: str, limit: int) -> str:
-    """Return a text on one line that ends no fence; what is poisoned is a notice."""
+    """Return a text on one line that closes no tag; held text becomes a notice."""
     safe = scanner.redact_for_prompt(one_line(text, limit))
     return safe.replace("<", "‹").replace(">", "›")
 

@@ -1,8 +1,7 @@
-"""The seam between consolidation and whatever finds the rules.
+"""The interface between consolidation and the summarisers.
 
-A summariser gets entries and returns rules. It is trusted with nothing: ``checked``
-keeps a rule only when at least two different entries that were really shown stand
-behind it.
+A summariser gets entries and returns rules. It is not trusted: ``checked`` keeps a
+rule only when at least two different entries that were given to it support it.
 """
 
 from __future__ import annotations

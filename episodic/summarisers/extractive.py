@@ -1,8 +1,8 @@
 """Rules without a model: entries that say nearly the same, and what was done then.
 
 Entries are compared by the vectors they already have, or by their words where some have
-none. The entry with the most close neighbours becomes the middle of a cluster, they
-leave together, and so on. Nothing here is random: the same entries give the same rules.
+none. The entry with the most close neighbours becomes the middle of a cluster, the
+cluster is taken out, and so on. Nothing is random: the same entries give the same rules.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def clusters(likeness: Matrix, threshold: float) -> list[list[int]]:
     groups: list[list[int]] = []
     while True:
         links = is_alike & free[None, :] & free[:, None]
-        # Rounded, so that the order does not hang on the last bit of a float.
+        # Rounded, so that the order does not depend on the last bit of a float.
         pull = np.round((likeness * links).sum(axis=1), 4)
         if not len(pull) or pull.max() <= 0:
             return groups
@@ -142,7 +142,7 @@ def _general(middle: Material, members: Sequence[Material]) -> str:
 
 
 def _sentences(text: str) -> list[str]:
-    """Return the sentences of a text whose lines may be wrapped by hand."""
+    """Return the sentences of a text whose lines may be hard-wrapped."""
     parts = (" ".join(part.split()) for part in _PARAGRAPH.split(text))
     sentences = (sentence for part in parts for sentence in _SENTENCE.split(part))
     return [bare for sentence in sentences if (bare := sentence.strip(" -*•#"))]
@@ -206,7 +206,7 @@ def _confidence(likeness: Matrix, group: Sequence[int]) -> float:
 
 
 class Extractive:
-    """The summariser that is always there."""
+    """The built-in summariser."""
 
     name = "extractive"
     batch = 2_000

@@ -1,7 +1,7 @@
 """Rules by a chat model behind an Ollama server.
 
-Entries go in behind a fence, numbered, and are called untrusted; what comes back is
-read as JSON, mended where that is safe (a code fence, words around it) and refused
+Entries are put between tags, numbered, and named untrusted; the answer is read as
+JSON, repaired where that is safe (a code fence, words around it) and refused
 otherwise. The model never sees an entry's id and its numbers are looked up here, so
 that it can name no entry that it was not shown.
 """
@@ -58,7 +58,7 @@ SCHEMA: Final[dict[str, Any]] = {
 
 
 def line(number: int, item: Material) -> str:
-    """Return an entry as a line that cannot end the fence it stands in."""
+    """Return an entry as a line that cannot close the tag around it."""
     sentence = item.summary + (f" Outcome: {item.outcome}" if item.outcome else "")
     safe = scanner.redact_for_prompt(one_line(sentence, LINE_CHARS))
     safe = safe.replace("<", "‹").replace(">", "›")
@@ -119,7 +119,7 @@ class OllamaSummariser:
         self._transport = transport
 
     def within(self, seconds: float) -> OllamaSummariser:
-        """Return the same model, asked with no more patience than this."""
+        """Return the same model with at most this time-out."""
         other = copy.copy(self)
         other._timeout = min(self._timeout, seconds)
         return other
@@ -156,7 +156,7 @@ class OllamaSummariser:
         return content
 
     def _post(self, body: dict[str, Any]) -> bytes:
-        """Send one question; everything that can go wrong is one error of the seam."""
+        """Send one question; every fault is a SummariserError."""
         until = time.monotonic() + self._timeout
         try:
             with (

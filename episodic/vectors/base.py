@@ -1,4 +1,4 @@
-"""The seam of the dense ranking: who answers "which entries are nearest to this"."""
+"""The interface of the dense ranking: nearest-neighbour search over embeddings."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class VectorIndex(Protocol):
     def of(
         self, query: NDArray[np.float32], scope: VectorScope, entry_ids: list[str]
     ) -> dict[str, VectorHit]:
-        """Return nearness of named entries that have a vector of the scope's model."""
+        """Return the hits of named entries that have a vector of the scope's model."""
         ...
 
     def cosines(

@@ -1,7 +1,7 @@
 """Nearest neighbours of many vectors at once, in bounded memory.
 
-The questions are multiplied with a few thousand rows at a time, and only the best
-cosines so far are kept: 512 questions against 100,000 rows need 16 MB beside the
+The queries are multiplied with a few thousand rows at a time, and only the best
+cosines so far are kept: 512 queries against 100,000 rows need 16 MB beside the
 matrix, where all cosines at once would need 200.
 """
 
@@ -26,11 +26,11 @@ def top(
     groups: NDArray[np.int32] | None = None,
     times: NDArray[np.int64] | None = None,
 ) -> Floats:
-    """Return the ``k`` best cosines of each asking row to the other rows, best first.
+    """Return the ``k`` best cosines of each query row to the other rows, best first.
 
-    ``groups`` is one number per row of ``vectors``; with it, only rows of the asking
-    row's own group count. With ``times`` only older rows count. A place that nobody
-    fills is ``NOWHERE``.
+    ``groups`` is one number per row of ``vectors``; with it, only rows of the query
+    row's own group count. With ``times`` only older rows count. An unused place is
+    ``NO_NEIGHBOUR``.
     """
     best = np.full((len(queries), k), NO_NEIGHBOUR, dtype=np.float32)
     query_vectors = vectors[queries]

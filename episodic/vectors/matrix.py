@@ -1,4 +1,4 @@
-"""One workspace's vectors as arrays that can grow and forget while being searched.
+"""One workspace's vectors as arrays that can grow and be erased while being searched.
 
 Readers take a snapshot and never wait. Rows are only ever added behind a snapshot's
 end; a changed vector is a new row and its old one is wiped; wiping zeroes the numbers
@@ -68,7 +68,7 @@ class Codes:
         return self._codes.get(value, -2)
 
     def names(self) -> dict[int, str]:
-        """Return number → string, for telling what a row's numbers stand for."""
+        """Return number → string, to decode a row's numbers."""
         return {code: value for value, code in list(self._codes.items())}
 
 
@@ -126,7 +126,7 @@ class Matrix:
         self._size = end
 
     def drop(self, entry_id: str) -> None:
-        """Forget an entry and wipe its numbers; unknown ids are nothing to do."""
+        """Remove an entry and zero its numbers; unknown ids are ignored."""
         at = self._at.pop(entry_id, None)
         if at is None:
             return

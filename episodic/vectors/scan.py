@@ -61,7 +61,7 @@ class _CachedMatrix:
                 self._catch_up()
 
     def _load(self, dim: int) -> None:
-        # The log is read first: a change that lands between the two is applied twice,
+        # The log is read first: a change that is written in between is applied twice,
         # which does nothing, instead of not at all.
         last = EmbeddingChange.objects.filter(workspace_id=self.workspace_id)
         self.seen = last.order_by("-id").values_list("id", flat=True).first() or 0
@@ -86,7 +86,7 @@ class _CachedMatrix:
         self.seen = changes[-1][0]
 
     def _apply(self, matrix: Matrix, entry_ids: list[str]) -> None:
-        """Bring named entries to what the database says now; gone means dropped."""
+        """Reload named entries from the database; deleted ones are dropped."""
         for start in range(0, len(entry_ids), IDS_AT_ONCE):
             part = entry_ids[start : start + IDS_AT_ONCE]
             batch, vectors = rows.read_ids(

@@ -1,4 +1,4 @@
-"""The page of recall checks: parse, call, render."""
+"""Views of the recall checks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def checks(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def save(request: HttpRequest) -> HttpResponse:
-    """Keep the explorer's question and the entries that were ticked."""
+    """Save the question and the entries that were ticked."""
     actor = pages.actor(request)
     actor.require("index.run")
     form = RecallForm(request.POST, by=actor)

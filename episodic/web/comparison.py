@@ -11,7 +11,7 @@ from memory.models import JournalEntry
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One entry and its rank in both answers; ``change`` is seen from the first."""
+    """One entry and its rank in both answers; ``change`` is the second's."""
 
     entry: JournalEntry
     first: int | None
@@ -58,7 +58,7 @@ class Comparison:
 
     @property
     def moved_count(self) -> int:
-        """How many stand elsewhere."""
+        """How many have another rank."""
         return self._count("up", "down")
 
 
@@ -73,7 +73,7 @@ def _name(request: Request) -> str:
 
 
 def _ranked(answer: Answer) -> dict[str, tuple[int, JournalEntry]]:
-    """Return rank and entry by id; neighbours of hits have no rank and stay out."""
+    """Return rank and entry by id; neighbours of hits have no rank and are left out."""
     hits = [hit for hit in answer.hits if ":" not in hit.via]
     return {hit.entry.id: (rank, hit.entry) for rank, hit in enumerate(hits, 1)}
 

@@ -48,7 +48,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One entry of the fused answer. ``told`` says in words what the bars show.
+    """One entry of the fused answer. ``label`` says in words what the bars show.
 
     A neighbour of a hit has no rank; ``beside`` is the hit it was reached from and
     ``relation`` how.
@@ -79,7 +79,7 @@ class LegRow:
 
 @dataclass(frozen=True, slots=True)
 class Explored:
-    """An answer and its parts; ``fused`` is the rule by which the rankings became one."""
+    """An answer and its parts; ``rule`` is how the rankings were fused."""
 
     answer: Answer
     dense: list[LegRow]
@@ -97,7 +97,7 @@ class Explored:
 
     @property
     def asks_words(self) -> bool:
-        """Whether the word ranking was asked, by the mode or in place of the dense one."""
+        """Whether words were used, by the mode or instead of the dense ranking."""
         mode = self.answer.request.mode
         return mode is not Mode.DENSE or self.answer.legs.degraded is not None
 
@@ -108,7 +108,7 @@ class Explored:
 
     @property
     def middle(self) -> int:
-        """Where the first hit stands in it."""
+        """The first hit's height in the drawing."""
         return self.height // 2
 
     @property
@@ -226,7 +226,7 @@ def _leg(rows: list[dict[str, Any]], returned: set[str]) -> list[LegRow]:
 
 
 def explore(answer: Answer, *, full: bool = False) -> Explored:
-    """Return an answer taken apart; ``whole`` shows the rankings to their ends."""
+    """Return an answer by its parts; ``full`` shows the whole rankings."""
     legs = serializers.legs(answer, LEG_MOST if full else LEG_SHOWN)
     returned = {hit.entry.id for hit in answer.hits}
     rule = _rule(answer)
@@ -248,7 +248,7 @@ def explore(answer: Answer, *, full: bool = False) -> Explored:
 def _ask(
     actor: Actor, form: RecallForm, request: Request
 ) -> tuple[Answer | None, Explanation | None]:
-    """Return the answer, and the explanation when somebody wonders about an entry."""
+    """Return the answer, and the explanation when an entry is asked about."""
     try:
         if form.entry_asked:
             try:
@@ -259,12 +259,12 @@ def _ask(
                 return explanation.answer, explanation
         return recall.ask(request, by=actor), None
     except errors.Invalid as error:
-        form.blame(error)
+        form.attach_error(error)
         return None, None
 
 
 def _entry(actor: Actor, form: RecallForm) -> JournalEntry | None:
-    """Return the entry that somebody wonders about before there is a question."""
+    """Return the entry that is asked about before there is a question."""
     if not form.entry_asked:
         return None
     try:
@@ -275,7 +275,7 @@ def _entry(actor: Actor, form: RecallForm) -> JournalEntry | None:
 
 
 def _compared(actor: Actor, form: RecallForm, answer: Answer) -> Comparison | None:
-    """Return the answer beside the one of the question it is compared with."""
+    """Return the comparison with the other question's answer."""
     other = form.other(answer.request)
     if other is None:
         return None

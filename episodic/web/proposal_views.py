@@ -88,7 +88,7 @@ def _render(
 @never_cache
 @require_GET
 def detail(request: HttpRequest, proposal_id: str) -> HttpResponse:
-    """Show what approving a rule would change, and what stands behind it."""
+    """Show what approving a rule would change, and its evidence."""
     return _render(request, proposals.proposal(pages.actor(request), proposal_id))
 
 
@@ -150,7 +150,7 @@ def _sentence(crew: CrewReport) -> str:
 
 @require_POST
 def run(request: HttpRequest) -> HttpResponse:
-    """Consolidate every crew now, and say what that did."""
+    """Consolidate every crew now, and show the report."""
     report = consolidation.of_workspace(by=pages.actor(request))
     for crew in report:
         show = messages.warning if crew.error else messages.info

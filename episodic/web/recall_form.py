@@ -152,7 +152,7 @@ class RecallForm(forms.Form):
 
     @property
     def entry_asked(self) -> str:
-        """The entry somebody wonders about."""
+        """The entry whose place in the answer is asked about."""
         return str(self.cleaned_data.get("entry_id") or "") if self.is_valid() else ""
 
     @property
@@ -168,7 +168,7 @@ class RecallForm(forms.Form):
         return next((crew for crew in self.crews if crew.id == crew_id), None)
 
     def request(self) -> Request | None:
-        """Return the service's own form, explained and unmarked; None when at fault."""
+        """Return the explained, unmarked request; None when invalid."""
         if not self.is_valid() or not self.has_question:
             return None
         values = self.cleaned_data
@@ -204,8 +204,8 @@ class RecallForm(forms.Form):
         limit = self.cleaned_data.get("max_chars") if self.is_valid() else None
         return prompt_block.BUDGET if limit is None else int(limit)
 
-    def blame(self, error: errors.Invalid) -> None:
-        """Put a service's refusal beside the field it is about."""
+    def attach_error(self, error: errors.Invalid) -> None:
+        """Attach a service's error to the field it is about."""
         self.add_error(FIELD_OF.get(error.problem_code), error.detail)
 
     # ── For the template ─────────────────────────────────────────────────────
@@ -216,17 +216,17 @@ class RecallForm(forms.Form):
 
     @property
     def conditions(self) -> list[forms.BoundField]:
-        """The fields behind "More"."""
+        """The fields under "More conditions"."""
         return [self[name] for name in self.CONDITIONS]
 
     @property
     def shows_conditions(self) -> bool:
-        """Whether a field behind "More" is set."""
+        """Whether a field under "More conditions" is set."""
         return any(self.given.get(n) for n in (*self.CONDITIONS, "entry_types"))
 
     @property
     def shows_legs(self) -> bool:
-        """Whether the legs are shown to their ends."""
+        """Whether the rankings are shown in full."""
         return self.data.get("legs") == "all"
 
     def address(self, **changes: str) -> str:
@@ -241,26 +241,26 @@ class RecallForm(forms.Form):
         return params.urlencode()
 
     def _but(self, *names: str) -> list[tuple[str, str]]:
-        """Return every field but some, for a form beside this one."""
+        """Return all fields except some, for another form of the page."""
         pairs = QueryDict(self.address(**dict.fromkeys(names, ""))).lists()
         return [(name, value) for name, values in pairs for value in values]
 
     @property
     def kept_by_entry(self) -> list[tuple[str, str]]:
-        """What the form that asks why keeps."""
+        """The hidden fields of the form that asks why."""
         return self._but("entry_id")
 
     @property
     def kept_by_budget(self) -> list[tuple[str, str]]:
-        """What the form of the budget keeps."""
+        """The hidden fields of the budget's form."""
         return self._but("max_chars")
 
     @property
     def kept_by_against(self) -> list[tuple[str, str]]:
-        """What the form that compares keeps."""
+        """The hidden fields of the comparison's form."""
         return self._but("against", "against_as_of")
 
     @property
     def question_only(self) -> list[tuple[str, str]]:
-        """The question itself, without what is only shown beside it."""
+        """The question's own fields, without those of the other forms."""
         return self._but("entry_id", "legs", "max_chars", "against", "against_as_of")

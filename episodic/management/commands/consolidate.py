@@ -28,7 +28,7 @@ def _sentence(crew: CrewReport) -> str:
 
 
 class Command(BaseCommand):
-    """The clock's job by hand; rules wait for a person all the same."""
+    """Run the scheduled consolidation now; rules still wait for approval."""
 
     help = "Propose rules from each crew's new entries. Exit 1 when a crew failed."
 

@@ -15,7 +15,7 @@ from memory.models import Workspace
 
 
 class Command(RichCommand):
-    """Recompute importance by hand: the night's job, without waiting for it."""
+    """Run the nightly recomputation of importance now."""
 
     help = "Recompute the importance of every embedding, in one workspace or in all."
 
@@ -25,7 +25,7 @@ class Command(RichCommand):
         parser.add_argument("--json", action="store_true", dest="as_json")
 
     def handle(self, *, as_json: bool, **options: Any) -> None:
-        """Run and tell."""
+        """Recompute and report."""
         shops = list(Workspace.objects.order_by("slug"))
         if options["workspace"]:
             shops = [shop for shop in shops if shop.slug == options["workspace"]]

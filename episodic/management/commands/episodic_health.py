@@ -1,4 +1,4 @@
-"""``manage.py episodic_health``: measure memory health now, keep it, tell it."""
+"""``manage.py episodic_health``: measure memory health now, store it, print it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _payload(row: HealthSnapshot) -> dict[str, Any]:
 
 
 class Command(BaseCommand):
-    """The nightly measurement by hand."""
+    """Run the nightly measurement now."""
 
     help = "Measure memory health now and keep today's snapshots."
 
@@ -43,7 +43,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", dest="as_json")
 
     def handle(self, *, as_json: bool, **options: Any) -> None:
-        """Measure, keep, tell."""
+        """Measure, store and print."""
         rows: list[HealthSnapshot] = []
         for workspace in self._workspaces(options["workspace"]):
             crew_ids = self._crews(workspace, options["crew"])

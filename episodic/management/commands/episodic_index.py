@@ -55,7 +55,7 @@ def of_workspace(workspace: Workspace, limit: int | None, watch: Watch) -> Repor
 
 
 class Command(RichCommand):
-    """Keep the index by hand: the clock's job, without waiting for it."""
+    """Run the scheduled indexing now."""
 
     help = "Embed every entry that waits. Exit 1 when some could not be embedded."
 
