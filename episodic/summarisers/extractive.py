@@ -2,7 +2,7 @@
 
 Entries are compared by the vectors they already have, or by their words where some have
 none. The entry with the most close neighbours becomes the middle of a cluster, the
-cluster is taken out, and so on. Nothing is random: the same entries give the same rules.
+cluster is taken out, and so on. Nothing is random: the same entries give equal rules.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ def approve(request: HttpRequest, proposal_id: str) -> HttpResponse:
 
 @require_POST
 def reject(request: HttpRequest, proposal_id: str) -> HttpResponse:
-    """Turn a rule down, for a reason from the list or one's own."""
+    """Reject a rule, with a reason from the list or of one's own."""
     actor = pages.actor(request)
     proposal = proposals.proposal(actor, proposal_id)
     parts = (request.POST.get("preset", ""), request.POST.get("reason", "").strip())
