@@ -126,7 +126,7 @@ def sweep() -> None:
 def sweep_soon() -> None:
     """Wait for a burst of appends to end, then embed the pending entries."""
     time.sleep(nudge.gather)
-    nudge.heard()
+    nudge.sweep_started()
     start = time.monotonic()
     jobs.note("index_sweep", _sweep)
     nudge.record_duration(time.monotonic() - start)
@@ -136,14 +136,14 @@ class Nudge:
     """Wakes the worker after an append, unless a sweep is about to start anyway.
 
     Where the worker is a thread of this process, one message is under way at a time:
-    the sweep that was asked for has not looked at the database yet. For a worker that
-    is elsewhere there is one message in half the gathering time. A lost message costs
-    one tick of the clock.
+    the requested sweep has not read the database yet. For a worker that
+    is elsewhere there is one message per half gathering time. A lost message costs
+    the wait for the next scheduled sweep.
     """
 
     def __init__(self) -> None:
         self._last = 0.0
-        self._asked = self._near = False
+        self._is_pending = self._is_local = False
         self.gather = GATHER_SECONDS
 
     def __call__(self, **kwargs: object) -> None:
@@ -151,20 +151,22 @@ class Nudge:
         if not kwargs.get("embeddable"):
             return
         now = time.monotonic()
-        spare = LOST_SECONDS if self._near and self._asked else GATHER_SECONDS / 2
-        if self._near and not self._asked:
-            spare = 0.0
-        if now - self._last < spare:
+        pause = (
+            LOST_SECONDS if self._is_local and self._is_pending else GATHER_SECONDS / 2
+        )
+        if self._is_local and not self._is_pending:
+            pause = 0.0
+        if now - self._last < pause:
             return
         if not current_app.conf.get("crewship_delivers"):
             return
-        self._last, self._asked = now, True
+        self._last, self._is_pending = now, True
         # A late message is useless: the scheduled sweep ran meanwhile.
         dispatch.send(sweep_soon.name, expires=LATE_SECONDS)
 
-    def heard(self) -> None:
+    def sweep_started(self) -> None:
         """Record that a sweep of this process is about to start."""
-        self._near, self._asked = True, False
+        self._is_local, self._is_pending = True, False
 
     def record_duration(self, seconds: float) -> None:
         """Set the pause before the next sweep from the length of the last one."""

@@ -198,9 +198,9 @@ def test_the_rule_is_read_in_two_places() -> None:
     readers = {
         source.name(path)
         for path in source.sources()
-        if re.search(r"\btable\.FUSION\b", path.read_text(encoding="utf-8"))
+        if re.search(r"\bdeclarations\.FUSION\b", path.read_text(encoding="utf-8"))
     }
-    assert readers == {"episodic/recall/request.py", "memory/records/search.py"}
+    assert readers == {"episodic/recall/request.py", "memory/records/ranked_search.py"}
 
 
 def test_the_ports_that_pass_a_request_on(world: World) -> None:

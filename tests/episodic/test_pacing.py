@@ -24,11 +24,11 @@ def test_one_message_is_under_way_until_the_sweep_looks(
     monkeypatch.setattr(tasks, "LOST_SECONDS", 1_000)
     app.conf.crewship_delivers = True
     nudge = tasks.Nudge()
-    nudge.heard()
+    nudge.sweep_started()
     for _ in range(5):
         nudge(embeddable=1)
     assert messages == [1]
-    nudge.heard()
+    nudge.sweep_started()
     nudge(embeddable=1)
     assert messages == [1, 1]
     monkeypatch.setattr(tasks, "LOST_SECONDS", 0)

@@ -73,22 +73,22 @@ def crews(world: World) -> World:
 def test_everybody_recalls_their_own(
     crews: World, mode: Mode, person: str, fields: dict[str, Any], agents: set[str]
 ) -> None:
-    hits = set(ids(crews, who=person, mode=mode, **fields))
+    hits = set(ids(crews, person=person, mode=mode, **fields))
     assert hits == {f"refund by {agent}" for agent in agents}
 
 
 def test_a_person_recalls_as_an_agent_or_a_crew(crews: World) -> None:
     ada, billing = crews.agents["ada"].id, crews.crews["billing"].id
-    assert ids(crews, who="viewer", agent_id=ada) == ["refund by ada"]
-    assert ids(crews, who="viewer", crew_id=billing) == ["refund by bob"]
+    assert ids(crews, person="viewer", agent_id=ada) == ["refund by ada"]
+    assert ids(crews, person="viewer", crew_id=billing) == ["refund by bob"]
 
 
 def test_an_entry_without_a_crew_is_the_workspaces(world: World) -> None:
     house = world.system()
     [row] = journal.write([factories.new(summary="refund by the house")], by=house)
     index.sweep()
-    assert ids(world, who="viewer") == [row.summary]
-    assert ids(world, who="lena") == []
+    assert ids(world, person="viewer") == [row.summary]
+    assert ids(world, person="lena") == []
 
 
 # ── Filters ──────────────────────────────────────────────────────────────────

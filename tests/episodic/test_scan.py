@@ -98,7 +98,9 @@ def test_what_another_process_did_is_seen_by_the_next_query(
     assert hits(shared_world) == ["one"]
     key = shared_world.tokens["ada"]
     processes.run(
-        "from memory import journal, keys; from episodic import index\n"
+        "from memory.accounts import api_keys as keys\n"
+        "from memory.journal import append as journal\n"
+        "from episodic.index import sweep as index\n"
         "from memory.rules.entries import NewEntry\n"
         f"by = keys.authenticate({key!r})\n"
         "journal.append(NewEntry(entry_type='peer.escalation', summary='two'), by=by)\n"
