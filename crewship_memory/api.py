@@ -17,10 +17,10 @@ from crewship_memory.auth import KeyOrSession
 from crewship_memory.json_parser import StrictParser
 from crewship_memory.throttle import KeyThrottle
 from crewship_memory.version import VERSION
-from episodic.api.api import router as episodic_router
 from episodic.api.context import router as context_router
 from episodic.api.health import router as health_router
-from episodic.api.proposal import router as proposal_router
+from episodic.api.proposals import router as proposal_router
+from episodic.api.recall import router as episodic_router
 from gdpr.api.cases import router as cases_router
 from gdpr.api.certificates import router as certificates_router
 from gdpr.api.exports import router as exports_router

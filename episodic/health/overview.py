@@ -58,7 +58,7 @@ class Card:
 
 
 def card(actor: Actor) -> Card:
-    """Return how recall by meaning stands in the actor's workspace."""
+    """Return the state of recall by meaning in the actor's workspace."""
     status = index_status.status(actor.workspace_id, by=actor)
     pulse = engine.pulse()
     name = engine.embedder().name
@@ -93,10 +93,10 @@ def _oldest(status: index_status.Status) -> str:
     seconds = status.oldest_pending_seconds
     if seconds is None or seconds < 2:
         return ""
-    for size, one in ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second")):
+    for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second")):
         if seconds >= size:
             count = int(seconds // size)
-            return f"; the oldest for {count} {one}{'s' if count > 1 else ''}"
+            return f"; the oldest for {count} {unit}{'s' if count > 1 else ''}"
     return ""
 
 

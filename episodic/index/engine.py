@@ -39,7 +39,7 @@ def _build() -> Embedder:
 
 
 def use(inner: Embedder | None) -> None:
-    """Put another embedder in place, None to build the configured one again."""
+    """Use another embedder; None builds the configured one again."""
     with _lock:
         _parts.observed = Observed(inner or _build())
         _parts.cached = CachedQueries(_parts.observed, size=settings.QUERY_CACHE)

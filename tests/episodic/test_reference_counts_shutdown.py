@@ -20,12 +20,12 @@ def test_the_last_flush_waits_for_the_one_under_way(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Otherwise the end of the process would cut the first one off."""
-    begun, let_go, written = threading.Event(), threading.Event(), []
+    started, let_go, flushed = threading.Event(), threading.Event(), []
 
     def slow(counts: dict[str, int], _when: object) -> None:
-        begun.set()
+        started.set()
         let_go.wait(LIMIT_SECONDS)
-        written.append(counts)
+        flushed.append(counts)
 
     monkeypatch.setattr(index, "mark_referenced", slow)
     marks = Marks()
@@ -33,10 +33,10 @@ def test_the_last_flush_waits_for_the_one_under_way(
     marks.add(["a"])
     first = threading.Thread(target=marks.flush)
     first.start()
-    assert begun.wait(LIMIT_SECONDS)
+    assert started.wait(LIMIT_SECONDS)
     threading.Timer(0.1, let_go.set).start()
     assert marks.drain()
-    assert written == [{"a": 1}]
+    assert flushed == [{"a": 1}]
     first.join()
 
 
@@ -120,11 +120,11 @@ def test_up_counts_every_reference_before_it_ends(tmp_path: Path) -> None:
 
 def references(house: Installation, entry_id: str) -> int:
     """Return what the database of an installation says."""
-    told = house.manage(
+    output = house.manage(
         "shell",
         "-v0",
         "-c",
         "from episodic.models import Embedding as E;"
         f"print(E.objects.get(pk='{entry_id}').reference_count)",
     )
-    return int(told.splitlines()[-1])
+    return int(output.splitlines()[-1])

@@ -77,8 +77,8 @@ def sweep(receiver: Receiver) -> webhooks.Sweep:
 def band_change(world: World) -> JournalEntry:
     before = HealthSnapshot(workspace=world.acme, crew_id="", score=90)
     after = HealthSnapshot(workspace=world.acme, crew_id="", score=20)
-    health._tell(before, after)
-    return JournalEntry.objects.get(entry_type=health.CHANGED)
+    health._record_band_change(before, after)
+    return JournalEntry.objects.get(entry_type=health.BAND_CHANGED)
 
 
 # ── What is sent ─────────────────────────────────────────────────────────────
@@ -100,7 +100,7 @@ def test_a_band_change_is_told_signed_and_once(world: World) -> None:
     assert (row.status, row.attempts, row.last_status) == (SENT, 1, 200)
     assert row.sent_at is not None
     headers = request.headers
-    assert headers["X-Crewship-Event"] == health.CHANGED == told["event"]
+    assert headers["X-Crewship-Event"] == health.BAND_CHANGED == told["event"]
     assert headers["X-Crewship-Delivery"] == row.id == told["id"]
     assert webhooks.verify(hook.secret, headers["X-Crewship-Signature"], body)
 

@@ -296,7 +296,7 @@ SITES: Final[dict[Site, Drive]] = {
     ("episodic/consolidation/approval.py", "reject"): operation("reject_proposal"),
     ("episodic/index/status.py", "_record"): _indexed,
     ("episodic/consolidation/run.py", "_tell"): _consolidated,
-    ("episodic/health/snapshots.py", "_tell"): _fell,
+    ("episodic/health/snapshots.py", "_record_band_change"): _fell,
     ("episodic/recall/checks.py", "_tell"): _broken_check,
     ("gdpr/erasure/finish.py", "_tell"): _erased,
     ("gdpr/cases/transitions.py", "tell"): operation("open_case"),

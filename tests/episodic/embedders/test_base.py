@@ -100,8 +100,8 @@ def test_an_answer_shows_and_passes_through() -> None:
 
 def test_the_wrappers_show_who_they_wrap() -> None:
     for wrapped in (base.Observed(Scripted()), base.CachedQueries(Scripted())):
-        shown = (wrapped.name, wrapped.model, wrapped.dim)
-        assert shown == ("hashing", "hashing-512-v1", 512)
+        identity = (wrapped.name, wrapped.model, wrapped.dim)
+        assert identity == ("hashing", "hashing-512-v1", 512)
 
 
 def test_the_pulse_is_the_last_outcome_and_no_latch() -> None:

@@ -32,20 +32,20 @@ _PLAIN = (
 )
 
 
-def _line(found: ConsolidationProposal) -> dict[str, Any]:
-    return {name: getattr(found, name) for name in _PLAIN} | {
-        "crew": found.crew.slug,
-        "created_at": journal.stamp(found.created_at),
-        "decided_at": proposals.moment(found.decided_at),
-        "decided_by": found.decided_by or None,
-        "reason": found.reason or None,
-        "learned_label": found.learned_label or None,
-        "learned_version": found.learned_version_id,
+def _line(proposal: ConsolidationProposal) -> dict[str, Any]:
+    return {name: getattr(proposal, name) for name in _PLAIN} | {
+        "crew": proposal.crew.slug,
+        "created_at": journal.stamp(proposal.created_at),
+        "decided_at": proposals.moment(proposal.decided_at),
+        "decided_by": proposal.decided_by or None,
+        "reason": proposal.reason or None,
+        "learned_label": proposal.learned_label or None,
+        "learned_version": proposal.learned_version_id,
     }
 
 
-def _whole(found: ConsolidationProposal) -> dict[str, Any]:
-    facts, change = proposals.facts(found), proposals.change(found)
+def _detail(proposal: ConsolidationProposal) -> dict[str, Any]:
+    facts, change = proposals.facts(proposal), proposals.change(proposal)
     entries = [
         {
             "id": row.id,
@@ -57,13 +57,13 @@ def _whole(found: ConsolidationProposal) -> dict[str, Any]:
         }
         for row in facts.evidence
     ]
-    return _line(found) | {
-        "text": found.text,
-        "content_hash": found.content_hash,
-        "label": found.learned_label or change.label,
-        "diff": [asdict(line) for line in change.lines] if found.is_pending else [],
+    return _line(proposal) | {
+        "text": proposal.text,
+        "content_hash": proposal.content_hash,
+        "label": proposal.learned_label or change.label,
+        "diff": [asdict(line) for line in change.lines] if proposal.is_pending else [],
         "entries": entries,
-        "evidence_gone": facts.gone,
+        "evidence_gone": facts.missing_count,
         "recalls": facts.support.recalls,
         "queries": facts.support.queries,
         "score": facts.score.composite,
@@ -79,8 +79,8 @@ def run(request: ApiRequest, data: schemas.RunIn) -> dict[str, Any]:
     """Propose rules from what happened since the last run; nothing is learned by it."""
     report = consolidation.of_workspace(by=request.auth, crew_id=data.crew_id)
     return {
-        "crews": [asdict(done) for done in report],
-        "proposed": sum(len(done.proposed) for done in report),
+        "crews": [asdict(crew) for crew in report],
+        "proposed": sum(len(crew.proposed) for crew in report),
     }
 
 
@@ -91,11 +91,11 @@ def list_proposals(
     request: ApiRequest, query: Query[schemas.ProposalQuery]
 ) -> dict[str, Any]:
     """List proposed rules, newest first."""
-    found = proposals.page(
+    page = proposals.page(
         request.auth, query.state or "", limit=query.limit, cursor=query.cursor
     )
-    items = [_line(one) for one in found.items]
-    return {"items": items, "next_cursor": found.next_cursor}
+    items = [_line(proposal) for proposal in page.items]
+    return {"items": items, "next_cursor": page.next_cursor}
 
 
 @router.get(
@@ -105,7 +105,7 @@ def list_proposals(
 )
 def get_proposal(request: ApiRequest, proposal_id: str) -> dict[str, Any]:
     """Get a proposed rule with its evidence and what approving it would change."""
-    return _whole(proposals.proposal(request.auth, proposal_id))
+    return _detail(proposals.proposal(request.auth, proposal_id))
 
 
 @router.post(
@@ -117,9 +117,11 @@ def approve(
     request: ApiRequest, proposal_id: str, data: schemas.ApproveIn
 ) -> dict[str, Any]:
     """Learn a rule, as proposed or edited; 409 says who was faster."""
-    found = proposals.proposal(request.auth, proposal_id)
+    proposal = proposals.proposal(request.auth, proposal_id)
     return _line(
-        approval.approve(found, version=data.version, text=data.text, by=request.auth)
+        approval.approve(
+            proposal, version=data.version, text=data.text, by=request.auth
+        )
     )
 
 
@@ -132,9 +134,9 @@ def reject(
     request: ApiRequest, proposal_id: str, data: schemas.RejectIn
 ) -> dict[str, Any]:
     """Turn a rule down with a reason; it is not proposed again."""
-    found = proposals.proposal(request.auth, proposal_id)
+    proposal = proposals.proposal(request.auth, proposal_id)
     return _line(
         approval.reject(
-            found, version=data.version, reason=data.reason, by=request.auth
+            proposal, version=data.version, reason=data.reason, by=request.auth
         )
     )

@@ -1,4 +1,4 @@
-"""The drawing of what the first hit is related to: where each neighbour stands."""
+"""The drawing of an entry's relations: the coordinates of each neighbour."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from episodic.recall.search import Answer
 from memory.models import JournalEntry
 
 NEIGHBOURS: Final = 6
-# Where the first stands, and how far the next is below it.
+# Height of the first neighbour, and the distance to the next one below.
 TOP: Final = 32
 STEP: Final = 61
 
@@ -29,7 +29,7 @@ class Neighbour:
 
     @property
     def plate(self) -> int:
-        """The top of the plate behind the edge's label."""
+        """The top of the rectangle behind the edge's label."""
         return self.label - 13
 
     @property
@@ -53,17 +53,17 @@ def neighbours(answer: Answer) -> list[Neighbour]:
     if not answer.hits:
         return []
     first = answer.hits[0].entry.id
-    return drawn(relations.of([first], answer.reach)[first])
+    return layout(relations.of([first], answer.reach)[first])
 
 
-def drawn(every: Sequence[Edge]) -> list[Neighbour]:
-    """Return where the strongest relations of one entry stand."""
-    edges = every[:NEIGHBOURS]
+def layout(relations_of_entry: Sequence[Edge]) -> list[Neighbour]:
+    """Return the coordinates of an entry's strongest relations."""
+    edges = relations_of_entry[:NEIGHBOURS]
     middle = height(len(edges)) // 2
-    made = []
+    nodes = []
     for number, edge in enumerate(edges):
         y = TOP + STEP * number
-        # The label stands a little past the half of its edge, on the line.
+        # The label is a little past the middle of its edge, on the line.
         label = round(middle + (y - middle) * (300 - 164) / (398 - 164)) + 4
-        made.append(Neighbour(edge.neighbour, edge.relation, edge.weight, y, label))
-    return made
+        nodes.append(Neighbour(edge.neighbour, edge.relation, edge.weight, y, label))
+    return nodes

@@ -19,7 +19,7 @@ def _body(request: Request) -> dict[str, Any]:
         "until": request.until,
         "as_of": request.as_of,
     }
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "query": request.query,
         "agent_id": request.agent_id,
         "crew_id": request.crew_id,
@@ -34,10 +34,10 @@ def _body(request: Request) -> dict[str, Any]:
         "explain": True,
         "mark": False,
     }
-    return {name: value for name, value in told.items() if value is not None}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
-def command(request: Request, origin: str) -> str:
+def build(request: Request, origin: str) -> str:
     """Return the question as a command for a shell; the key stays in a variable."""
     url = origin + reverse("api:recall_entries")
     body = json.dumps(_body(request), ensure_ascii=False, indent=2)

@@ -93,7 +93,14 @@ class RecallForm(forms.Form):
     )
 
     MAIN: Final = ("query", "agent_id", "scope", "mode", "fusion", "k")
-    MORE: Final = ("crew_id", "since", "until", "as_of", "min_score", "walk_depth")
+    CONDITIONS: Final = (
+        "crew_id",
+        "since",
+        "until",
+        "as_of",
+        "min_score",
+        "walk_depth",
+    )
 
     def __init__(self, data: QueryDict, *, by: Actor) -> None:
         self.given = data
@@ -140,46 +147,46 @@ class RecallForm(forms.Form):
         return text
 
     @property
-    def was_asked(self) -> bool:
+    def has_question(self) -> bool:
         """Whether there is a question to answer."""
         return bool(str(self.given.get("query") or "").strip())
 
     @property
     def entry_asked(self) -> str:
-        """The entry somebody wonders about."""
+        """The entry whose place in the answer is asked about."""
         return str(self.cleaned_data.get("entry_id") or "") if self.is_valid() else ""
 
     @property
     def agent(self) -> Agent | None:
         """The agent whose recall is asked for."""
-        wanted = self.data.get("agent_id")
-        return next((one for one in self.agents if one.id == wanted), None)
+        agent_id = self.data.get("agent_id")
+        return next((agent for agent in self.agents if agent.id == agent_id), None)
 
     @property
     def crew(self) -> Crew | None:
         """The crew whose recall is asked for, when no agent is named."""
-        wanted = self.data.get("crew_id")
-        return next((one for one in self.crews if one.id == wanted), None)
+        crew_id = self.data.get("crew_id")
+        return next((crew for crew in self.crews if crew.id == crew_id), None)
 
     def request(self) -> Request | None:
-        """Return the service's own form, explained and unmarked; None when at fault."""
-        if not self.is_valid() or not self.was_asked:
+        """Return the explained, unmarked request; None when invalid."""
+        if not self.is_valid() or not self.has_question:
             return None
-        told = self.cleaned_data
-        depth = told["walk_depth"]
+        values = self.cleaned_data
+        depth = values["walk_depth"]
         return Request(
-            query=told["query"],
-            scope=told["scope"] or None,
-            crew_id=told["crew_id"] or None,
-            agent_id=told["agent_id"] or None,
-            k=told["k"] or K_DEFAULT,
-            mode=Mode(told["mode"]),
-            fusion=Fusion(told["fusion"]) if told["fusion"] else None,
-            entry_types=tuple(told["entry_types"]),
-            since=told["since"],
-            until=told["until"],
-            as_of=told["as_of"],
-            min_score=told["min_score"],
+            query=values["query"],
+            scope=values["scope"] or None,
+            crew_id=values["crew_id"] or None,
+            agent_id=values["agent_id"] or None,
+            k=values["k"] or K_DEFAULT,
+            mode=Mode(values["mode"]),
+            fusion=Fusion(values["fusion"]) if values["fusion"] else None,
+            entry_types=tuple(values["entry_types"]),
+            since=values["since"],
+            until=values["until"],
+            as_of=values["as_of"],
+            min_score=values["min_score"],
             walk_depth=int(depth) if depth else None,
             explain=True,
             mark=False,
@@ -195,11 +202,11 @@ class RecallForm(forms.Form):
     @property
     def budget(self) -> int:
         """The characters that the prompt block may fill."""
-        told = self.cleaned_data.get("max_chars") if self.is_valid() else None
-        return prompt_block.BUDGET if told is None else int(told)
+        limit = self.cleaned_data.get("max_chars") if self.is_valid() else None
+        return prompt_block.BUDGET if limit is None else int(limit)
 
-    def blame(self, error: errors.Invalid) -> None:
-        """Put a service's refusal beside the field it is about."""
+    def attach_error(self, error: errors.Invalid) -> None:
+        """Attach a service's error to the field it is about."""
         self.add_error(FIELD_OF.get(error.problem_code), error.detail)
 
     # ── For the template ─────────────────────────────────────────────────────
@@ -209,52 +216,52 @@ class RecallForm(forms.Form):
         return [self[name] for name in self.MAIN]
 
     @property
-    def more(self) -> list[forms.BoundField]:
-        """The fields behind "More"."""
-        return [self[name] for name in self.MORE]
+    def conditions(self) -> list[forms.BoundField]:
+        """The fields under "More conditions"."""
+        return [self[name] for name in self.CONDITIONS]
 
     @property
-    def shows_more(self) -> bool:
-        """Whether a field behind "More" is set."""
-        return any(self.given.get(n) for n in (*self.MORE, "entry_types"))
+    def shows_conditions(self) -> bool:
+        """Whether a field under "More conditions" is set."""
+        return any(self.given.get(n) for n in (*self.CONDITIONS, "entry_types"))
 
     @property
     def shows_legs(self) -> bool:
-        """Whether the legs are shown to their ends."""
+        """Whether the rankings are shown in full."""
         return self.data.get("legs") == "all"
 
     def address(self, **changes: str) -> str:
         """Return the state as a query string, with changes; "" drops a field."""
-        made = QueryDict(mutable=True)
+        params = QueryDict(mutable=True)
         for name in self.fields:
             values = [value for value in self.given.getlist(name) if value]
             if name in changes:
                 values = [changes[name]] if changes[name] else []
             if values:
-                made.setlist(name, values)
-        return made.urlencode()
+                params.setlist(name, values)
+        return params.urlencode()
 
     def _but(self, *names: str) -> list[tuple[str, str]]:
-        """Return every field but some, for a form beside this one."""
+        """Return all fields except some, for another form of the page."""
         pairs = QueryDict(self.address(**dict.fromkeys(names, ""))).lists()
         return [(name, value) for name, values in pairs for value in values]
 
     @property
-    def kept(self) -> list[tuple[str, str]]:
-        """What the form that asks why keeps."""
+    def kept_by_entry(self) -> list[tuple[str, str]]:
+        """The hidden fields of the form that asks why."""
         return self._but("entry_id")
 
     @property
     def kept_by_budget(self) -> list[tuple[str, str]]:
-        """What the form of the budget keeps."""
+        """The hidden fields of the budget's form."""
         return self._but("max_chars")
 
     @property
     def kept_by_against(self) -> list[tuple[str, str]]:
-        """What the form that compares keeps."""
+        """The hidden fields of the comparison's form."""
         return self._but("against", "against_as_of")
 
     @property
     def question_only(self) -> list[tuple[str, str]]:
-        """The question itself, without what is only shown beside it."""
+        """The question's own fields, without those of the other forms."""
         return self._but("entry_id", "legs", "max_chars", "against", "against_as_of")

@@ -11,35 +11,35 @@ from memory.models import JournalEntry
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One entry and its rank in both answers; ``change`` is seen from the first."""
+    """One entry and its rank in both answers; ``change`` is the second's."""
 
     entry: JournalEntry
-    left: int | None
-    right: int | None
+    first: int | None
+    second: int | None
 
     @property
     def change(self) -> str:
         """What the second answer does to it: entered, left, up, down or same."""
-        if self.left is None:
+        if self.first is None:
             return "entered"
-        if self.right is None:
+        if self.second is None:
             return "left"
-        if self.left == self.right:
+        if self.first == self.second:
             return "same"
-        return "up" if self.right < self.left else "down"
+        return "up" if self.second < self.first else "down"
 
     @property
     def places(self) -> int:
         """How many places it moved."""
-        return abs((self.left or 0) - (self.right or 0))
+        return abs((self.first or 0) - (self.second or 0))
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class Comparison:
     """Both answers as one table, in the order of the first, then of the second."""
 
-    left: str
-    right: str
+    first: str
+    second: str
     rows: list[Row]
     degraded: str | None
 
@@ -47,50 +47,50 @@ class Compared:
         return sum(row.change in changes for row in self.rows)
 
     @property
-    def entered(self) -> int:
+    def entered_count(self) -> int:
         """How many the second answer has and the first has not."""
         return self._count("entered")
 
     @property
-    def gone(self) -> int:
+    def dropped_count(self) -> int:
         """How many the first answer has and the second has not."""
         return self._count("left")
 
     @property
-    def moved(self) -> int:
-        """How many stand elsewhere."""
+    def moved_count(self) -> int:
+        """How many have another rank."""
         return self._count("up", "down")
 
 
 def _name(request: Request) -> str:
     """Return how a question was asked, in words."""
-    said = request.mode.value
+    name = request.mode.value
     if request.mode is Mode.HYBRID:
-        said = f"{said}, {request.fused_by.value}"
+        name = f"{name}, {request.fused_by.value}"
     if request.as_of is not None:
-        said = f"{said}, as of {journal.stamp(request.as_of)[:16].replace('T', ' ')}"
-    return said
+        name = f"{name}, as of {journal.stamp(request.as_of)[:16].replace('T', ' ')}"
+    return name
 
 
 def _ranked(answer: Answer) -> dict[str, tuple[int, JournalEntry]]:
-    """Return rank and entry by id; neighbours of hits have no rank and stay out."""
+    """Return rank and entry by id; neighbours of hits have no rank and are left out."""
     hits = [hit for hit in answer.hits if ":" not in hit.via]
     return {hit.entry.id: (rank, hit.entry) for rank, hit in enumerate(hits, 1)}
 
 
-def compare(left: Answer, right: Answer) -> Compared:
+def compare(first: Answer, second: Answer) -> Comparison:
     """Return two answers as one table."""
-    one, two = _ranked(left), _ranked(right)
+    first_ranks, second_ranks = _ranked(first), _ranked(second)
     rows = []
-    for entry_id, (_, entry) in {**two, **one}.items():
-        ranks = (found[entry_id][0] if entry_id in found else None
-                 for found in (one, two))  # fmt: skip
+    for entry_id, (_, entry) in {**second_ranks, **first_ranks}.items():
+        ranks = (by_id[entry_id][0] if entry_id in by_id else None
+                 for by_id in (first_ranks, second_ranks))  # fmt: skip
         rows.append(Row(entry, *ranks))
     far = len(rows) + 1
-    rows.sort(key=lambda row: (row.left or far, row.right or far))
-    return Compared(
-        left=_name(left.request),
-        right=_name(right.request),
+    rows.sort(key=lambda row: (row.first or far, row.second or far))
+    return Comparison(
+        first=_name(first.request),
+        second=_name(second.request),
         rows=rows,
-        degraded=left.legs.degraded or right.legs.degraded,
+        degraded=first.legs.degraded or second.legs.degraded,
     )

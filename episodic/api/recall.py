@@ -1,4 +1,4 @@
-"""The first floor's JSON API: parse, call, present."""
+"""JSON API of recall, of its explanation and of the index."""
 
 from __future__ import annotations
 
@@ -30,18 +30,19 @@ def recall_entries(request: ApiRequest, data: schemas.RecallIn) -> dict[str, Any
 @router.post("/why", response=schemas.WhyOut, operation_id="why")
 def why_entry(request: ApiRequest, data: schemas.WhyIn) -> dict[str, Any]:
     """Ask why an entry is, or is not, in an answer."""
-    return serializers.why(explain.ask(data.request(), data.entry_id, by=request.auth))
+    result = explain.ask(data.request(), data.entry_id, by=request.auth)
+    return serializers.explanation(result)
 
 
 @router.get("/index", response=schemas.IndexOut, operation_id="index_status")
 def index_status(request: ApiRequest) -> dict[str, Any]:
-    """Tell how complete the index is."""
+    """Get how complete the index is."""
     return asdict(backlog.status(request.auth.workspace_id, by=request.auth))
 
 
 @router.post("/index", response=schemas.IndexedOut, operation_id="index_now")
 def index_now(request: ApiRequest, data: schemas.IndexIn) -> dict[str, Any]:
-    """Embed now what waits, or the named entries."""
+    """Embed pending entries now, or the named ones."""
     report = backlog.run(
         request.auth.workspace_id,
         by=request.auth,
