@@ -11,7 +11,7 @@ from pydantic import Field
 from episodic.health import bands, causes
 from episodic.health import snapshots as health
 from episodic.models import HealthSnapshot
-from memory.api.api import ApiRequest
+from memory.api.request import ApiRequest
 from memory.journal import append as journal
 from memory.rules.shapes import Id, Strict
 

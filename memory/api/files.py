@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from ninja import Body, Query, Router
 
 from memory.api import files_schemas as schemas
-from memory.api.api import ApiRequest
+from memory.api.request import ApiRequest
 from memory.files import access as file_access
 from memory.files import reading, tools, versions
 from memory.files import search as file_search

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from ninja import Router, Schema
 from pydantic import ConfigDict, Field
 
-from memory.api.api import ApiRequest
+from memory.api.request import ApiRequest
 from memory.files import bundle_format, import_export
 from memory.files.import_export import Scope
 from memory.journal import queries

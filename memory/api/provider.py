@@ -7,7 +7,7 @@ from typing import Any
 from ninja import Query, Router
 
 from memory.api import provider_schemas as schemas
-from memory.api.api import ApiRequest
+from memory.api.request import ApiRequest
 from memory.integrations.atomicmemory.provider import extension_calls
 from memory.journal import append as journal
 from memory.journal import queries

@@ -7,10 +7,10 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from django.http import HttpRequest
 from ninja import Query, Router
 
 from memory.api import quarantine_schemas as schemas
+from memory.api.request import ApiRequest
 from memory.files import redaction
 from memory.journal import append as journal
 from memory.models import HeldFile
@@ -47,12 +47,6 @@ _PLAIN = (
     "written_by",
 )
 _MAYBE = ("claimed_by", "decision", "reason", "decided_by")
-
-
-class ApiRequest(HttpRequest):
-    """A request whose credential became an actor."""
-
-    auth: Actor
 
 
 def _stamp(value: datetime | None) -> str | None:

@@ -8,7 +8,7 @@ from ninja import Query, Router, Status
 
 from memory import records
 from memory.api import records_schemas as schemas
-from memory.api.api import ApiRequest, IdempotencyKey
+from memory.api.request import ApiRequest, IdempotencyKey
 from memory.files.paths import Owner
 from memory.journal import append as journal
 from memory.models import Record

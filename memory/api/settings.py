@@ -9,7 +9,7 @@ from ninja import Router, Schema
 from pydantic import Field, create_model
 
 from memory import workspace_settings
-from memory.api.api import ApiRequest
+from memory.api.request import ApiRequest
 from memory.journal import append as journal
 from memory.providers import connection
 from memory.rules.settings import TEXT_CHARS

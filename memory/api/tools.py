@@ -6,7 +6,7 @@ from typing import Any
 
 from ninja import Body, Router, Schema
 
-from memory.api.api import ApiRequest
+from memory.api.request import ApiRequest
 from memory.integrations import agent_tools
 
 router = Router(tags=["tools"])

@@ -12,7 +12,7 @@ from django.utils import timezone
 from ninja import Router, Schema
 from pydantic import Field, StringConstraints
 
-from memory.api.api import ApiRequest
+from memory.api.request import ApiRequest
 from memory.integrations import turn_memories
 from memory.integrations.gateway import settings as gateway_settings
 from memory.integrations.gateway.config import Mode

@@ -11,7 +11,7 @@ from memory.integrations.gateway import config
 from memory.integrations.gateway import settings as gateway_settings
 from memory.integrations.gateway.config import ConfigError, Mode, Scope
 from memory.models import Agent, GatewaySetup
-from memory.web.forms import KeyForm, offer
+from memory.web.workspace_forms import KeyForm, offer
 
 MODES: Final = (
     (Mode.CURATED.value, "Curated: the agent's files alone"),

@@ -16,8 +16,7 @@ from django.core.exceptions import ValidationError
 from django.http import QueryDict
 from django.utils.dateparse import parse_date, parse_datetime
 
-from memory.api import serializers
-from memory.journal import queries, timeline
+from memory.journal import filter_params, queries, timeline
 from memory.journal.queries import JournalFilter
 from memory.models import Agent, Crew
 from memory.rules import entries, errors
@@ -171,7 +170,7 @@ class JournalForm(forms.Form):
         """Return a value, or several with commas, that the service knows."""
         value = str(self.cleaned_data.get(name) or "")
         try:
-            serializers.journal_filter({name: value})
+            filter_params.parse({name: value})
         except errors.Invalid as error:
             raise ValidationError(error.detail, code=error.problem_code) from None
         return value
@@ -193,7 +192,7 @@ class JournalForm(forms.Form):
         if not self.is_valid():
             return None
         texts = {k: v if v != "" else None for k, v in self.cleaned_data.items()}
-        return serializers.journal_filter({**texts, "q": texts["q"] or ""})
+        return filter_params.parse({**texts, "q": texts["q"] or ""})
 
     # ── For the template ─────────────────────────────────────────────────────
     @property

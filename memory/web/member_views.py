@@ -16,7 +16,8 @@ from memory.journal import queries
 from memory.models import Invitation
 from memory.rules import errors
 from memory.rules.permissions import Actor, Role
-from memory.web import forms, pages
+from memory.web import pages
+from memory.web import workspace_forms as forms
 
 
 def _context(actor: Actor) -> dict[str, Any]:

@@ -22,7 +22,8 @@ from memory.journal import queries
 from memory.models import AgentKey
 from memory.rules import errors
 from memory.rules.permissions import Actor, AgentRole, Role
-from memory.web import forms, pages
+from memory.web import pages
+from memory.web import workspace_forms as forms
 
 PAGE_METHODS = ["GET", "HEAD", "POST"]
 

@@ -1,14 +1,11 @@
-"""Request and response shapes of the ground floor's JSON API."""
+"""Request and response shapes of the journal."""
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from ninja import Schema
-from pydantic import (
-    Field,
-)
+from pydantic import Field
 
 from memory.rules.entries import NewEntry, Priority, Severity
 from memory.rules.shapes import Id, Moment, Strict
@@ -235,37 +232,3 @@ class VerifyOut(Schema):
     erased: int
     checkpoints: int
     unproved: int
-
-
-class AgentOut(Schema):
-    """An agent of the workspace."""
-
-    id: str
-    slug: str
-    name: str
-    role: str
-    crew_id: str
-    crew: str
-    memory_walk_depth: int
-
-
-class CrewOut(Schema):
-    """A crew of the workspace."""
-
-    id: str
-    slug: str
-    name: str
-
-
-class MeOut(Schema):
-    """Whom the credential stands for."""
-
-    role: str
-    workspace_id: str
-    workspace: str
-    id: str
-    label: str
-    crew_id: str | None
-    agent_role: str | None
-    scopes: list[str]
-    server_time: datetime

@@ -8,12 +8,10 @@ from typing import Any
 
 from memory.journal import append as journal
 from memory.journal import queries, verify
-from memory.journal.queries import JournalFilter, JournalPage
+from memory.journal.queries import JournalPage
 from memory.models import ArchivedEntry, JournalEntry
 from memory.ports import ranker
 from memory.ports.ranker import EmbeddingState
-from memory.rules import errors
-from memory.rules.entries import Priority, Severity
 
 _PLAIN = (
     "id",
@@ -147,30 +145,3 @@ def report(found: verify.Report) -> dict[str, Any]:
         "checkpoints": found.checkpoints,
         "unproved": found.unproved,
     }
-
-
-def _several(name: str, value: str | None, allowed: set[str] | None) -> tuple[str, ...]:
-    parts = tuple(part.strip() for part in (value or "").split(",") if part.strip())
-    unknown = [part for part in parts if allowed is not None and part not in allowed]
-    if unknown:
-        message = f"{name} is one of {', '.join(sorted(allowed or ()))}."
-        raise errors.Invalid(
-            message,
-            code=f"unknown_{name}",
-            errors=[{"field": name, "code": "enum", "message": message}],
-        )
-    return parts
-
-
-def journal_filter(query: dict[str, Any]) -> JournalFilter:
-    """Return the service's filter for a door's query; Invalid for unknown values."""
-    fields = {k: v for k, v in query.items() if k not in ("limit", "cursor")}
-    known = {
-        "entry_type": None,
-        "exclude_entry_type": None,
-        "severity": {s.value for s in Severity},
-        "priority": {p.value for p in Priority},
-    }
-    for name, allowed in known.items():
-        fields[name] = _several(name, fields.get(name), allowed)
-    return JournalFilter(**fields)

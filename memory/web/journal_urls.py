@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from memory.web import views
+from memory.web import journal_views as views
 
 app_name = "memory"
 urlpatterns = [
