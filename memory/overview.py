@@ -21,7 +21,7 @@ from memory.rules.permissions import Actor
 
 DAYS: Final = 7
 ESCALATION: Final = "peer.escalation"
-LOUD: Final = (Severity.WARN.value, Severity.ERROR.value)
+ALERT_SEVERITIES: Final = (Severity.WARN.value, Severity.ERROR.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Activity:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class EntryLine:
     """An entry as a short list shows it."""
 
     id: str
@@ -72,12 +72,12 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Loud:
+class Alerts:
     """Warnings and errors of a span of time; ``entries`` are the latest of them."""
 
     warnings: int
     errors: int
-    entries: tuple[Told, ...]
+    entries: tuple[EntryLine, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def _by_crew(actor: Actor, now: datetime) -> list[CrewActivity]:
     for agent in queries.agents(actor):
         members[agent.crew_id].append(agent.slug)
     quiet = (0,) * DAYS
-    found = [
+    activities = [
         CrewActivity(
             crew.id,
             crew.slug,
@@ -127,12 +127,12 @@ def _by_crew(actor: Actor, now: datetime) -> list[CrewActivity]:
         )
         for crew, latest in _crews_with_latest(actor)
     ]
-    nobody = counts.get(None)
-    if nobody is not None and any(nobody):
+    crewless = counts.get(None)
+    if crewless is not None and any(crewless):
         newest = queries.visible_entries(actor).filter(crew_id__isnull=True)
         last = newest.order_by("-ts").values_list("ts", flat=True).first()
-        found.append(CrewActivity(None, "no crew", (), nobody, last))
-    return found
+        activities.append(CrewActivity(None, "no crew", (), crewless, last))
+    return activities
 
 
 def _counts_of(actor: Actor, now: datetime) -> dict[str | None, tuple[int, ...]]:
@@ -145,13 +145,13 @@ def _counts_of(actor: Actor, now: datetime) -> dict[str | None, tuple[int, ...]]
     }
     rows = queries.visible_entries(actor).filter(ts__gt=now - DAYS * day)
     grouped = rows.order_by().values("crew_id").annotate(**spans)
-    told = grouped.values_list("crew_id", *spans)
-    return {crew_id: tuple(counts) for crew_id, *counts in told}
+    crew_rows = grouped.values_list("crew_id", *spans)
+    return {crew_id: tuple(counts) for crew_id, *counts in crew_rows}
 
 
-def _latest(**same: OuterRef) -> Subquery:
+def _latest(**matching: OuterRef) -> Subquery:
     """Return the time of the newest entry that shares fields with the outer row."""
-    rows = JournalEntry.objects.filter(**same).order_by("-ts", "-seq")
+    rows = JournalEntry.objects.filter(**matching).order_by("-ts", "-seq")
     return Subquery(rows.values("ts")[:1])
 
 
@@ -163,11 +163,11 @@ def _crews_with_latest(actor: Actor) -> list[tuple[Crew, datetime | None]]:
     return [(crew, crew.latest) for crew in rows.annotate(latest=newest)]
 
 
-def _told(rows: QuerySet[JournalEntry], limit: int) -> tuple[Told, ...]:
-    found = list(rows.order_by("-ts", "-seq")[:limit])
-    slugs = queries.names(found)
+def _entry_lines(rows: QuerySet[JournalEntry], limit: int) -> tuple[EntryLine, ...]:
+    entries = list(rows.order_by("-ts", "-seq")[:limit])
+    slugs = queries.names(entries)
     return tuple(
-        Told(
+        EntryLine(
             row.id,
             row.ts,
             row.entry_type,
@@ -176,27 +176,31 @@ def _told(rows: QuerySet[JournalEntry], limit: int) -> tuple[Told, ...]:
             slugs.get(row.agent_id or "", row.actor_type),
             row.erased_at is not None,
         )
-        for row in found
+        for row in entries
     )
 
 
-def escalations(actor: Actor, *, limit: int = 6) -> tuple[Told, ...]:
+def escalations(actor: Actor, *, limit: int = 6) -> tuple[EntryLine, ...]:
     """Return the newest escalations that were loud."""
     actor.require("journal.read")
     rows = queries.visible_entries(actor)
-    return _told(rows.filter(entry_type=ESCALATION, severity__in=LOUD), limit)
+    return _entry_lines(
+        rows.filter(entry_type=ESCALATION, severity__in=ALERT_SEVERITIES), limit
+    )
 
 
-def loud(actor: Actor, *, since: datetime, limit: int = 6) -> Loud:
+def loud(actor: Actor, *, since: datetime, limit: int = 6) -> Alerts:
     """Return the warnings and errors since a moment, escalations apart."""
     actor.require("journal.read")
-    rows = queries.visible_entries(actor).filter(ts__gte=since, severity__in=LOUD)
+    rows = queries.visible_entries(actor).filter(
+        ts__gte=since, severity__in=ALERT_SEVERITIES
+    )
     rows = rows.exclude(entry_type=ESCALATION)
-    counted = rows.aggregate(
+    counts = rows.aggregate(
         warnings=Count("pk", filter=Q(severity=Severity.WARN.value)),
         errors=Count("pk", filter=Q(severity=Severity.ERROR.value)),
     )
-    return Loud(counted["warnings"], counted["errors"], _told(rows, limit))
+    return Alerts(counts["warnings"], counts["errors"], _entry_lines(rows, limit))
 
 
 # ── The workspace pages ──────────────────────────────────────────────────────
@@ -211,8 +215,8 @@ def crews(actor: Actor) -> tuple[CrewRow, ...]:
     for agent in annotated.order_by("-role", "slug"):
         row = AgentRow(agent, keys.get(agent.id, 0), agent.latest)
         members[agent.crew_id].append(row)
-    shown = queries.crews(actor)
-    return tuple(CrewRow(crew, tuple(members[crew.id])) for crew in shown)
+    crews_shown = queries.crews(actor)
+    return tuple(CrewRow(crew, tuple(members[crew.id])) for crew in crews_shown)
 
 
 def _active_keys(actor: Actor) -> dict[str, int]:
@@ -221,5 +225,5 @@ def _active_keys(actor: Actor) -> dict[str, int]:
     rows = AgentKey.objects.filter(
         lasting, workspace_id=actor.workspace_id, revoked_at__isnull=True
     )
-    counted = rows.order_by().values_list("agent_id").annotate(keys=Count("pk"))
-    return dict(counted)
+    counts = rows.order_by().values_list("agent_id").annotate(keys=Count("pk"))
+    return dict(counts)

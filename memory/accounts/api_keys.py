@@ -26,11 +26,11 @@ from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor, AgentRole, KeyScope, Role
 
 PREFIX: Final = "cmk_"
-SHOWN: Final = 12
+PREFIX_CHARS: Final = 12
 TOUCH_EVERY: Final = timedelta(minutes=1)
-_KEPT: Final = 1_024
+_CACHE_SIZE: Final = 1_024
 # Everything that an agent's key and its actor are made of.
-_LOOK: Final = (
+_KEY_QUERY: Final = (
     "SELECT k.id, k.workspace_id, k.scopes, k.expires_at, k.revoked_at, k.last_used_at,"
     " k.end_user,"
     " a.id, a.slug, a.crew_id, a.role, a.memory_walk_depth"
@@ -103,7 +103,7 @@ def _operator_actor(key: OperatorKey) -> Actor | None:
     )
 
 
-class _AgentKeys:
+class _AgentKeyCache:
     """Agents' keys as last read, each beside the columns that it was made from.
 
     The columns are read at every request, so that a revocation counts at once in every
@@ -111,41 +111,41 @@ class _AgentKeys:
     """
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[str, tuple[Any, AgentKey, Actor]] = OrderedDict()
+        self._cache: OrderedDict[str, tuple[Any, AgentKey, Actor]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def of(self, wanted: str) -> tuple[AgentKey, Actor] | None:
+    def find(self, key_digest: str) -> tuple[AgentKey, Actor] | None:
         """Return the key with a digest and whom it stands for."""
         with connection.cursor() as cursor:
-            cursor.execute(_LOOK, [wanted])
+            cursor.execute(_KEY_QUERY, [key_digest])
             columns = cursor.fetchone()
         if columns is None:
             return None
         with self._lock:
-            kept = self._kept.get(wanted)
-            if kept is not None and kept[0] == columns:
-                self._kept.move_to_end(wanted)
-                return kept[1], kept[2]
-        return self._read(wanted, columns)
+            cached = self._cache.get(key_digest)
+            if cached is not None and cached[0] == columns:
+                self._cache.move_to_end(key_digest)
+                return cached[1], cached[2]
+        return self._read(key_digest, columns)
 
-    def _read(self, wanted: str, columns: Any) -> tuple[AgentKey, Actor] | None:
-        key = AgentKey.objects.select_related("agent").filter(digest=wanted).first()
+    def _read(self, key_digest: str, columns: Any) -> tuple[AgentKey, Actor] | None:
+        key = AgentKey.objects.select_related("agent").filter(digest=key_digest).first()
         if key is None:
             return None
         actor = _agent_actor(key)
         with self._lock:
-            self._kept[wanted] = columns, key, actor
-            while len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
+            self._cache[key_digest] = columns, key, actor
+            while len(self._cache) > _CACHE_SIZE:
+                self._cache.popitem(last=False)
         return key, actor
 
 
-_agent_keys = _AgentKeys()
+_agent_keys = _AgentKeyCache()
 
 
-def _operator(wanted: str) -> tuple[OperatorKey, Actor] | None:
+def _find_operator(key_digest: str) -> tuple[OperatorKey, Actor] | None:
     keys = OperatorKey.objects.select_related("user")
-    key = keys.filter(digest=wanted).first()
+    key = keys.filter(digest=key_digest).first()
     if key is None or key.state != "active":
         return None
     actor = _operator_actor(key)
@@ -156,11 +156,11 @@ def authenticate(token: str) -> Actor | None:
     """Return who a key stands for, or None for unknown, expired and revoked keys."""
     if not token.startswith(PREFIX) or len(token) > 128 or not token.isascii():
         return None
-    wanted = digest(token)
-    found = _agent_keys.of(wanted) or _operator(wanted)
-    if found is None or found[0].state != "active":
+    key_digest = digest(token)
+    match = _agent_keys.find(key_digest) or _find_operator(key_digest)
+    if match is None or match[0].state != "active":
         return None
-    key, actor = found
+    key, actor = match
     _touch(key)
     return actor
 
@@ -173,7 +173,7 @@ def _fields(
     token = PREFIX + secrets.token_urlsafe(32)
     return token, {
         "name": name.strip()[:120] or "key",
-        "prefix": token[:SHOWN],
+        "prefix": token[:PREFIX_CHARS],
         "digest": digest(token),
         "scopes": sorted(scope.value for scope in scopes),
         "expires_at": expires_at,
@@ -243,11 +243,11 @@ def revoke(key: AgentKey | OperatorKey, *, by: Actor) -> None:
     """Make a key useless at once; revoking twice is the same as once."""
     by.require("keys.manage", key.workspace_id)
     with transaction.atomic():
-        changed = (
+        updated = (
             type(key)
             .objects.filter(pk=key.pk, revoked_at__isnull=True)
             .update(revoked_at=timezone.now())
         )
-        if changed:
+        if updated:
             key.refresh_from_db()
             _record("revoked", key, by)

@@ -28,7 +28,7 @@ from memory.rules import errors
 from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor, Role
 
-MOST_WAITING: Final = 200
+MAX_PENDING: Final = 200
 EMAIL_LENGTH: Final = 254
 MAIL_EVERY: Final = timedelta(minutes=1)
 
@@ -70,13 +70,13 @@ def invite(email: str, role: Role, *, by: Actor) -> Invitation:
     """Invite an address; whether it has an account already makes no difference."""
     by.require("members.manage")
     email = checked_email(email)
-    mine = Invitation.objects.filter(workspace_id=by.workspace_id)
+    invitations = Invitation.objects.filter(workspace_id=by.workspace_id)
     members = Membership.objects.filter(workspace_id=by.workspace_id)
     if members.filter(user__email=email).exists():
         detail = "Is a member already; change the role in the list."
         raise errors.Conflict(detail, code="already_member")
-    if mine.count() >= MOST_WAITING:
-        detail = f"{MOST_WAITING} invitations wait already; withdraw some first."
+    if invitations.count() >= MAX_PENDING:
+        detail = f"{MAX_PENDING} invitations wait already; withdraw some first."
         raise errors.Conflict(detail, code="too_many_invitations")
     try:
         with transaction.atomic():
@@ -97,8 +97,8 @@ def invite(email: str, role: Role, *, by: Actor) -> Invitation:
 def get(invitation_id: str, *, by: Actor) -> Invitation:
     """Return an invitation of the actor's workspace."""
     by.require("members.manage")
-    mine = Invitation.objects.filter(workspace_id=by.workspace_id)
-    invitation = mine.filter(pk=invitation_id).first()
+    invitations = Invitation.objects.filter(workspace_id=by.workspace_id)
+    invitation = invitations.filter(pk=invitation_id).first()
     if invitation is None:
         raise errors.NotFound
     return invitation
@@ -122,13 +122,13 @@ def _digest(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-def _new_token(invitation: Invitation, *, mailed: bool, by: Actor) -> str:
+def _new_token(invitation: Invitation, *, by_mail: bool, by: Actor) -> str:
     token = secrets.token_urlsafe(32)
     with transaction.atomic():
-        changed = Invitation.objects.filter(pk=invitation.pk).update(
-            digest=_digest(token), link_made_at=timezone.now(), mailed=mailed
+        updated = Invitation.objects.filter(pk=invitation.pk).update(
+            digest=_digest(token), link_made_at=timezone.now(), mailed=by_mail
         )
-        if not changed:
+        if not updated:
             raise errors.NotFound
         _record("link_made", "A link to accept an invitation was made", invitation, by)
     invitation.refresh_from_db()
@@ -138,25 +138,29 @@ def _new_token(invitation: Invitation, *, mailed: bool, by: Actor) -> str:
 def link_path(invitation: Invitation, *, by: Actor) -> str:
     """Return the path of a fresh link to hand over; the one before it ends."""
     by.require("members.manage", invitation.workspace_id)
-    return f"/login/invitation/{_new_token(invitation, mailed=False, by=by)}/"
+    return f"/login/invitation/{_new_token(invitation, by_mail=False, by=by)}/"
 
 
 def send(invitation: Invitation, base: str, *, by: Actor) -> None:
     """Send a fresh link to the invited address, where nobody else sees it."""
     by.require("members.manage", invitation.workspace_id)
-    made = invitation.link_made_at
-    if invitation.mailed and made and timezone.now() - made < MAIL_EVERY:
+    last_link_at = invitation.link_made_at
+    if (
+        invitation.mailed
+        and last_link_at
+        and timezone.now() - last_link_at < MAIL_EVERY
+    ):
         raise errors.Conflict("A mail went out a moment ago.", code="just_sent")
-    token = _new_token(invitation, mailed=True, by=by)
+    token = _new_token(invitation, by_mail=True, by=by)
     message = _message(invitation, f"{base}/login/invitation/{token}/")
     # Outside the transaction: a slow mail server must not hold the database.
     try:
-        sent = mail.send("invitation", [message])
+        count = mail.send("invitation", [message])
     except OSError as error:
         Invitation.objects.filter(pk=invitation.pk).update(digest="", mailed=False)
         detail = f"The mail did not go out: {type(error).__name__}."
         raise errors.Unavailable(detail, code="mail_not_sent") from None
-    if not sent:
+    if not count:
         Invitation.objects.filter(pk=invitation.pk).update(digest="", mailed=False)
         raise errors.Conflict("No mail server is set.", code="no_mail_server")
 

@@ -50,9 +50,9 @@ def _record(entry_type: str, summary: str, payload: dict[str, str], by: Actor) -
 
 def ensure_workspace(slug: str, name: str = "") -> tuple[Workspace, bool]:
     """Return the workspace of a slug, and whether it was made now."""
-    found = Workspace.objects.filter(slug=_slug(slug, "workspace")).first()
-    if found is not None:
-        return found, False
+    existing = Workspace.objects.filter(slug=_slug(slug, "workspace")).first()
+    if existing is not None:
+        return existing, False
     try:
         with transaction.atomic():
             last = Workspace.objects.aggregate(last=Max("number"))["last"] or 0
@@ -71,18 +71,18 @@ def ensure_workspace(slug: str, name: str = "") -> tuple[Workspace, bool]:
 def ensure_crew(slug: str, *, by: Actor, name: str = "") -> tuple[Crew, bool]:
     """Return a crew of the actor's workspace, made when there was none."""
     by.require("agents.manage")
-    found = Crew.objects.filter(
+    existing = Crew.objects.filter(
         workspace_id=by.workspace_id, slug=_slug(slug, "crew")
     ).first()
-    if found is not None:
-        return found, False
+    if existing is not None:
+        return existing, False
     with transaction.atomic():
-        crew, made = Crew.objects.get_or_create(
+        crew, is_new = Crew.objects.get_or_create(
             workspace_id=by.workspace_id, slug=slug, defaults={"name": name or slug}
         )
-        if made:
+        if is_new:
             _record("crew.created", f"Crew {slug} made", {"crew_id": crew.id}, by)
-    return crew, made
+    return crew, is_new
 
 
 def ensure_agent(
@@ -102,16 +102,16 @@ def ensure_agent(
         "memory_walk_depth": walk_depth,
     }
     with transaction.atomic():
-        agent, made = Agent.objects.get_or_create(
+        agent, is_new = Agent.objects.get_or_create(
             workspace_id=crew.workspace_id,
             crew=crew,
             slug=_slug(slug, "agent"),
             defaults=defaults,
         )
-        if made:
-            told = {"agent_id": agent.id, "crew_id": crew.id, "role": role.value}
-            _record("agent.created", f"Agent {slug} joined {crew.slug}", told, by)
-    return agent, made
+        if is_new:
+            payload = {"agent_id": agent.id, "crew_id": crew.id, "role": role.value}
+            _record("agent.created", f"Agent {slug} joined {crew.slug}", payload, by)
+    return agent, is_new
 
 
 def change_agent(agent: Agent, *, by: Actor, role: AgentRole, walk_depth: int) -> Agent:
@@ -122,16 +122,16 @@ def change_agent(agent: Agent, *, by: Actor, role: AgentRole, walk_depth: int) -
     with transaction.atomic():
         agent.role, agent.memory_walk_depth = role.value, walk_depth
         agent.save(update_fields=["role", "memory_walk_depth"])
-        told = {"agent_id": agent.id, "role": role.value, "walk": str(walk_depth)}
-        _record("agent.changed", f"Agent {agent.slug} changed", told, by)
+        payload = {"agent_id": agent.id, "role": role.value, "walk": str(walk_depth)}
+        _record("agent.changed", f"Agent {agent.slug} changed", payload, by)
     return agent
 
 
 def ensure_user(email: str, password: str | None = None) -> tuple[User, bool]:
     """Return the person of an e-mail address, made when there was none."""
-    found = User.objects.filter(email=email.strip().lower()).first()
-    if found is not None:
-        return found, False
+    existing = User.objects.filter(email=email.strip().lower()).first()
+    if existing is not None:
+        return existing, False
     return User.objects.create_user(email.strip(), password), True
 
 
@@ -146,8 +146,8 @@ def set_member(user: User, role: Role, *, by: Actor) -> Membership:
     with transaction.atomic():
         members = Membership.objects.select_for_update()
         admins = members.filter(workspace_id=by.workspace_id, role=Role.ADMIN.value)
-        others = admins.exclude(user=user).exists()
-        if role is not Role.ADMIN and not others and admins.exists():
+        has_other_admin = admins.exclude(user=user).exists()
+        if role is not Role.ADMIN and not has_other_admin and admins.exists():
             detail = "The last admin of a workspace stays admin."
             raise errors.Conflict(detail, code="last_admin")
         member = members.filter(workspace_id=by.workspace_id, user=user).first()
@@ -186,9 +186,9 @@ def admit(user: User, role: Role, *, by: Actor) -> Membership:
         member = Membership.objects.create(
             workspace_id=by.workspace_id, user=user, role=role.value
         )
-        waiting = Invitation.objects.filter(email=user.email)
-        waiting.filter(workspace_id=by.workspace_id).delete()
-        waiting.update(digest="")
+        invitations = Invitation.objects.filter(email=user.email)
+        invitations.filter(workspace_id=by.workspace_id).delete()
+        invitations.update(digest="")
         accounts.end_sessions(user)
         _revoke_keys(user, by)
         payload = {"user_id": user.id, "role": role.value}

@@ -33,15 +33,15 @@ Entries = QuerySet[JournalEntry]
 
 
 # ── Journal ──────────────────────────────────────────────────────────────────
-def marker(wanted: Priority) -> Callable[..., None]:
+def priority_action(priority: Priority) -> Callable[..., None]:
     """Return the action that sets one priority."""
 
-    def mark(page: EntryRows, request: HttpRequest, chosen: Entries) -> None:
-        page.mark(request, chosen, wanted)
+    def mark(page: EntryRows, request: HttpRequest, selection: Entries) -> None:
+        page.mark(request, selection, priority)
 
-    mark.__name__ = f"make_{wanted.value}"
+    mark.__name__ = f"make_{priority.value}"
     action: Callable[..., None] = admin.action(
-        mark, description=f"Set priority to {wanted.value}"
+        mark, description=f"Set priority to {priority.value}"
     )
     return action
 
@@ -50,7 +50,7 @@ def marker(wanted: Priority) -> Callable[..., None]:
 class EntryRows(rows.ReadOnly):
     """Entries, read only; priority changes through the journal."""
 
-    actions = tuple(marker(wanted) for wanted in Priority)
+    actions = tuple(priority_action(priority) for priority in Priority)
     list_display = ("id", "seq", "ts", "entry_type", "severity", "priority", "head")
     list_filter = ("severity", "priority", "workspace")
     search_fields = ("=id", "=trace_id", "=mission_id")
@@ -81,23 +81,23 @@ class EntryRows(rows.ReadOnly):
             '<a href="{}">Page of this entry</a> · agent {}', page, rows.link(agent)
         )
 
-    def mark(self, request: HttpRequest, chosen: Entries, wanted: Priority) -> None:
+    def mark(self, request: HttpRequest, entries: Entries, priority: Priority) -> None:
         """Set priorities through the journal, entry by entry."""
-        done = 0
-        for entry in chosen:
+        count = 0
+        for entry in entries:
             try:
                 actor = rows.staff_actor(request, entry.workspace_id)
-                journal.prioritise(entry, wanted, REASON, by=actor)
-                done += 1
+                journal.prioritise(entry, priority, REASON, by=actor)
+                count += 1
             except errors.HouseError as error:
                 text = f"{entry.pk}: {error.detail}"
                 self.message_user(request, text, messages.ERROR)
-        self.message_user(request, f"{done} set to {wanted.value}.")
+        self.message_user(request, f"{count} set to {priority.value}.")
 
     def get_queryset(self, request: HttpRequest) -> Entries:
         """Leave the long texts where they are until one entry is opened."""
-        found: Entries = super().get_queryset(request)
-        return found.defer("payload_text", "refs_text", "body")
+        rows: Entries = super().get_queryset(request)
+        return rows.defer("payload_text", "refs_text", "body")
 
 
 @admin.register(PriorityChange)

@@ -84,11 +84,11 @@ class HeldRows(rows.ReadOnly):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[HeldFile]:
         """Leave the held texts where they are."""
-        found: QuerySet[HeldFile] = super().get_queryset(request)
-        return found.defer("body", "findings", "outcome")
+        rows: QuerySet[HeldFile] = super().get_queryset(request)
+        return rows.defer("body", "findings", "outcome")
 
 
-class HeldBeside(rows.ReadOnly):
+class HeldFileRelated(rows.ReadOnly):
     """Rows that a review left behind."""
 
     list_filter: ClassVar = ("workspace",)
@@ -105,7 +105,7 @@ class HeldBeside(rows.ReadOnly):
 
 
 @admin.register(Clearance)
-class ClearanceRows(HeldBeside):
+class ClearanceRows(HeldFileRelated):
     """Texts that were released and are let through from now on."""
 
     list_display = ("id", "held_link", "cleared_by", "cleared_at", "workspace")
@@ -113,7 +113,7 @@ class ClearanceRows(HeldBeside):
 
 
 @admin.register(BlockedSource)
-class BlockedRows(HeldBeside):
+class BlockedRows(HeldFileRelated):
     """Sources whose writes are refused."""
 
     list_display = ("id", "source", "agent", "held_link", "blocked_by", "blocked_at")
@@ -121,7 +121,7 @@ class BlockedRows(HeldBeside):
 
 
 @admin.register(KnownAttack)
-class AttackRows(HeldBeside):
+class AttackRows(HeldFileRelated):
     """Texts that were confirmed as attacks; their like is held at once."""
 
     list_display = ("id", "held_link", "confirmed_by", "confirmed_at", "workspace")

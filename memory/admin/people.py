@@ -175,17 +175,17 @@ class KeyRows(rows.ReadOnly):
         return rows.short(row.digest)
 
     @admin.action(description="Revoke the chosen keys")
-    def revoke(self, request: HttpRequest, chosen: QuerySet[Any]) -> None:
+    def revoke(self, request: HttpRequest, selection: QuerySet[Any]) -> None:
         """Revoke through the service, key by key."""
-        done = 0
-        for key in chosen:
+        count = 0
+        for key in selection:
             try:
                 api_keys.revoke(key, by=rows.staff_actor(request, key.workspace_id))
-                done += 1
+                count += 1
             except errors.HouseError as error:
                 text = f"{key.prefix}…: {error.detail}"
                 self.message_user(request, text, messages.ERROR)
-        self.message_user(request, f"{done} revoked.")
+        self.message_user(request, f"{count} revoked.")
 
 
 @admin.register(AgentKey)

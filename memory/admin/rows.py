@@ -15,7 +15,7 @@ from memory.models import Membership
 from memory.rules import errors
 from memory.rules.permissions import Actor, Role
 
-SHOWN_OF_HASH: Final = 12
+HASH_PREFIX_CHARS: Final = 12
 
 
 def link(row: Model | None, text: str = "") -> str | SafeString:
@@ -28,7 +28,7 @@ def link(row: Model | None, text: str = "") -> str | SafeString:
 
 def short(value: str) -> str:
     """Return the head of a hash or digest; the whole is nobody's business here."""
-    return f"{value[:SHOWN_OF_HASH]}…" if value else "none"
+    return f"{value[:HASH_PREFIX_CHARS]}…" if value else "none"
 
 
 def staff_actor(request: HttpRequest, workspace_id: str) -> Actor:

@@ -133,7 +133,7 @@ def _version(row: MemoryVersion) -> dict[str, Any]:
     }
 
 
-def _named(
+def _requested_file(
     request: ApiRequest, data: schemas.PathQuery | schemas.RestoreIn
 ) -> MemoryFile:
     owner = file_access.owner(
@@ -149,7 +149,7 @@ def list_versions(
     request: ApiRequest, query: Query[schemas.VersionsQuery]
 ) -> dict[str, Any]:
     """List a file's versions, newest first."""
-    rows = versions.log(_named(request, query), query.limit)
+    rows = versions.log(_requested_file(request, query), query.limit)
     return {"items": [_version(row) for row in rows], "next_cursor": None}
 
 
@@ -158,7 +158,7 @@ def read_version(
     request: ApiRequest, sha: str, query: Query[schemas.PathQuery]
 ) -> HttpResponse:
     """Read a version's bytes, checked against their hash."""
-    row = file_access.version(_named(request, query), sha)
+    row = file_access.version(_requested_file(request, query), sha)
     answer = HttpResponse(versions.read(row), content_type="text/plain; charset=utf-8")
     answer["X-Content-Type-Options"] = "nosniff"
     answer["ETag"] = f'"{row.sha256}"'
@@ -175,8 +175,8 @@ def restore_version(
 ) -> dict[str, Any]:
     """Put a version back, as a new version; operators only."""
     request.auth.require("files.restore")
-    done = file_access.restore(_named(request, data), sha, by=request.auth)
-    return _version(done.version)
+    result = file_access.restore(_requested_file(request, data), sha, by=request.auth)
+    return _version(result.version)
 
 
 # ── Search ───────────────────────────────────────────────────────────────────

@@ -62,26 +62,26 @@ def _stamp(moment: datetime | None) -> str | None:
     return journal.stamp(moment) if moment else None
 
 
-def _run(told: Told) -> dict[str, Any]:
-    run = told.run
+def _run(report: Told) -> dict[str, Any]:
+    run = report.run
     return {
         "id": run.pk,
         "state": run.state,
-        "stuck": told.stuck or None,
+        "stuck": report.stuck or None,
         "started_at": journal.stamp(run.started_at),
         "heartbeat_at": journal.stamp(run.heartbeat_at),
         "ended_at": _stamp(run.ended_at),
         "seconds": round(run.seconds, 3),
-        "counts": told.counts,
-        "error": told.fault or None,
-        "asked_by": told.asked_by or None,
+        "counts": report.counts,
+        "error": report.fault or None,
+        "asked_by": report.asked_by or None,
     }
 
 
 @router.get("", response=JobsOut, operation_id="list_jobs")
 def list_jobs(request: ApiRequest) -> dict[str, Any]:
     """List the clock's jobs with their last runs; operators only."""
-    found = job_status.board(request.auth)
+    overview = job_status.board(request.auth)
     return {
         "items": [
             {
@@ -92,7 +92,7 @@ def list_jobs(request: ApiRequest) -> dict[str, Any]:
                 "next_at": _stamp(line.next_at),
                 "last": _run(line.last) if line.last else None,
             }
-            for line in found.lines
+            for line in overview.lines
         ],
         "next_cursor": None,
     }

@@ -50,8 +50,8 @@ def entries(rows: Sequence[JournalEntry]) -> list[dict[str, Any]]:
 
 def _archived(row: ArchivedEntry) -> dict[str, Any]:
     """Return what is left of an entry that went to the archive."""
-    kept = {name: getattr(row, name) for name in _PLAIN if name != "refs"}
-    return kept | {
+    fields = {name: getattr(row, name) for name in _PLAIN if name != "refs"}
+    return fields | {
         "refs": {},
         "ts": journal.stamp(row.ts),
         "erased": False,
@@ -60,10 +60,13 @@ def _archived(row: ArchivedEntry) -> dict[str, Any]:
     }
 
 
-def page(found: JournalPage) -> list[dict[str, Any]]:
+def page(journal_page: JournalPage) -> list[dict[str, Any]]:
     """Return a page's entries, live and archived, newest first."""
-    made = [*entries(found.entries), *(_archived(row) for row in found.archived)]
-    return sorted(made, key=lambda row: (row["ts"], row["seq"]), reverse=True)
+    rows = [
+        *entries(journal_page.entries),
+        *(_archived(row) for row in journal_page.archived),
+    ]
+    return sorted(rows, key=lambda row: (row["ts"], row["seq"]), reverse=True)
 
 
 def entry(row: JournalEntry) -> dict[str, Any]:
@@ -133,15 +136,15 @@ def batch(result: journal.BatchResult) -> dict[str, Any]:
     }
 
 
-def report(found: verify.Report) -> dict[str, Any]:
+def report(verification: verify.Report) -> dict[str, Any]:
     """Return what a walk along the chain found."""
     return {
-        "ok": found.ok,
-        "count": found.count,
-        "checked_at": journal.stamp(found.checked_at),
-        "break_count": found.break_count,
-        "breaks": [asdict(one) for one in found.breaks],
-        "erased": found.erased,
-        "checkpoints": found.checkpoints,
-        "unproved": found.unproved,
+        "ok": verification.ok,
+        "count": verification.count,
+        "checked_at": journal.stamp(verification.checked_at),
+        "break_count": verification.break_count,
+        "breaks": [asdict(chain_break) for chain_break in verification.breaks],
+        "erased": verification.erased,
+        "checkpoints": verification.checkpoints,
+        "unproved": verification.unproved,
     }

@@ -16,7 +16,7 @@ Name = Annotated[str, StringConstraints(strict=True, max_length=320)]
 Part = Annotated[str, StringConstraints(strict=True, max_length=256)]
 
 
-class _For(Strict):
+class _OwnerIn(Strict):
     """Whose memory: an agent's key may only name itself, a person names an agent."""
 
     workspace_id: Name
@@ -24,7 +24,7 @@ class _For(Strict):
     crew_id: Name = ""
 
 
-class RetainIn(_For):
+class RetainIn(_OwnerIn):
     """A text to keep; mode has no default."""
 
     tier: Name
@@ -34,7 +34,7 @@ class RetainIn(_For):
     subjects: tuple[str, ...] = ()
 
 
-class ProviderRecallIn(_For):
+class ProviderRecallIn(_OwnerIn):
     """A question; a limit out of 1..20 becomes 20."""
 
     tier: Name = ""
@@ -42,7 +42,7 @@ class ProviderRecallIn(_For):
     limit: int = 20
 
 
-class ForgetIn(_For):
+class ForgetIn(_OwnerIn):
     """Exactly one of id and data_subject_id."""
 
     id: Name = ""
@@ -57,26 +57,26 @@ class ScopeIn(Strict):
     namespace: Part = ""
     thread: Part = ""
 
-    def given(self) -> dict[str, str]:
+    def non_empty(self) -> dict[str, str]:
         """Return the names that say something."""
         return {name: value for name, value in self.model_dump().items() if value}
 
 
-class ReflectIn(_For):
+class ReflectIn(_OwnerIn):
     """A question whose answer is drawn from what it finds."""
 
     query: Annotated[str, Field(strict=True, min_length=1, max_length=4_000)]
     scope: ScopeIn
 
 
-class ProfileIn(_For):
+class ProfileIn(_OwnerIn):
     """Whom to describe; ``instructions`` say what comes first."""
 
     scope: ScopeIn
     instructions: Annotated[str, Field(strict=True, max_length=1_000)] = ""
 
 
-class GraphIn(_For):
+class GraphIn(_OwnerIn):
     """A question, and which part of the graph around its answers; left out, all."""
 
     query: Annotated[str, Field(strict=True, min_length=1, max_length=4_000)]
@@ -92,7 +92,7 @@ class RefIn(Strict):
     scope: ScopeIn
 
 
-class BatchIngestIn(_For):
+class BatchIngestIn(_OwnerIn):
     """Inputs to keep, all or none, or refs to delete: one of the two."""
 
     inputs: list[dict[str, Any]] = Field(

@@ -8,7 +8,7 @@ from ninja import Schema
 from pydantic import ConfigDict, Field
 
 from memory.review.decide import REASON_CHARS, Decision
-from memory.review.queue import BULK
+from memory.review.queue import BULK_LIMIT
 from memory.rules.shapes import Id, Strict
 
 Reason = Annotated[str, Field(strict=True, max_length=REASON_CHARS)]
@@ -37,7 +37,7 @@ class Redaction(Strict):
     end: int = Field(ge=1)
 
 
-class _Cuts(Strict):
+class _RedactionsIn(Strict):
     """What a redaction takes out."""
 
     redactions: list[Redaction | tuple[int, int]] = Field(
@@ -51,12 +51,12 @@ class _Cuts(Strict):
     def spans(self) -> list[tuple[int, int]]:
         """The parts as pairs."""
         return [
-            (one.start, one.end) if isinstance(one, Redaction) else one
-            for one in self.redactions
+            (item.start, item.end) if isinstance(item, Redaction) else item
+            for item in self.redactions
         ]
 
 
-class DecisionIn(_Cuts):
+class DecisionIn(_RedactionsIn):
     """A decision on the version of the case that the reviewer saw."""
 
     decision: Decision
@@ -70,7 +70,7 @@ class DecisionIn(_Cuts):
     )
 
 
-class HeldPreviewIn(_Cuts):
+class HeldPreviewIn(_RedactionsIn):
     """A decision to look at before it is made."""
 
     decision: Literal["release", "redact", "release_and_allow"] = "redact"
@@ -79,7 +79,7 @@ class HeldPreviewIn(_Cuts):
 class BulkIn(Strict):
     """One decision for several cases; each is reported on its own."""
 
-    ids: list[Id] = Field(min_length=1, max_length=BULK)
+    ids: list[Id] = Field(min_length=1, max_length=BULK_LIMIT)
     decision: Decision
     reason: Reason
 

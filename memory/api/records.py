@@ -40,25 +40,25 @@ def record(row: Record) -> dict[str, Any]:
     }
 
 
-def _saved(done: Saved) -> dict[str, Any]:
-    alike = [
-        {"id": one.record_id, "content": one.content, "similarity": one.similarity}
-        for one in done.alike
+def _saved(result: Saved) -> dict[str, Any]:
+    similar = [
+        {"id": hit.record_id, "content": hit.content, "similarity": hit.similarity}
+        for hit in result.alike
     ]
-    return {**record(done.record), "action": done.action.value, "alike": alike}
+    return {**record(result.record), "action": result.action.value, "alike": similar}
 
 
-def _version(one: Version) -> dict[str, Any]:
+def _version(version: Version) -> dict[str, Any]:
     plain = (
         "id", "number", "event", "content", "confidence", "metadata", "provenance",
         "parent_id", "author", "author_type", "reason", "entry_id",
     )  # fmt: skip
     return {
-        **{name: getattr(one, name) for name in plain},
-        "type": one.kind,
-        "superseded_by": one.other_id,
-        "created_at": journal.stamp(one.created_at),
-        "valid_to": journal.stamp(one.valid_to) if one.valid_to else None,
+        **{name: getattr(version, name) for name in plain},
+        "type": version.kind,
+        "superseded_by": version.other_id,
+        "created_at": journal.stamp(version.created_at),
+        "valid_to": journal.stamp(version.valid_to) if version.valid_to else None,
     }
 
 
@@ -97,15 +97,15 @@ def _once(data: schemas.RecordIn, key: str, by: Actor) -> Saved:
 
     The gate comes first and outside: what it holds must outlive its refusal.
     """
-    said = provenance(by)
-    judged = records.prepare(_draft(data, by), provenance=said, by=by)
+    origin = provenance(by)
+    draft = records.prepare(_draft(data, by), provenance=origin, by=by)
 
     def act() -> dict[str, Any]:
-        row, action = records.keep(judged, provenance=said, by=by)
+        row, action = records.keep(draft, provenance=origin, by=by)
         return {"id": row.id, "action": action.value}
 
-    told = journal.once(key, data.model_dump(mode="json"), act, by=by)
-    return records.told_again(told["id"], Action(told["action"]), by=by)
+    result = journal.once(key, data.model_dump(mode="json"), act, by=by)
+    return records.told_again(result["id"], Action(result["action"]), by=by)
 
 
 # ── Operations ───────────────────────────────────────────────────────────────
@@ -122,19 +122,19 @@ def save(
     """Save a record; 200 when its external id was known. It is searchable at once."""
     by = request.auth
     if idempotency_key is None:
-        done = records.save(_draft(data, by), provenance=provenance(by), by=by)
+        result = records.save(_draft(data, by), provenance=provenance(by), by=by)
     else:
-        done = _once(data, idempotency_key, by)
-    return Status(201 if done.action is Action.CREATED else 200, _saved(done))
+        result = _once(data, idempotency_key, by)
+    return Status(201 if result.action is Action.CREATED else 200, _saved(result))
 
 
 @router.get("", response=schemas.RecordsOut, operation_id="list_records")
 def list_records(
-    request: ApiRequest, query: Query[schemas.WantedQuery]
+    request: ApiRequest, query: Query[schemas.RecordsQuery]
 ) -> dict[str, Any]:
     """List records."""
     page = records.page(
-        query.wanted(),
+        query.record_filter(),
         limit=query.limit,
         cursor=query.cursor,
         order=query.order,
@@ -147,9 +147,9 @@ def list_records(
 @router.post("/search", response=schemas.RecordSearchOut, operation_id="search_records")
 def search(request: ApiRequest, data: schemas.RecordSearchIn) -> dict[str, Any]:
     """Rank records by words and meaning; with as_of, those that held then."""
-    found = records.search(
+    result = records.search(
         data.query,
-        data.wanted(),
+        data.record_filter(),
         limit=data.limit,
         offset=data.offset,
         min_score=data.min_score,
@@ -162,9 +162,9 @@ def search(request: ApiRequest, data: schemas.RecordSearchIn) -> dict[str, Any]:
             "similarity": hit.similarity,
             "relevance": hit.relevance,
         }
-        for hit in found.hits
+        for hit in result.hits
     ]
-    return {"hits": hits, "withheld": found.withheld, "degraded": found.degraded}
+    return {"hits": hits, "withheld": result.withheld, "degraded": result.degraded}
 
 
 @router.post(
@@ -177,11 +177,14 @@ def supersede(request: ApiRequest, data: schemas.SupersedeIn) -> Status[dict[str
     by = request.auth
     draft = _draft(data, by)
     sources = [
-        records.get(one, owner=None, by=by) for one in dict.fromkeys(data.sources)
+        records.get(record_id, owner=None, by=by)
+        for record_id in dict.fromkeys(data.sources)
     ]
-    said = provenance(by)
-    done = records.supersede(sources, draft, provenance=said, reason=data.reason, by=by)
-    return Status(201, _saved(done))
+    origin = provenance(by)
+    result = records.supersede(
+        sources, draft, provenance=origin, reason=data.reason, by=by
+    )
+    return Status(201, _saved(result))
 
 
 @router.get("/{record_id}", response=schemas.RecordOut, operation_id="get_record")
@@ -199,7 +202,7 @@ def amend(
     by = request.auth
     by.require("records.write")
     row = records.get(record_id, owner=None, by=by)
-    done = records.amend(
+    amended = records.amend(
         row,
         data.amendment(),
         provenance=provenance(by),
@@ -207,7 +210,7 @@ def amend(
         reason=data.reason,
         by=by,
     )
-    return record(done)
+    return record(amended)
 
 
 @router.delete(
@@ -234,5 +237,5 @@ def forget(
 )
 def history(request: ApiRequest, record_id: schemas.RecordId) -> dict[str, Any]:
     """Tell what a record said before, version by version."""
-    found = records.history(record_id, owner=None, by=request.auth)
-    return {"id": record_id, "versions": [_version(one) for one in found]}
+    versions = records.history(record_id, owner=None, by=request.auth)
+    return {"id": record_id, "versions": [_version(version) for version in versions]}

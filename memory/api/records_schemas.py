@@ -89,7 +89,7 @@ class ForgetRecordIn(Strict):
     reason: str = Field("", strict=True, max_length=1_000)
 
 
-class WantedQuery(Strict):
+class RecordsQuery(Strict):
     """The filters of a list of records. ``type`` is comma-separated."""
 
     crew_id: Id | None = None
@@ -112,9 +112,9 @@ class WantedQuery(Strict):
     limit: int = Field(50, ge=1, le=500)
     cursor: str | None = Field(None, max_length=2_000)
 
-    def wanted(self) -> Wanted:
+    def record_filter(self) -> Wanted:
         """Return the service's own form."""
-        every = ("current", "superseded")
+        all_statuses = ("current", "superseded")
         return Wanted(
             crew_id=self.crew_id,
             agent_id=self.agent_id,
@@ -129,7 +129,7 @@ class WantedQuery(Strict):
             session_id=self.session_id,
             external_id=self.external_id,
             min_confidence=self.min_confidence,
-            statuses=every if self.status == "all" else (self.status,),
+            statuses=all_statuses if self.status == "all" else (self.status,),
             text=self.q,
             as_of=self.as_of,
         )
@@ -152,7 +152,7 @@ class RecordSearchIn(Strict):
     crew_id: Id | None = None
     agent_id: Id | None = None
 
-    def wanted(self) -> Wanted:
+    def record_filter(self) -> Wanted:
         """Return the service's own form."""
         return Wanted(
             crew_id=self.crew_id,

@@ -24,20 +24,20 @@ def _choice(setting: Setting[Any]) -> Any:
     return Literal[tuple(setting.choices())]
 
 
-def _bounded(kind: type, setting: Setting[Any]) -> Any:
+def _number(kind: type, setting: Setting[Any]) -> Any:
     return Annotated[kind, Field(strict=True, ge=setting.least, le=setting.most)]
 
 
 def _text(setting: Setting[Any]) -> Any:
-    most = int(setting.most or TEXT_CHARS)
-    return Annotated[str, Field(strict=True, min_length=1, max_length=most)]
+    max_length = int(setting.most or TEXT_CHARS)
+    return Annotated[str, Field(strict=True, min_length=1, max_length=max_length)]
 
 
 TYPES: Final[dict[Kind, Callable[[Setting[Any]], Any]]] = {
     Kind.SWITCH: lambda _setting: Annotated[bool, Field(strict=True)],
     Kind.CHOICE: _choice,
-    Kind.WHOLE: lambda setting: _bounded(int, setting),
-    Kind.NUMBER: lambda setting: _bounded(float, setting),
+    Kind.WHOLE: lambda setting: _number(int, setting),
+    Kind.NUMBER: lambda setting: _number(float, setting),
     Kind.TEXT: _text,
     Kind.ADDRESS: _text,
     Kind.SECRET: _text,
@@ -157,8 +157,8 @@ def change(request: ApiRequest, data: SettingsIn) -> dict[str, Any]:
     one since.
     """
     by = request.auth
-    given = data.model_dump(include=data.model_fields_set - {"version"})
-    workspace_settings.change(given, by=by, version=data.version)
+    changes = data.model_dump(include=data.model_fields_set - {"version"})
+    workspace_settings.change(changes, by=by, version=data.version)
     return _page(workspace_settings.listed(by))
 
 

@@ -136,9 +136,9 @@ def recall_turn(request: ApiRequest, data: RecallTurnIn) -> dict[str, Any]:
         asked_at=timezone.now(),
         user=data.user,
     )
-    done = turn_memories.recall(turn, by=request.auth)
-    found, strategy = done.recall, done.strategy
-    files, message = found.snapshot, found.reference
+    result = turn_memories.recall(turn, by=request.auth)
+    recall, strategy = result.recall, result.strategy
+    files, message = recall.snapshot, recall.reference
     return {
         "strategy": strategy.mode.value,
         "system_rule": strategy.system_rule,
@@ -150,7 +150,7 @@ def recall_turn(request: ApiRequest, data: RecallTurnIn) -> dict[str, Any]:
         "reference": (
             {"role": message.role, "content": message.content} if message else None
         ),
-        "memory_context": done.memory_context,
+        "memory_context": result.memory_context,
     }
 
 
@@ -177,8 +177,8 @@ def _setup(row: GatewaySetup) -> dict[str, Any]:
         "id", "agent_id", "mode", "base_url", "user_id", "app_id", "project_id",
         "scope", "top_k", "timeout_seconds", "updated_by",
     )  # fmt: skip
-    told = {name: getattr(row, name) for name in names}
-    return told | {
+    fields = {name: getattr(row, name) for name in names}
+    return fields | {
         "has_key": bool(row.sealed_key),
         "updated_at": journal.stamp(row.updated_at),
     }
@@ -187,8 +187,8 @@ def _setup(row: GatewaySetup) -> dict[str, Any]:
 @router.get("/setups", response=TurnSetupsOut, operation_id="list_turn_setups")
 def list_turn_setups(request: ApiRequest) -> dict[str, Any]:
     """List the set-ups of turns; admins only."""
-    found = gateway_settings.listed(request.auth)
-    return {"items": [_setup(row) for row in found], "next_cursor": None}
+    rows = gateway_settings.listed(request.auth)
+    return {"items": [_setup(row) for row in rows], "next_cursor": None}
 
 
 @router.post("/setups", response=TurnSetupOut, operation_id="choose_turn_setup")

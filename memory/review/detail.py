@@ -54,7 +54,7 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True)
-class Dossier:
+class CaseDetail:
     """One case in full. ``threshold`` is the score from which its source is held."""
 
     line: Line
@@ -62,7 +62,7 @@ class Dossier:
     threshold: float
     diff: list[DiffLine]
     redacted: Redaction | None
-    chosen: frozenset[tuple[int, int]]
+    selected_spans: frozenset[tuple[int, int]]
     headings: list[str]
     searches: list[Search]
     alike: list[HeldFile]
@@ -71,23 +71,23 @@ class Dossier:
     writes: str
 
     @property
-    def held(self) -> HeldFile:
+    def held_file(self) -> HeldFile:
         """The case itself."""
         return self.line.held
 
     @property
-    def ticked(self) -> frozenset[int]:
+    def selected_notes(self) -> frozenset[int]:
         """The numbers of the findings to be cut; at first it is every one."""
         return frozenset(
             note.number
             for note in self.text.notes
-            if not self.chosen or (note.start, note.end) in self.chosen
+            if not self.selected_spans or (note.start, note.end) in self.selected_spans
         )
 
     @property
     def is_open(self) -> bool:
         """Whether it waits for a decision."""
-        return self.held.state == HeldState.HELD
+        return self.held_file.state == HeldState.HELD
 
 
 def level(risk: float) -> tuple[str, str]:
@@ -97,25 +97,25 @@ def level(risk: float) -> tuple[str, str]:
     return ("medium", "yellow") if risk >= MEDIUM else ("low", "")
 
 
-def title(told: list[Note]) -> str:
+def title(notes: list[Note]) -> str:
     """Return what the heaviest finding says, in the words of the rule."""
-    if not told:
+    if not notes:
         return "Resembles a text that was discarded"
-    first = told[0]
-    plain = next((n for n in told if not n.decoded), None)
+    first = notes[0]
+    plain = next((n for n in notes if not n.decoded), None)
     if plain and plain.weight >= first.weight * PLAIN:
         return plain.why.rstrip(".")[:TITLE]
-    payload = max(highlight.payloads(told), key=lambda n: len(n.decoded or ""))
-    said = " ".join((payload.decoded or "").split())
-    return f"Hidden: “{said[:48]}{'…' if len(said) > 48 else ''}”"
+    payload = max(highlight.payloads(notes), key=lambda n: len(n.decoded or ""))
+    payload_text = " ".join((payload.decoded or "").split())
+    return f"Hidden: “{payload_text[:48]}{'…' if len(payload_text) > 48 else ''}”"
 
 
-def line(held: HeldFile) -> Line:
+def line(case: HeldFile) -> Line:
     """Return a case for the list."""
-    told = highlight.notes(held.findings)
-    word, badge = level(held.risk)
-    shown = highlight.excerpt(review_preview.text_of(held), told)
-    return Line(held, title(told), shown, word, badge)
+    notes = highlight.notes(case.findings)
+    word, badge = level(case.risk)
+    excerpt = highlight.excerpt(review_preview.text_of(case), notes)
+    return Line(case, title(notes), excerpt, word, badge)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,87 +132,97 @@ class Redaction:
     @property
     def is_clean(self) -> bool:
         """Whether it may be released."""
-        return self.preview.left is not None and self.preview.left.is_clean
+        return self.preview.remainder is not None and self.preview.remainder.is_clean
 
     @property
-    def cut(self) -> int:
+    def hidden_chars(self) -> int:
         """How many characters at the end a page does not draw."""
-        return max(0, len(self.preview.reads) - highlight.SHOWN)
+        return max(0, len(self.preview.reads) - highlight.MAX_CHARS)
 
     @property
     def why(self) -> str:
         """What is wrong with the rest, as a sentence."""
-        return self.preview.left.why if self.preview.left else ""
+        return self.preview.remainder.why if self.preview.remainder else ""
 
 
 def redaction(
-    held: HeldFile, chosen: Sequence[tuple[int, int]] = ()
+    case: HeldFile, spans: Sequence[tuple[int, int]] = ()
 ) -> Redaction | None:
     """Return what redacting the chosen parts would leave; without any, every finding.
 
     None when there is nothing to take out, or nowhere to put what is left.
     """
-    if not chosen and not held.findings:
+    if not spans and not case.findings:
         return None
-    made = review_preview.of_redaction(held, chosen)
-    text, left = review_preview.text_of(held), made.left
-    beside = [text[start:end] for start, end in left.beside] if left else []
-    return Redaction(made, versions.diff(bytes(held.body), made.text.encode()), beside)
+    preview = review_preview.of_redaction(case, spans)
+    text, remainder = review_preview.text_of(case), preview.remainder
+    neighbours = (
+        [text[start:end] for start, end in remainder.beside] if remainder else []
+    )
+    return Redaction(
+        preview, versions.diff(bytes(case.body), preview.text.encode()), neighbours
+    )
 
 
-def drawn(held: HeldFile, chosen: Sequence[tuple[int, int]] = ()) -> Redaction | None:
+def redaction_or_none(
+    case: HeldFile, spans: Sequence[tuple[int, int]] = ()
+) -> Redaction | None:
     """Return the same for a case as it is opened; None also where it cannot be made."""
     try:
-        return redaction(held, chosen) if held.state == HeldState.HELD else None
+        return redaction(case, spans) if case.state == HeldState.HELD else None
     except errors.HouseError:
         return None
 
 
-def change(held: HeldFile) -> list[DiffLine]:
+def change(case: HeldFile) -> list[DiffLine]:
     """Return what a release would change in the file now; nothing when it cannot."""
     try:
-        return review_preview.before_and_after(held)
+        return review_preview.before_and_after(case)
     except errors.HouseError:
         return []
 
 
-def _searches(held: HeldFile, text: str) -> list[Search]:
+def _searches(case: HeldFile, text: str) -> list[Search]:
     """Return words that would lead a search to the text, rarest elsewhere first."""
-    found = telling.telling(telling.split(text[:READ].lower()))
-    common = [word for word, _ in Counter(found).most_common(CANDIDATES * 3)]
-    asked = [word for word in common if 4 <= len(word) <= 24][:CANDIDATES]
+    terms = telling.telling(telling.split(text[:READ].lower()))
+    common = [word for word, _ in Counter(terms).most_common(CANDIDATES * 3)]
+    candidates = [word for word in common if 4 <= len(word) <= 24][:CANDIDATES]
     reach = MemoryFile.objects.filter(
-        workspace_id=held.workspace_id, crew_id=held.crew_id
+        workspace_id=case.workspace_id, crew_id=case.crew_id
     ).exclude(sha256="")
-    ids = [one.id for one in reach if one.agent_id in (None, held.agent_id)]
-    ranked = [Search(word, len(search_index.find(ids, word, 20))) for word in asked]
-    return sorted(ranked, key=lambda one: one.others)[:TERMS]
+    ids = [row.id for row in reach if row.agent_id in (None, case.agent_id)]
+    ranked = [
+        Search(word, len(search_index.find(ids, word, 20))) for word in candidates
+    ]
+    return sorted(ranked, key=lambda row: row.others)[:TERMS]
 
 
-def _undo_until(held: HeldFile) -> timedelta | None:
-    if held.decided_at is None:
+def _undo_until(case: HeldFile) -> timedelta | None:
+    if case.decided_at is None:
         return None
-    left = held.decided_at + timedelta(days=UNDO_DAYS) - timezone.now()
-    return left if left > timedelta(0) else None
+    remaining = case.decided_at + timedelta(days=UNDO_DAYS) - timezone.now()
+    return remaining if remaining > timedelta(0) else None
 
 
-def of(held: HeldFile, actor: Actor, chosen: Sequence[tuple[int, int]] = ()) -> Dossier:
+def of(
+    case: HeldFile, actor: Actor, spans: Sequence[tuple[int, int]] = ()
+) -> CaseDetail:
     """Gather a case for its reader; ``chosen`` are the parts ticked to be cut."""
-    text = review_preview.text_of(held)
+    text = review_preview.text_of(case)
     headings = [piece.heading for piece in chunks.cut(text[:READ]) if piece.heading]
-    owner = paths.Owner(held.crew, held.agent) if held.crew else None
-    return Dossier(
-        line=line(held),
-        text=highlight.mark(text, held.findings),
-        threshold=scoring.thresholds(held.source, held.tier).held,
-        diff=change(held),
-        redacted=drawn(held, chosen),
-        chosen=frozenset(chosen),
+    owner = paths.Owner(case.crew, case.agent) if case.crew else None
+    return CaseDetail(
+        line=line(case),
+        text=highlight.mark(text, case.findings),
+        threshold=scoring.thresholds(case.source, case.tier).held,
+        diff=change(case),
+        redacted=redaction_or_none(case, spans),
+        selected_spans=frozenset(spans),
         headings=list(dict.fromkeys(headings))[:TERMS],
-        searches=_searches(held, text),
-        alike=review_queue.alike(actor, held),
-        source=policy.SOURCES.get(held.source, held.source),
-        undo_until=_undo_until(held),
+        searches=_searches(case, text),
+        alike=review_queue.similar_cases(actor, case),
+        source=policy.SOURCES.get(case.source, case.source),
+        undo_until=_undo_until(case),
         writes="/".join(owner.parts()) if owner else "",
     )
 

@@ -18,7 +18,7 @@ from memory.scanner import Finding, Segment, invisible, normalise
 from memory.scanner.views import View
 
 MAX_MARKS: Final = 60
-SHOWN: Final = 40_000
+MAX_CHARS: Final = 40_000
 LEGEND: Final = 6
 ROW: Final = 16
 ROWS: Final = 256
@@ -88,7 +88,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Unseen:
+class InvisibleKind:
     """An invisible character that occurs in the text."""
 
     short: str
@@ -102,14 +102,14 @@ class Marked:
 
     pieces: list[Piece]
     notes: list[Note]
-    unseen: list[Unseen]
+    invisible: list[InvisibleKind]
     length: int
-    cut: int
+    hidden_chars: int
 
     @property
-    def other_unseen(self) -> int:
+    def other_invisible_count(self) -> int:
         """How many more kinds of unseen characters there are than a legend names."""
-        return max(0, len(self.unseen) - LEGEND)
+        return max(0, len(self.invisible) - LEGEND)
 
     @property
     def decoded(self) -> list[Note]:
@@ -117,14 +117,14 @@ class Marked:
         return payloads(self.notes)
 
 
-def payloads(told: Sequence[Note]) -> list[Note]:
+def payloads(notes: Sequence[Note]) -> list[Note]:
     """Return, by place, the finding with the longest decoded text."""
     best: dict[tuple[int, int], Note] = {}
-    for note in told:
+    for note in notes:
         if not note.decoded:
             continue
-        known = best.get((note.start, note.end))
-        if known is None or len(known.decoded or "") < len(note.decoded):
+        longest = best.get((note.start, note.end))
+        if longest is None or len(longest.decoded or "") < len(note.decoded):
             best[note.start, note.end] = note
     return sorted(best.values(), key=lambda note: note.start)
 
@@ -132,24 +132,26 @@ def payloads(told: Sequence[Note]) -> list[Note]:
 def notes(findings: Sequence[Mapping[str, Any]]) -> list[Note]:
     """Return findings numbered, heaviest first; the same rule at one place is one."""
     distinct: dict[tuple[str, int, int], Mapping[str, Any]] = {}
-    for found in findings:
-        distinct.setdefault((found["rule"], found["start"], found["end"]), found)
-    ordered = sorted(
+    for finding in findings:
+        distinct.setdefault(
+            (finding["rule"], finding["start"], finding["end"]), finding
+        )
+    by_weight = sorted(
         distinct.values(), key=lambda f: (-f["weight"], f["start"], f["rule"])
     )
     return [
         Note(
             number=number,
-            rule=found["rule"],
-            family=found["family"],
-            severity=found["severity"],
-            weight=found["weight"],
-            start=found["start"],
-            end=found["end"],
-            decoded=found.get("decoded"),
-            why=found["why"],
+            rule=finding["rule"],
+            family=finding["family"],
+            severity=finding["severity"],
+            weight=finding["weight"],
+            start=finding["start"],
+            end=finding["end"],
+            decoded=finding.get("decoded"),
+            why=finding["why"],
         )
-        for number, found in enumerate(ordered[:MAX_MARKS], 1)
+        for number, finding in enumerate(by_weight[:MAX_MARKS], 1)
     ]
 
 
@@ -175,16 +177,22 @@ def short_name(char: str) -> str:
 
 def mark(text: str, findings: Sequence[Mapping[str, Any]]) -> Marked:
     """Cut a text at every finding and at every run of an unseen character."""
-    told = notes(findings)
-    shown = text[:SHOWN]
-    pieces, unseen, at = [], Counter[str](), 0
-    for segment in scanner.segments(shown, [_finding(note) for note in told]):
-        pieces.append(_piece(segment, at, told))
+    numbered = notes(findings)
+    visible_text = text[:MAX_CHARS]
+    pieces, counts, at = [], Counter[str](), 0
+    for segment in scanner.segments(
+        visible_text, [_finding(note) for note in numbered]
+    ):
+        pieces.append(_piece(segment, at, numbered))
         at += len(segment.text)
         if segment.name:
-            unseen[segment.text[0]] += segment.count
-    named = [Unseen(short_name(c), code_point(c), n) for c, n in unseen.most_common()]
-    return Marked(pieces, told, named, len(text), len(text) - len(shown))
+            counts[segment.text[0]] += segment.count
+    invisible_kinds = [
+        InvisibleKind(short_name(c), code_point(c), n) for c, n in counts.most_common()
+    ]
+    return Marked(
+        pieces, numbered, invisible_kinds, len(text), len(text) - len(visible_text)
+    )
 
 
 def _finding(note: Note) -> Finding:
@@ -200,8 +208,8 @@ def _finding(note: Note) -> Finding:
     )
 
 
-def _piece(segment: Segment, start: int, told: Sequence[Note]) -> Piece:
-    over = [told[place] for place in segment.findings]
+def _piece(segment: Segment, start: int, notes: Sequence[Note]) -> Piece:
+    over = [notes[place] for place in segment.findings]
     end, text = start + len(segment.text), segment.text
     if segment.name:
         times = f" × {segment.count}" if segment.count > 1 else ""
@@ -231,13 +239,13 @@ def hexdump(data: bytes) -> list[str]:
     return rows
 
 
-def excerpt(text: str, told: Sequence[Note], width: int = 110) -> str:
+def excerpt(text: str, notes: Sequence[Note], width: int = 110) -> str:
     """Return a line around the heaviest finding, without what nobody sees.
 
     A secret is masked: a list is read over shoulders.
     """
-    start = told[0].start if told else 0
-    for note in sorted(told, key=lambda n: -n.start):
+    start = notes[0].start if notes else 0
+    for note in sorted(notes, key=lambda n: -n.start):
         if note.family == "secrets":
             text = text[: note.start] + _masked(text, note) + text[note.end :]
     begin = max(text.rfind("\n", 0, start) + 1, start - width // 3, 0)

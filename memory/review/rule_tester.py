@@ -26,21 +26,23 @@ class Attempt:
     ms: float
 
 
-def _as_dict(found: Finding) -> dict[str, object]:
+def _as_dict(finding: Finding) -> dict[str, object]:
     names = ("rule", "family", "severity", "weight", "start", "end", "decoded", "why")
-    return {name: getattr(found, name) for name in names}
+    return {name: getattr(finding, name) for name in names}
 
 
 def attempt(actor: Actor, text: str, source: str) -> Attempt:
     """Judge a text with the workspace's modes, as if it came from a source."""
     actor.require("scanner.read")
     modes = quarantine.rule_modes(actor.workspace_id)
-    begun = time.perf_counter()
+    started = time.perf_counter()
     verdict = scanner.scan(text, source=source, modes=modes)
-    took = (time.perf_counter() - begun) * 1000
+    milliseconds = (time.perf_counter() - started) * 1000
     limits = scoring.thresholds(source, None)
-    marked = highlight.mark(text, [_as_dict(found) for found in verdict.findings])
-    return Attempt(verdict, marked, limits.suspicious, limits.held, round(took, 2))
+    marked = highlight.mark(text, [_as_dict(finding) for finding in verdict.findings])
+    return Attempt(
+        verdict, marked, limits.suspicious, limits.held, round(milliseconds, 2)
+    )
 
 
 def replay(actor: Actor, rule_id: str, mode: str) -> Replay:

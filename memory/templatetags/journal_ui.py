@@ -15,14 +15,14 @@ register = template.Library()
 
 CAP_LINES: Final = 60
 CAP_CHARS: Final = 6_000
-UNSEEN: Final = frozenset({"Cf", "Cc", "Cs", "Co"})
+INVISIBLE_CATEGORIES: Final = frozenset({"Cf", "Cc", "Cs", "Co"})
 _TOKEN: Final = re.compile(r'("(?:[^"\\]|\\.)*")(\s*:)?')
 _PLAIN: Final = re.compile(r"^[\x20-\x7e\n]*$")
 
 
-def _seen(character: str) -> str:
+def _visible(character: str) -> str:
     """Return a character, or its escape when the eye cannot see it."""
-    if character != "\n" and unicodedata.category(character) in UNSEEN:
+    if character != "\n" and unicodedata.category(character) in INVISIBLE_CATEGORIES:
         return json.dumps(character)[1:-1]
     return character
 
@@ -30,10 +30,10 @@ def _seen(character: str) -> str:
 def pretty(value: Any) -> str:
     """Return a JSON value over several lines; what is invisible shows as its escape."""
     text = json.dumps(value, indent=2, ensure_ascii=False)
-    return text if _PLAIN.match(text) else "".join(map(_seen, text))
+    return text if _PLAIN.match(text) else "".join(map(_visible, text))
 
 
-def _cut(text: str) -> str:
+def _shortened(text: str) -> str:
     lines = text[:CAP_CHARS].split("\n")
     return "\n".join(lines[:CAP_LINES])
 
@@ -42,12 +42,12 @@ def _coloured(text: str) -> SafeString:
     """Return JSON text with its names and words marked; every piece is escaped."""
     parts: list[str] = []
     at = 0
-    for found in _TOKEN.finditer(text):
-        parts.append(escape(text[at : found.start()]))
-        kind = "name" if found[2] else "word"
-        parts.append(format_html('<span class="{}">{}</span>', kind, found[1]))
-        parts.append(escape(found[2] or ""))
-        at = found.end()
+    for match in _TOKEN.finditer(text):
+        parts.append(escape(text[at : match.start()]))
+        kind = "name" if match[2] else "word"
+        parts.append(format_html('<span class="{}">{}</span>', kind, match[1]))
+        parts.append(escape(match[2] or ""))
+        at = match.end()
     parts.append(escape(text[at:]))
     return mark_safe("".join(parts))  # noqa: S308  (each part was escaped above)
 
@@ -56,11 +56,11 @@ def _coloured(text: str) -> SafeString:
 def json_lines(value: Any, *, whole: bool = False) -> dict[str, Any]:
     """Return a JSON value for showing: its marked text, and what the cap left out."""
     text = pretty(value)
-    shown = text if whole else _cut(text)
+    visible = text if whole else _shortened(text)
     return {
-        "text": _coloured(shown),
-        "left": len(text) - len(shown),
-        "lines": text.count("\n") - shown.count("\n"),
+        "text": _coloured(visible),
+        "left": len(text) - len(visible),
+        "lines": text.count("\n") - visible.count("\n"),
     }
 
 

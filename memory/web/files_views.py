@@ -25,7 +25,12 @@ from memory.web.fragments import part
 
 QUERY_CHARS: Final = 500
 MODES: Final = {mode.value: mode for mode in WriteMode}
-TOLD: Final = (errors.Invalid, errors.Conflict, writer.TierFull, quarantine.Refused)
+REPORTED_ERRORS: Final = (
+    errors.Invalid,
+    errors.Conflict,
+    writer.TierFull,
+    quarantine.Refused,
+)
 
 
 class OpenForm(forms.Form):
@@ -48,10 +53,10 @@ class OpenForm(forms.Form):
         assert isinstance(field, forms.ChoiceField)  # noqa: S101  (declared above)
         field.choices = [
             (
-                listing.owner_id(one),
-                f"{one.crew.slug} · {one.agent.slug if one.agent else 'shared'}",
+                listing.owner_id(owner),
+                f"{owner.crew.slug} · {owner.agent.slug if owner.agent else 'shared'}",
             )
-            for one in listing.owners(actor)
+            for owner in listing.owners(actor)
         ]
 
 
@@ -59,12 +64,12 @@ class OpenForm(forms.Form):
 def _browse(request: HttpRequest, form: OpenForm, status: int = 200) -> HttpResponse:
     actor = pages.actor(request)
     query = request.GET.get("q", "").strip()[:QUERY_CHARS]
-    wanted = request.GET.get("owner", "") if query else ""
+    owner_id = request.GET.get("owner", "") if query else ""
     context = {
         "tree": listing.tree(actor),
         "q": query,
-        "wanted": wanted,
-        "answers": listing.search(actor, query, wanted) if query else None,
+        "wanted": owner_id,
+        "answers": listing.search(actor, query, owner_id) if query else None,
         "form": form,
     }
     template = f"memory/browse.html{part(request, 'files')}"
@@ -83,27 +88,27 @@ def open_file(request: HttpRequest) -> HttpResponse:
     actor = pages.actor(request)
     form = OpenForm(actor, request.GET)
     if form.is_valid():
-        told = form.cleaned_data
-        key = told["key"]
-        if not key and told["tier"] in tiers.DATED:
+        fields = form.cleaned_data
+        key = fields["key"]
+        if not key and fields["tier"] in tiers.DATED:
             key = timezone.now().date().isoformat()
         try:
-            place = tiers.place(told["tier"], key)
-            whose = listing.owner(actor, told["owner"]).of(place)
-            if whose.agent is None and not place.rule.shared:
+            place = tiers.place(fields["tier"], key)
+            owner = listing.owner(actor, fields["owner"]).of(place)
+            if owner.agent is None and not place.rule.shared:
                 form.add_error("owner", f"{place.tier.value} belongs to an agent.")
             else:
-                return redirect("files:file", listing.owner_id(whose), place.label)
+                return redirect("files:file", listing.owner_id(owner), place.label)
         except errors.Invalid as error:
             form.add_error("key", error.detail)
     return _browse(request, form, status=422)
 
 
 # ── One file ─────────────────────────────────────────────────────────────────
-def _found(request: HttpRequest, owner_id: str, label: str) -> FilePage:
+def _file_page(request: HttpRequest, owner_id: str, label: str) -> FilePage:
     actor = pages.actor(request)
-    whose = listing.owner(actor, owner_id)
-    return listing.file(actor, whose, listing.place(whose, label))
+    owner = listing.owner(actor, owner_id)
+    return listing.file(actor, owner, listing.place(owner, label))
 
 
 def _file(
@@ -132,7 +137,7 @@ def _file(
 @require_http_methods(["GET", "HEAD", "POST"])
 def file(request: HttpRequest, owner_id: str, label: str) -> HttpResponse:
     """Show a file; a post writes it, for an operator."""
-    page = _found(request, owner_id, label)
+    page = _file_page(request, owner_id, label)
     if request.method != "POST":
         return _file(request, page)
     draft = {name: request.POST.get(name, "") for name in ("mode", "text", "base")}
@@ -140,12 +145,12 @@ def file(request: HttpRequest, owner_id: str, label: str) -> HttpResponse:
         raise errors.Invalid("mode is replace or append.")
     mode, actor = MODES[draft["mode"]], pages.actor(request)
     try:
-        written = editing.edit(
+        result = editing.edit(
             page.owner, page.place, draft["text"], mode, base=draft["base"], by=actor
         )
-    except (*TOLD, quarantine.Held) as error:
-        return _file(request, _found(request, owner_id, label), draft, error)
-    messages.success(request, f"{label} written, version {written.version.number}")
+    except (*REPORTED_ERRORS, quarantine.Held) as error:
+        return _file(request, _file_page(request, owner_id, label), draft, error)
+    messages.success(request, f"{label} written, version {result.version.number}")
     return redirect("files:file", owner_id, label)
 
 
@@ -163,13 +168,13 @@ def _history(
     first, second = _number(request, "a"), _number(request, "b")
     if first is None and second is None and len(log) > 1:
         first, second = log[1].number, log[0].number
-    both = first is not None and second is not None
+    has_pair = first is not None and second is not None
     context = {
         "page": page,
         "log": log,
         "a": first,
         "b": second,
-        "compared": listing.compare(row, first or 0, second or 0) if both else None,
+        "compared": listing.compare(row, first or 0, second or 0) if has_pair else None,
         "refusal": refusal,
     }
     status = refusal.status if refusal else 200
@@ -180,20 +185,20 @@ def _history(
 @require_GET
 def history(request: HttpRequest, owner_id: str, label: str) -> HttpResponse:
     """Show a file's versions and what changed between two of them."""
-    return _history(request, _found(request, owner_id, label))
+    return _history(request, _file_page(request, owner_id, label))
 
 
 @require_POST
 def restore(request: HttpRequest, owner_id: str, label: str) -> HttpResponse:
     """Put a version back as a new one; a refusal is told on the history page."""
-    page, actor = _found(request, owner_id, label), pages.actor(request)
-    told = request.POST.get("number", "")
-    if not told.isascii() or not told.isdigit() or len(told) > 8:
+    page, actor = _file_page(request, owner_id, label), pages.actor(request)
+    number = request.POST.get("number", "")
+    if not number.isascii() or not number.isdigit() or len(number) > 8:
         raise errors.Invalid("number is a version's number.")
     try:
-        written = editing.restore(page.owner, page.place, int(told), by=actor)
-    except (*TOLD, quarantine.Held, versions.BlobDamaged) as error:
-        return _history(request, _found(request, owner_id, label), error)
-    said = f"Version {told} restored as version {written.version.number}"
-    messages.success(request, said)
+        result = editing.restore(page.owner, page.place, int(number), by=actor)
+    except (*REPORTED_ERRORS, quarantine.Held, versions.BlobDamaged) as error:
+        return _history(request, _file_page(request, owner_id, label), error)
+    message = f"Version {number} restored as version {result.version.number}"
+    messages.success(request, message)
     return redirect("files:versions", owner_id, label)

@@ -23,7 +23,7 @@ SCOPES: Final = (
     (Scope.RESOURCES.value, "Resources"),
     (Scope.ALL_USER_MEMORY.value, "All memory of the user"),
 )
-EVERYBODY: Final = ("", "Every agent without its own")
+ALL_AGENTS: Final = ("", "Every agent without its own")
 
 
 class UserKeyForm(KeyForm):
@@ -45,8 +45,8 @@ class UserKeyForm(KeyForm):
 
     def __init__(self, *args: Any, agents: Sequence[Agent], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        named = [(agent.id, f"{agent.slug} · {agent.crew.slug}") for agent in agents]
-        offer(self, "agent", named)
+        choices = [(agent.id, f"{agent.slug} · {agent.crew.slug}") for agent in agents]
+        offer(self, "agent", choices)
 
 
 class SetupForm(forms.Form):
@@ -89,8 +89,8 @@ class SetupForm(forms.Form):
 
     def __init__(self, *args: Any, agents: Sequence[Agent], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        named = [(agent.id, f"{agent.slug} · {agent.crew.slug}") for agent in agents]
-        offer(self, "agent", [EVERYBODY, *named])
+        choices = [(agent.id, f"{agent.slug} · {agent.crew.slug}") for agent in agents]
+        offer(self, "agent", [ALL_AGENTS, *choices])
 
     # The setting of a configuration file that each field is.
     SETTINGS = {
@@ -107,13 +107,13 @@ class SetupForm(forms.Form):
     @property
     def section(self) -> dict[str, Any]:
         """What was typed, as a configuration file would say it."""
-        told = self.cleaned_data
-        gateway = {name: told[field] for name, field in self.SETTINGS.items()}
+        fields = self.cleaned_data
+        gateway = {name: fields[field] for name, field in self.SETTINGS.items()}
         if not gateway["userKey"]:
             del gateway["userKey"]
-        return {"mode": told["mode"], "gateway": gateway}
+        return {"mode": fields["mode"], "gateway": gateway}
 
-    def blame(self, error: ConfigError) -> None:
+    def show_error(self, error: ConfigError) -> None:
         """Put a refused setting's fault beside its field."""
         fault = error.fields["errors"][0]  # type: ignore[index]
         name = fault["field"].rpartition(".")[2]
@@ -122,10 +122,12 @@ class SetupForm(forms.Form):
 
 def initial_of(row: GatewaySetup) -> dict[str, Any]:
     """Return a set-up as the form's first values, without its key."""
-    told = {
+    fields = {
         name: getattr(row, name)
         for name in ("mode", "base_url", "user_id", "top_k", "timeout_seconds")
     }
-    named = {name: getattr(row, name) or "default" for name in ("app_id", "project_id")}
-    scope = row.scope or [one.value for one in config.FIRST_SCOPES]
-    return {**told, **named, "scope": scope, "agent": row.agent_id or ""}
+    tenancy = {
+        name: getattr(row, name) or "default" for name in ("app_id", "project_id")
+    }
+    scope = row.scope or [default_scope.value for default_scope in config.FIRST_SCOPES]
+    return {**fields, **tenancy, "scope": scope, "agent": row.agent_id or ""}

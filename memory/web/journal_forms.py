@@ -42,12 +42,12 @@ class MomentField(forms.CharField):
         if not text:
             return None
         try:
-            found = self._parse(text)
+            moment = self._parse(text)
         except (ValueError, OverflowError):
-            found = None
-        if found is None:
+            moment = None
+        if moment is None:
             raise ValidationError(BAD_MOMENT, code="bad_moment")
-        return found
+        return moment
 
     def _parse(self, text: str) -> datetime | None:
         day = parse_date(text)
@@ -64,8 +64,8 @@ class MomentField(forms.CharField):
 
 def _within(moment: datetime) -> datetime | None:
     """Return the moment in UTC, None when no entry can ever lie there."""
-    known = FIRST_YEAR <= moment.year <= LAST_YEAR
-    return moment.astimezone(UTC) if known else None
+    in_range = FIRST_YEAR <= moment.year <= LAST_YEAR
+    return moment.astimezone(UTC) if in_range else None
 
 
 def _text(label: str, limit: int, hint: str = "") -> forms.CharField:
@@ -106,8 +106,8 @@ class JournalForm(forms.Form):
     mission_id = _text("Mission", entries.ID_CHARS)
     trace_id = _text("Trace", entries.ID_CHARS)
 
-    MAIN: Final = ("q", "crew_id", "agent_id", "entry_type", "severity", "since")
-    MORE: Final = (
+    PRIMARY: Final = ("q", "crew_id", "agent_id", "entry_type", "severity", "since")
+    SECONDARY: Final = (
         "until",
         "priority",
         "exclude_entry_type",
@@ -127,44 +127,44 @@ class JournalForm(forms.Form):
         self._offer("exclude_entry_type", types, none="None")
         self._offer("severity", [(s.value, s.value) for s in Severity])
         self._offer("priority", [(p.value, p.value) for p in Priority])
-        self._dress()
+        self._set_widgets()
 
     def _offer(
         self, name: str, choices: Sequence[tuple[str, str]], none: str = "Any"
     ) -> None:
         """Fill a select; a list from a link becomes one more choice, in words."""
-        given = self._given(name)
-        more: list[tuple[str, str]] = []
-        if given and given not in dict(choices):
-            more = [(given, given.replace(",", " or "))]
+        raw_value = self._raw_value(name)
+        extra: list[tuple[str, str]] = []
+        if raw_value and raw_value not in dict(choices):
+            extra = [(raw_value, raw_value.replace(",", " or "))]
         widget = self.fields[name].widget
         assert isinstance(widget, forms.Select)  # noqa: S101  (declared above)
-        widget.choices = [("", none), *choices, *more]
+        widget.choices = [("", none), *choices, *extra]
 
-    def _given(self, name: str) -> str:
+    def _raw_value(self, name: str) -> str:
         return str(self.data.get(name) or "").strip()
 
-    def _dress(self) -> None:
+    def _set_widgets(self) -> None:
         self.fields["q"].widget.input_type = "search"
         self.fields["q"].widget.attrs["placeholder"] = "Words in summary or payload"
         for name in ("since", "until"):
             # A moment from a link would not show in a control for days.
-            is_day = len(self._given(name)) in (0, len("2026-11-14"))
+            is_day = len(self._raw_value(name)) in (0, len("2026-11-14"))
             self.fields[name].widget.input_type = "date" if is_day else "text"
 
-    def _own(self, name: str, known: Iterable[str], what: str) -> str | None:
+    def _one_of(self, name: str, valid_ids: Iterable[str], noun: str) -> str | None:
         value = str(self.cleaned_data.get(name) or "")
-        if value and value not in set(known):
-            raise ValidationError(f"This workspace has no such {what}.")
+        if value and value not in set(valid_ids):
+            raise ValidationError(f"This workspace has no such {noun}.")
         return value or None
 
     def clean_crew_id(self) -> str | None:
         """Return a crew of the workspace."""
-        return self._own("crew_id", (c.id for c in self.crews), "crew")
+        return self._one_of("crew_id", (c.id for c in self.crews), "crew")
 
     def clean_agent_id(self) -> str | None:
         """Return an agent of the workspace."""
-        return self._own("agent_id", (a.id for a in self.agents), "agent")
+        return self._one_of("agent_id", (a.id for a in self.agents), "agent")
 
     def _enum(self, name: str) -> str:
         """Return a value, or several with commas, that the service knows."""
@@ -183,11 +183,11 @@ class JournalForm(forms.Form):
         """Return known priorities."""
         return self._enum("priority")
 
-    def blame(self, error: errors.Invalid) -> None:
+    def show_error(self, error: errors.Invalid) -> None:
         """Put a service's refusal beside the field it is about."""
         self.add_error(FIELD_OF.get(error.problem_code), error.detail)
 
-    def wanted(self) -> JournalFilter | None:
+    def journal_filter(self) -> JournalFilter | None:
         """Return the service's filter, None when a field is at fault."""
         if not self.is_valid():
             return None
@@ -196,35 +196,37 @@ class JournalForm(forms.Form):
 
     # ── For the template ─────────────────────────────────────────────────────
     @property
-    def main(self) -> list[forms.BoundField]:
+    def primary(self) -> list[forms.BoundField]:
         """The fields that are always in view."""
-        return [self[name] for name in self.MAIN]
+        return [self[name] for name in self.PRIMARY]
 
     @property
-    def more(self) -> list[forms.BoundField]:
+    def secondary(self) -> list[forms.BoundField]:
         """The fields behind "More filters"."""
-        return [self[name] for name in self.MORE]
+        return [self[name] for name in self.SECONDARY]
 
     @property
-    def shows_more(self) -> bool:
+    def shows_secondary(self) -> bool:
         """Whether a filter behind "More filters" is set."""
-        return any(self._given(name) for name in self.MORE)
+        return any(self._raw_value(name) for name in self.SECONDARY)
 
     @property
     def query(self) -> str:
         """The filters in force as a query string, without empty ones and cursors."""
-        return _encode({n: self._given(n) for n in self.fields if self._given(n)})
+        return _encode(
+            {n: self._raw_value(n) for n in self.fields if self._raw_value(n)}
+        )
 
     def chips(self, base: str) -> list[Chip]:
         """Return the filters in force, each with the address that drops it."""
-        given = {n: self._given(n) for n in self.fields if self._given(n)}
-        made = []
-        for name, value in given.items():
-            rest = _encode({n: v for n, v in given.items() if n != name})
+        raw_values = {n: self._raw_value(n) for n in self.fields if self._raw_value(n)}
+        chips = []
+        for name, value in raw_values.items():
+            rest = _encode({n: v for n, v in raw_values.items() if n != name})
             words = self._in_words(name, value)
             label = str(self.fields[name].label)
-            made.append(Chip(label, words, f"{base}?{rest}" if rest else base))
-        return made
+            chips.append(Chip(label, words, f"{base}?{rest}" if rest else base))
+        return chips
 
     def _in_words(self, name: str, value: str) -> str:
         choices = getattr(self.fields[name].widget, "choices", ())
@@ -232,9 +234,9 @@ class JournalForm(forms.Form):
 
 
 def _encode(values: dict[str, str]) -> str:
-    made = QueryDict(mutable=True)
-    made.update(values)
-    return made.urlencode()
+    params = QueryDict(mutable=True)
+    params.update(values)
+    return params.urlencode()
 
 
 class PriorityForm(forms.Form):

@@ -110,12 +110,12 @@ class JournalPage:
         return 422 if faulty else 200
 
 
-def _address(name: str, *args: str, query: str = "", **more: str) -> str:
+def _address(name: str, *args: str, query: str = "", **params: str) -> str:
     """Return a page's address with filters and cursors."""
-    made = QueryDict(query, mutable=True)
-    made.update({key: value for key, value in more.items() if value})
+    query_params = QueryDict(query, mutable=True)
+    query_params.update({key: value for key, value in params.items() if value})
     path = reverse(f"memory:{name}", args=args)
-    return f"{path}?{made.urlencode()}" if made else path
+    return f"{path}?{query_params.urlencode()}" if query_params else path
 
 
 def _day(row: Row) -> date:
@@ -142,27 +142,27 @@ def _rows(
     states = ranker.ranker().states(stretch.entries)
     return [
         Row(
-            entry=one,
-            author=authors[one.id],
-            embedding=states[one.id].state,
-            href=_address("entry", one.id, query=query),
-            is_current=current is not None and current.id == one.id,
+            entry=entry,
+            author=authors[entry.id],
+            embedding=states[entry.id].state,
+            href=_address("entry", entry.id, query=query),
+            is_current=current is not None and current.id == entry.id,
         )
-        for one in stretch.entries
+        for entry in stretch.entries
     ]
 
 
 def _listing(
     actor: Actor, form: JournalForm, data: QueryDict, entry: JournalEntry | None
 ) -> Listing | None:
-    wanted = form.wanted()
-    if wanted is None:
+    journal_filter = form.journal_filter()
+    if journal_filter is None:
         return None
-    stretch = timeline.stretch(actor, wanted, _start(data, entry), limit=PAGE)
+    stretch = timeline.stretch(actor, journal_filter, _start(data, entry), limit=PAGE)
     filters = form.query
     newer, older = stretch.newer or "", stretch.older or ""
     return Listing(
-        days=list(_days(_rows(actor, stretch, entry, here(form, data)))),
+        days=list(_days(_rows(actor, stretch, entry, current_query(form, data)))),
         stretch=stretch,
         newest=_address("journal", query=filters) if newer else None,
         newer=_address("journal", query=filters, newer=newer) if newer else None,
@@ -170,19 +170,19 @@ def _listing(
     )
 
 
-def here(form: JournalForm, data: QueryDict) -> str:
+def current_query(form: JournalForm, data: QueryDict) -> str:
     """Return the filters and the place in the list as a query string."""
-    made = QueryDict(form.query, mutable=True)
+    query_params = QueryDict(form.query, mutable=True)
     for name in ("cursor", "newer"):
         if data.get(name):
-            made[name] = str(data[name])
-    return made.urlencode()
+            query_params[name] = str(data[name])
+    return query_params.urlencode()
 
 
 def _delay(entry: JournalEntry, state: EmbeddingState) -> float | None:
     """Return the seconds from the append to the first embedding."""
-    done: datetime | None = parse_datetime(state.indexed_at or "")
-    return (done - entry.recorded_at).total_seconds() if done else None
+    indexed_at: datetime | None = parse_datetime(state.indexed_at or "")
+    return (indexed_at - entry.recorded_at).total_seconds() if indexed_at else None
 
 
 def _detail(
@@ -193,8 +193,8 @@ def _detail(
     back: str,
 ) -> Detail:
     state = ranker.ranker().states([entry])[entry.id]
-    known = {agent.id: agent for agent in agents}
-    agent = known.get(entry.agent_id or "")
+    agents_by_id = {agent.id: agent for agent in agents}
+    agent = agents_by_id.get(entry.agent_id or "")
     return Detail(
         entry=entry,
         author=agent.slug if agent else timeline.authors(actor, [entry])[entry.id],
@@ -222,9 +222,9 @@ def build(
         listing = _listing(actor, form, data, entry)
     except errors.Invalid as error:
         # A range that contradicts itself has a field; a stale cursor has none.
-        form.blame(error)
+        form.show_error(error)
         fault = error.detail if error.problem_code == "bad_cursor" else ""
-    query = here(form, data) if not fault else form.query
+    query = current_query(form, data) if not fault else form.query
     back = _address("journal", query=query)
     detail = _detail(actor, entry, form.agents, priority, back) if entry else None
     chips = form.chips(reverse("memory:journal"))

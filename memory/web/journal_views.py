@@ -72,15 +72,15 @@ def priority(request: HttpRequest, entry_id: str) -> HttpResponse:
     form = PriorityForm(request.POST)
     if not form.is_valid():
         return _page(request, row, form)
-    given = form.cleaned_data
+    fields = form.cleaned_data
     change = journal.prioritise(
-        row, Priority(given["priority"]), given["reason"], by=actor
+        row, Priority(fields["priority"]), fields["reason"], by=actor
     )
-    said = f"Priority set to {change.priority}, was {change.previous}"
+    message = f"Priority set to {change.priority}, was {change.previous}"
     if part(request, "journal"):
         response = _page(request, row)
-        return trigger_client_event(response, "toast", {"value": said})
-    messages.success(request, said)
+        return trigger_client_event(response, "toast", {"value": message})
+    messages.success(request, message)
     query = request.GET.urlencode()
     path = reverse("memory:entry", args=[row.id])
     return redirect(f"{path}?{query}" if query else path)

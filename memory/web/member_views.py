@@ -49,21 +49,21 @@ def _base(request: HttpRequest) -> str:
     return settings.PUBLIC_URL or f"{request.scheme}://{request.get_host()}"
 
 
-def _shown_once(
+def _show_link_once(
     request: HttpRequest, actor: Actor, path: str, email: str, kind: str
 ) -> HttpResponse:
     """Show a link that the admin hands over; nobody can show it again."""
-    shown = {"email": email, "url": _base(request) + path, "kind": kind}
-    return _page(request, _context(actor) | {"shown": shown}, status=201)
+    one_time_link = {"email": email, "url": _base(request) + path, "kind": kind}
+    return _page(request, _context(actor) | {"shown": one_time_link}, status=201)
 
 
-def _handed(
+def _deliver_link(
     request: HttpRequest, actor: Actor, invitation: Invitation, *, by_mail: bool
 ) -> HttpResponse:
     """Send the invitation's link to the mailbox, or show it to be handed over."""
     if not by_mail:
         path = invitations.link_path(invitation, by=actor)
-        return _shown_once(request, actor, path, invitation.email, "invitation")
+        return _show_link_once(request, actor, path, invitation.email, "invitation")
     try:
         invitations.send(invitation, _base(request), by=actor)
         messages.success(request, f"An invitation went to {invitation.email}")
@@ -88,7 +88,7 @@ def members(request: HttpRequest) -> HttpResponse:
         role = Role(form.cleaned_data["role"])
         try:
             invitation = invitations.invite(form.cleaned_data["email"], role, by=actor)
-            return _handed(request, actor, invitation, by_mail=mail.server_set())
+            return _deliver_link(request, actor, invitation, by_mail=mail.server_set())
         except (errors.Conflict, errors.Invalid) as error:
             form.add_error("email", error.detail)
             status = error.status
@@ -99,14 +99,14 @@ def members(request: HttpRequest) -> HttpResponse:
 def member(request: HttpRequest, member_id: str) -> HttpResponse:
     """Change a member's role."""
     actor = pages.actor(request)
-    found = queries.member(actor, member_id)
+    row = queries.member(actor, member_id)
     form = forms.RoleForm(request.POST)
     if not form.is_valid():
         raise errors.Invalid("Choose a role from the list.")
     role = Role(form.cleaned_data["role"])
     try:
-        workspaces.set_member(found.user, role, by=actor)
-        messages.success(request, f"{found.user.email} is {role.value} now")
+        workspaces.set_member(row.user, role, by=actor)
+        messages.success(request, f"{row.user.email} is {role.value} now")
     except errors.Conflict as error:
         messages.error(request, error.detail)
     return redirect("workspace:members")
@@ -129,17 +129,17 @@ def link(request: HttpRequest, member_id: str) -> HttpResponse:
     except errors.Conflict as error:
         messages.error(request, error.detail)
         return redirect("workspace:members")
-    return _shown_once(request, actor, path, member.user.email, "password")
+    return _show_link_once(request, actor, path, member.user.email, "password")
 
 
 @require_POST
 def remove(request: HttpRequest, member_id: str) -> HttpResponse:
     """Take a person out of the workspace."""
     actor = pages.actor(request)
-    found = queries.member(actor, member_id)
+    row = queries.member(actor, member_id)
     try:
-        workspaces.remove_member(found, by=actor)
-        messages.success(request, f"{found.user.email} removed")
+        workspaces.remove_member(row, by=actor)
+        messages.success(request, f"{row.user.email} removed")
     except errors.Conflict as error:
         messages.error(request, error.detail)
     return redirect("workspace:members")
@@ -155,7 +155,7 @@ def resend(request: HttpRequest, invitation_id: str) -> HttpResponse:
         return redirect("workspace:members")
     invitation = invitations.get(invitation_id, by=actor)
     by_mail = mail.server_set() and request.POST.get("by") != "hand"
-    return _handed(request, actor, invitation, by_mail=by_mail)
+    return _deliver_link(request, actor, invitation, by_mail=by_mail)
 
 
 @require_POST

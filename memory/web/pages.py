@@ -24,10 +24,10 @@ class PageRequest(HttpRequest):
 
 def actor(request: HttpRequest) -> Actor:
     """Return who asks for a page, or raise Unauthenticated when that is nobody."""
-    found = getattr(request, "actor", None)
-    if found is None:
+    request_actor = getattr(request, "actor", None)
+    if request_actor is None:
         raise errors.Unauthenticated
-    return cast("Actor", found)
+    return cast("Actor", request_actor)
 
 
 def part(request: HttpRequest, name: str) -> str:

@@ -32,10 +32,10 @@ def board(request: HttpRequest) -> HttpResponse:
 def choose(request: HttpRequest, name: str) -> HttpResponse:
     """Let the workspace use another provider, for an admin."""
     actor = pages.actor(request)
-    changed = selection.choose(queries.workspace(actor), name, by=actor)
+    is_changed = selection.choose(queries.workspace(actor), name, by=actor)
     title = registry.entry(name).title
-    said = "is used from now on" if changed else "was in use already"
-    messages.success(request, f"{title} {said}")
+    result = "is used from now on" if is_changed else "was in use already"
+    messages.success(request, f"{title} {result}")
     return redirect("providers")
 
 
@@ -43,7 +43,9 @@ def choose(request: HttpRequest, name: str) -> HttpResponse:
 def run(request: HttpRequest, name: str) -> HttpResponse:
     """Run the conformance suite on a provider, for an admin; takes seconds."""
     actor = pages.actor(request)
-    done = parity_runs.run_now(queries.workspace(actor), name, by=actor)
-    tell = messages.error if done.failed else messages.success
-    tell(request, f"{name}: {done.passed} passed, {done.failed} failed")
+    parity_run = parity_runs.run_now(queries.workspace(actor), name, by=actor)
+    add_message = messages.error if parity_run.failed else messages.success
+    add_message(
+        request, f"{name}: {parity_run.passed} passed, {parity_run.failed} failed"
+    )
     return redirect("providers")

@@ -21,5 +21,5 @@ urlpatterns = [
     path("<slug:held_id>/redaction/", views.redaction, name="redaction"),
     path("<slug:held_id>/claim/", views.claim, name="claim"),
     path("<slug:held_id>/undo/", views.undo, name="undo"),
-    path("<slug:held_id>/alike/", views.alike, name="alike"),
+    path("<slug:held_id>/alike/", views.similar, name="alike"),
 ]

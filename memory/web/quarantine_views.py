@@ -22,25 +22,25 @@ from memory.rules.permissions import Actor
 from memory.web import pages, quarantine_page
 from memory.web.fragments import part
 from memory.web.quarantine_forms import DecisionForm
-from memory.web.quarantine_page import address, build, kept, state_of
+from memory.web.quarantine_page import address, build, filter_query, state_of
 
 TEMPLATE = "memory/quarantine.html"
 
 
 def _page(
     request: HttpRequest,
-    held: HeldFile | None = None,
+    case: HeldFile | None = None,
     *,
     error: errors.HouseError | None = None,
     form: DecisionForm | None = None,
-    done: Rescan | None = None,
+    rescan_result: Rescan | None = None,
 ) -> HttpResponse:
     """Render the inbox with one case open; a refusal keeps what was typed."""
     actor = pages.actor(request)
     fault = error.detail if error else ""
     status = error.status if error else 422 if form is not None else 200
-    page = build(actor, request.GET, held, fault=fault, decision=form)
-    context = {"page": page, "rescanned": done, "conflict": status == 409}
+    page = build(actor, request.GET, case, fault=fault, decision=form)
+    context = {"page": page, "rescanned": rescan_result, "conflict": status == 409}
     name = f"{TEMPLATE}{part(request, 'review')}"
     response = render(request, name, context, status=status)
     if request.method == "POST":
@@ -76,38 +76,38 @@ def case(request: HttpRequest, held_id: str) -> HttpResponse:
 def decide(request: HttpRequest, held_id: str) -> HttpResponse:
     """Carry out a decision and open the next text; refusals come back to the case."""
     actor = pages.actor(request)
-    held = review_queue.held_file(actor, held_id)
+    case = review_queue.held_file(actor, held_id)
     form = DecisionForm(request.POST)
     if not form.is_valid():
-        return _page(request, held, form=form)
-    following = _next(actor, request, held)
+        return _page(request, case, form=form)
+    following = _next(actor, request, case)
     try:
         review.decide(
-            held,
-            form.chosen,
+            case,
+            form.selected_decision,
             version=form.cleaned_data["version"] or 0,
             reason=form.cleaned_data["why"],
             by=actor,
             redactions=form.redactions,
-            seen=form.looked_at,
+            seen=form.preview_digest,
         )
     except errors.HouseError as error:
         if error.status not in (409, 413, 422):
             raise
-        return _page(request, _fresh(actor, held), error=error, form=form)
-    query = kept(request.GET, state_of(request.GET, held))
+        return _page(request, _fresh(actor, case), error=error, form=form)
+    query = filter_query(request.GET, state_of(request.GET, case))
     name, args = ("case", (following,)) if following else ("inbox", ())
-    return _to(request, address(name, query, *args, done=held.id))
+    return _to(request, address(name, query, *args, done=case.id))
 
 
-def _fresh(actor: Actor, held: HeldFile) -> HeldFile:
-    return review_queue.held_file(actor, held.id)
+def _fresh(actor: Actor, case: HeldFile) -> HeldFile:
+    return review_queue.held_file(actor, case.id)
 
 
-def _next(actor: Actor, request: HttpRequest, held: HeldFile) -> str:
+def _next(actor: Actor, request: HttpRequest, case: HeldFile) -> str:
     """Return the text that comes after this one in the reviewer's list."""
-    page = quarantine_page.listing(actor, request.GET, held)
-    before, after = quarantine_page.neighbours(page, held)
+    page = quarantine_page.listing(actor, request.GET, case)
+    before, after = quarantine_page.neighbours(page, case)
     return after or before
 
 
@@ -115,37 +115,37 @@ def _next(actor: Actor, request: HttpRequest, held: HeldFile) -> str:
 def claim(request: HttpRequest, held_id: str) -> HttpResponse:
     """Tell the others who works on it."""
     actor = pages.actor(request)
-    held = review_queue.held_file(actor, held_id)
+    case = review_queue.held_file(actor, held_id)
     try:
-        review.claim(held, by=actor)
+        review.claim(case, by=actor)
     except review.AlreadyDecided as error:
-        return _page(request, _fresh(actor, held), error=error)
-    query = kept(request.GET, state_of(request.GET, held))
-    return _to(request, address("case", query, held.id))
+        return _page(request, _fresh(actor, case), error=error)
+    query = filter_query(request.GET, state_of(request.GET, case))
+    return _to(request, address("case", query, case.id))
 
 
 @require_POST
 def undo(request: HttpRequest, held_id: str) -> HttpResponse:
     """Put a decided text back into the queue and open it."""
     actor = pages.actor(request)
-    held = review_queue.held_file(actor, held_id)
+    case = review_queue.held_file(actor, held_id)
     try:
-        review.undo(held, by=actor)
+        review.undo(case, by=actor)
     except errors.Conflict as error:
-        return _page(request, _fresh(actor, held), error=error)
-    return _to(request, address("case", "state=held", held.id, done=held.id))
+        return _page(request, _fresh(actor, case), error=error)
+    return _to(request, address("case", "state=held", case.id, done=case.id))
 
 
 @require_GET
 def redaction(request: HttpRequest, held_id: str) -> HttpResponse:
     """Show what an agent would read after the chosen passages are cut."""
-    held = review_queue.held_file(pages.actor(request), held_id)
+    case = review_queue.held_file(pages.actor(request), held_id)
     form = DecisionForm(request.GET)
     form.is_valid()
     context: dict[str, Any] = {"redacted": None, "fault": ""}
     if form.redactions:
         try:
-            context["redacted"] = review_detail.redaction(held, form.redactions)
+            context["redacted"] = review_detail.redaction(case, form.redactions)
         except errors.HouseError as error:
             context["fault"] = error.detail
     return render(request, "memory/_redaction.html", context)
@@ -153,24 +153,26 @@ def redaction(request: HttpRequest, held_id: str) -> HttpResponse:
 
 @never_cache
 @require_http_methods(["GET", "POST"])
-def alike(request: HttpRequest, held_id: str) -> HttpResponse:
+def similar(request: HttpRequest, held_id: str) -> HttpResponse:
     """Show texts that say nearly the same; a post decides the ticked ones alike."""
     actor = pages.actor(request)
-    held = review_queue.held_file(actor, held_id)
+    case = review_queue.held_file(actor, held_id)
     form = DecisionForm(request.POST or None)
-    cases = [held, *review_queue.alike(actor, held)]
-    context: dict[str, Any] = {"held": held, "form": form, "report": None, "fault": ""}
+    cases = [case, *review_queue.similar_cases(actor, case)]
+    context: dict[str, Any] = {"held": case, "form": form, "report": None, "fault": ""}
     status = 200
     if request.method == "POST":
         status = _bulk(request, actor, form, context)
-    lines = {one.id: review_detail.line(_fresh(actor, one)) for one in cases}
+    lines = {
+        related.id: review_detail.line(_fresh(actor, related)) for related in cases
+    }
     report = context["report"] or []
     context |= {
         "lines": list(lines.values()),
         "told": [(item, lines.get(item.id)) for item in report],
         "buttons": quarantine_page.BUTTON_ROWS,
-        "title": review_detail.title(highlight.notes(held.findings)),
-        "query": kept(request.GET, "held"),
+        "title": review_detail.title(highlight.notes(case.findings)),
+        "query": filter_query(request.GET, "held"),
     }
     return render(request, "memory/quarantine_alike.html", context, status=status)
 
@@ -180,13 +182,15 @@ def _bulk(
 ) -> int:
     ids = request.POST.getlist("ids")
     if not form.is_valid():
-        faults = [str(one) for found in form.errors.values() for one in found]
+        faults = [
+            str(message) for messages in form.errors.values() for message in messages
+        ]
         context["fault"] = " ".join(faults)
         return 422
     try:
-        why = form.cleaned_data["why"]
+        reason = form.cleaned_data["why"]
         context["report"] = review_queue.decide_many(
-            actor, ids, form.chosen, reason=why
+            actor, ids, form.selected_decision, reason=reason
         )
     except errors.Invalid as error:
         context["fault"] = error.detail
@@ -199,7 +203,7 @@ def _bulk(
 def save_filter(request: HttpRequest) -> HttpResponse:
     """Keep the filter in force under a name."""
     actor = pages.actor(request)
-    query = kept(request.GET, state_of(request.GET, None))
+    query = filter_query(request.GET, state_of(request.GET, None))
     try:
         review_queue.save(actor, request.POST.get("name", ""), query)
     except (errors.Invalid, errors.Conflict) as error:
@@ -213,7 +217,7 @@ def forget_filter(request: HttpRequest, filter_id: int) -> HttpResponse:
     actor = pages.actor(request)
     actor.require("quarantine.read")
     review_queue.forget(actor, filter_id)
-    return _to(request, address("inbox", kept(request.GET, "held")))
+    return _to(request, address("inbox", filter_query(request.GET, "held")))
 
 
 @require_http_methods(["GET", "POST"])
@@ -222,7 +226,7 @@ def rescan(request: HttpRequest) -> HttpResponse:
     if request.method == "GET":
         return redirect("quarantine:inbox")
     actor = pages.actor(request)
-    done = review_rescan.rescan(actor, after=request.POST.get("after", "")[:400])
+    result = review_rescan.rescan(actor, after=request.POST.get("after", "")[:400])
     if part(request, "rescan"):
-        return render(request, "memory/_rescan.html", {"rescanned": done})
-    return _page(request, done=done)
+        return render(request, "memory/_rescan.html", {"rescanned": result})
+    return _page(request, rescan_result=result)

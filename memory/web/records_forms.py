@@ -23,7 +23,7 @@ STATES: Final = (
     ("forgotten", "Forgotten"),
     ("all", "All"),
 )
-_EVERY: Final = ("current", "superseded", "forgotten")
+_ALL_STATUSES: Final = ("current", "superseded", "forgotten")
 FROM: Final = {
     Provenance.USER_REQUESTED.value: "asked for by a user",
     Provenance.AGENT_EXTRACTED.value: "noticed by an agent",
@@ -40,7 +40,7 @@ def _choice(label: str) -> forms.ChoiceField:
     return forms.ChoiceField(label=label, required=False)
 
 
-class WantedForm(forms.Form):
+class RecordFilterForm(forms.Form):
     """The filters of the list."""
 
     q = _text("Words", 500)
@@ -54,8 +54,8 @@ class WantedForm(forms.Form):
     thread = _text("Scope, thread")
     external_id = _text("External id", drafts.EXTERNAL_CHARS)
 
-    MAIN: Final = ("q", "state", "agent_id", "type", "provenance")
-    MORE: Final = ("crew_id", "user", "namespace", "thread", "external_id")
+    PRIMARY: Final = ("q", "state", "agent_id", "type", "provenance")
+    SECONDARY: Final = ("crew_id", "user", "namespace", "thread", "external_id")
 
     def __init__(self, data: QueryDict, *, by: Actor) -> None:
         super().__init__(data, auto_id="f-%s")
@@ -78,48 +78,50 @@ class WantedForm(forms.Form):
     @property
     def chosen_state(self) -> str:
         """The state asked for, current when it is none that is known."""
-        asked = str(self.data.get("state") or "current")
-        return asked if asked in dict(STATES) else "current"
+        state = str(self.data.get("state") or "current")
+        return state if state in dict(STATES) else "current"
 
     @property
-    def main(self) -> list[forms.BoundField]:
+    def primary(self) -> list[forms.BoundField]:
         """The fields that are always in view."""
-        return [self[name] for name in self.MAIN]
+        return [self[name] for name in self.PRIMARY]
 
     @property
-    def more(self) -> list[forms.BoundField]:
+    def secondary(self) -> list[forms.BoundField]:
         """The fields behind "More filters"."""
-        return [self[name] for name in self.MORE]
+        return [self[name] for name in self.SECONDARY]
 
     @property
-    def shows_more(self) -> bool:
+    def shows_secondary(self) -> bool:
         """Whether a filter behind "More filters" is set."""
-        return any(self.data.get(name) for name in self.MORE)
+        return any(self.data.get(name) for name in self.SECONDARY)
 
     @property
     def is_narrow(self) -> bool:
         """Whether any filter is set, or another state than the first."""
         return self.chosen_state != "current" or any(
-            self.data.get(name) for name in (*self.MAIN, *self.MORE) if name != "state"
+            self.data.get(name)
+            for name in (*self.PRIMARY, *self.SECONDARY)
+            if name != "state"
         )
 
-    def wanted(self) -> Wanted | None:
+    def record_filter(self) -> Wanted | None:
         """Return the service's own form, None when a field is at fault."""
         if not self.is_valid():
             return None
-        told = self.cleaned_data
-        named = {name: str(told.get(name) or "") for name in scopes.NAMES}
+        fields = self.cleaned_data
+        scope_names = {name: str(fields.get(name) or "") for name in scopes.NAMES}
         state = self.chosen_state
         return Wanted(
-            crew_id=told["crew_id"] or None,
-            agent_id=told["agent_id"] or None,
-            scope=Scope.of(named),
-            kinds=(told["type"],) if told["type"] else (),
-            provenances=(told["provenance"],) if told["provenance"] else (),
-            external_id=told["external_id"],
-            statuses=_EVERY if state == "all" else (_status(state),),
+            crew_id=fields["crew_id"] or None,
+            agent_id=fields["agent_id"] or None,
+            scope=Scope.of(scope_names),
+            kinds=(fields["type"],) if fields["type"] else (),
+            provenances=(fields["provenance"],) if fields["provenance"] else (),
+            external_id=fields["external_id"],
+            statuses=_ALL_STATUSES if state == "all" else (_status(state),),
             expired={"current": False, "expired": True}.get(state),
-            text=told["q"],
+            text=fields["q"],
         )
 
 
@@ -154,12 +156,12 @@ class EditForm(forms.Form):
 
     def amendment(self) -> Amendment:
         """Return the service's own form."""
-        told = self.cleaned_data
-        due = told["expires_at"]
+        fields = self.cleaned_data
+        due = fields["expires_at"]
         return Amendment(
-            content=told["content"].replace("\r\n", "\n"),
-            kind=told["kind"],
-            confidence=told["confidence"],
+            content=fields["content"].replace("\r\n", "\n"),
+            kind=fields["kind"],
+            confidence=fields["confidence"],
             expires_at=due if due or "expires_at" in self.data else KEEP,
         )
 

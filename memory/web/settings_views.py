@@ -17,7 +17,7 @@ from memory.providers import connection
 from memory.rules import errors
 from memory.rules.permissions import Actor
 from memory.web import pages, workspace_views
-from memory.web.settings_forms import SettingForm, shown
+from memory.web.settings_forms import SettingForm, display_value
 from memory.workspace_settings import Kind, Page, State, installation
 
 
@@ -31,15 +31,18 @@ class Line:
     form: SettingForm | None
 
 
-def _line(state: State, page: Page, bound: dict[str, SettingForm]) -> Line:
+def _line(state: State, page: Page, forms: dict[str, SettingForm]) -> Line:
     setting = state.setting
     if setting.is_secret:
         value, default = "set" if state.is_set else "none", "none"
     else:
-        value, default = (shown(setting, one) for one in (state.value, setting.default))
+        value, default = (
+            display_value(setting, setting_value)
+            for setting_value in (state.value, setting.default)
+        )
     if setting.kind is Kind.TABLE:
         return Line(state, value, default, None)
-    form = bound.get(setting.name) or SettingForm(state, page.version)
+    form = forms.get(setting.name) or SettingForm(state, page.version)
     return Line(state, value, default, form)
 
 
@@ -47,10 +50,10 @@ def _page(
     request: HttpRequest,
     actor: Actor,
     status: int = 200,
-    bound: dict[str, SettingForm] | None = None,
+    forms: dict[str, SettingForm] | None = None,
 ) -> HttpResponse:
     page = workspace_settings.listed(actor)
-    lines = [_line(state, page, bound or {}) for state in page.states]
+    lines = [_line(state, page, forms or {}) for state in page.states]
     groups = groupby(lines, key=lambda line: line.state.setting.group)
     context = {
         "groups": [(name, list(part)) for name, part in groups],
@@ -83,9 +86,9 @@ def _save(
 ) -> HttpResponse:
     name, status = state.setting.name, 422
     if form.is_valid():
-        given: dict[str, Any] = {name: form.cleaned_data["value"]}
+        changes: dict[str, Any] = {name: form.cleaned_data["value"]}
         try:
-            workspace_settings.change(given, by=actor, version=_version(request))
+            workspace_settings.change(changes, by=actor, version=_version(request))
         except errors.HouseError as error:
             status = workspace_views.fault(form, error)
         else:
@@ -129,6 +132,6 @@ def reset(request: HttpRequest, name: str) -> HttpResponse:
 def test_connection(request: HttpRequest) -> HttpResponse:
     """Ask the remote provider now whether it answers."""
     outcome = connection.test(by=pages.actor(request))
-    tell = messages.success if outcome.ok else messages.error
-    tell(request, f"{outcome.message} ({outcome.milliseconds:.0f} ms)")
+    add_message = messages.success if outcome.ok else messages.error
+    add_message(request, f"{outcome.message} ({outcome.milliseconds:.0f} ms)")
     return redirect("workspace:settings")

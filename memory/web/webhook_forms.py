@@ -33,5 +33,5 @@ class SwitchForm(forms.Form):
     """On or off."""
 
     active = forms.TypedChoiceField(
-        choices=(("on", "On"), ("off", "Off")), coerce=lambda told: told == "on"
+        choices=(("on", "On"), ("off", "Off")), coerce=lambda text: text == "on"
     )

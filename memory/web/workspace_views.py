@@ -69,15 +69,15 @@ def agents(request: HttpRequest) -> HttpResponse:
     form = forms.AgentForm(request.POST, auto_id="agent_%s", crews=crews)
     status = 422
     if form.is_valid():
-        told = form.cleaned_data
-        agent, made = workspaces.ensure_agent(
-            told["slug"],
-            queries.crew(actor, told["crew"]),
+        fields = form.cleaned_data
+        agent, is_new = workspaces.ensure_agent(
+            fields["slug"],
+            queries.crew(actor, fields["crew"]),
             by=actor,
-            role=AgentRole(told["role"]),
-            walk_depth=told["walk_depth"],
+            role=AgentRole(fields["role"]),
+            walk_depth=fields["walk_depth"],
         )
-        if made:
+        if is_new:
             messages.success(request, f"{agent.slug} joined {agent.crew.slug}")
             return redirect("workspace:agents")
         form.add_error("slug", f"{agent.crew.slug} has an agent of this name.")
@@ -96,10 +96,12 @@ def crew(request: HttpRequest) -> HttpResponse:
     form = forms.CrewForm(request.POST, auto_id="crew_%s")
     status = 422
     if form.is_valid():
-        told = form.cleaned_data
-        found, made = workspaces.ensure_crew(told["slug"], by=actor, name=told["name"])
-        if made:
-            messages.success(request, f"Crew {found.slug} made")
+        fields = form.cleaned_data
+        row, is_new = workspaces.ensure_crew(
+            fields["slug"], by=actor, name=fields["name"]
+        )
+        if is_new:
+            messages.success(request, f"Crew {row.slug} made")
             return redirect("workspace:agents")
         form.add_error("slug", "There is a crew of this name.")
         status = 409
@@ -110,24 +112,24 @@ def crew(request: HttpRequest) -> HttpResponse:
 def agent(request: HttpRequest, agent_id: str) -> HttpResponse:
     """Change an agent's role and how far its recall walks."""
     actor = pages.actor(request)
-    found = queries.agent(actor, agent_id)
+    row = queries.agent(actor, agent_id)
     form = forms.AgentChange(request.POST)
     if not form.is_valid():
         raise errors.Invalid("Choose a role and a walk from the lists.")
-    told = form.cleaned_data
+    fields = form.cleaned_data
     workspaces.change_agent(
-        found, by=actor, role=AgentRole(told["role"]), walk_depth=told["walk_depth"]
+        row, by=actor, role=AgentRole(fields["role"]), walk_depth=fields["walk_depth"]
     )
-    messages.success(request, f"{found.slug} changed")
+    messages.success(request, f"{row.slug} changed")
     return redirect("workspace:agents")
 
 
 # ── Keys ─────────────────────────────────────────────────────────────────────
 def _keys_context(actor: Actor) -> dict[str, Any]:
-    found = sorted(queries.keys(actor), key=lambda key: key.state != "active")
+    keys = sorted(queries.keys(actor), key=lambda key: key.state != "active")
     return {
-        "keys": found,
-        "active": sum(key.state == "active" for key in found),
+        "keys": keys,
+        "active": sum(key.state == "active" for key in keys),
         "agent_form": _agent_key_form(actor),
         "member_form": _operator_key_form(actor),
     }
@@ -150,26 +152,30 @@ def _keys_page(
     return render(request, f"workspace/keys.html{part}", context, status=status)
 
 
-def _shown_once(
+def _show_key_once(
     request: HttpRequest, actor: Actor, issued: api_keys.Issued
 ) -> HttpResponse:
     """Show a fresh key: rendered, never redirected to, because it is kept nowhere."""
     context = _keys_context(actor) | {
         "issued": issued,
-        "connect": _connect(request, issued),
+        "connect": _connection_snippet(request, issued),
     }
     return _keys_page(request, context, status=201)
 
 
-def _connect(request: HttpRequest, issued: api_keys.Issued) -> str:
+def _connection_snippet(request: HttpRequest, issued: api_keys.Issued) -> str:
     """Return what an agent's host takes to connect, with the fresh key in its place.
 
     Nothing for a key that acts as a person: the tools want an agent.
     """
     if not isinstance(issued.key, AgentKey):
         return ""
-    shown = mcp_selftest.WIRE.shown(f"{request.scheme}://{request.get_host()}")
-    return dict(shown)["MCP config"].replace("${CREWSHIP_KEY}", issued.token)
+    connection_snippets = mcp_selftest.WIRE.shown(
+        f"{request.scheme}://{request.get_host()}"
+    )
+    return dict(connection_snippets)["MCP config"].replace(
+        "${CREWSHIP_KEY}", issued.token
+    )
 
 
 @never_cache
@@ -184,17 +190,17 @@ def key_list(request: HttpRequest) -> HttpResponse:
     form = _agent_key_form(actor, request.POST)
     status = 422
     if form.is_valid():
-        told = form.cleaned_data
+        fields = form.cleaned_data
         try:
             issued = api_keys.issue_agent_key(
-                queries.agent(actor, told["agent"]),
+                queries.agent(actor, fields["agent"]),
                 by=actor,
-                name=told["name"],
+                name=fields["name"],
                 scopes=form.chosen_scopes,
-                expires_at=told["expires_on"],
-                end_user=told["end_user"],
+                expires_at=fields["expires_on"],
+                end_user=fields["end_user"],
             )
-            return _shown_once(request, actor, issued)
+            return _show_key_once(request, actor, issued)
         except errors.HouseError as error:
             status = fault(form, error)
     return _keys_page(request, _keys_context(actor) | {"agent_form": form}, status)
@@ -211,17 +217,17 @@ def operator_key(request: HttpRequest) -> HttpResponse:
     form = _operator_key_form(actor, request.POST)
     status = 422
     if form.is_valid():
-        told = form.cleaned_data
+        fields = form.cleaned_data
         try:
             issued = api_keys.issue_operator_key(
-                queries.member(actor, told["member"]).user,
-                Role(told["role"]),
+                queries.member(actor, fields["member"]).user,
+                Role(fields["role"]),
                 by=actor,
-                name=told["name"],
+                name=fields["name"],
                 scopes=form.chosen_scopes,
-                expires_at=told["expires_on"],
+                expires_at=fields["expires_on"],
             )
-            return _shown_once(request, actor, issued)
+            return _show_key_once(request, actor, issued)
         except errors.HouseError as error:
             status = fault(form, error)
     return _keys_page(request, _keys_context(actor) | {"member_form": form}, status)
@@ -231,7 +237,7 @@ def operator_key(request: HttpRequest) -> HttpResponse:
 def revoke(request: HttpRequest, key_id: str) -> HttpResponse:
     """Make a key useless at once."""
     actor = pages.actor(request)
-    found = queries.key(actor, key_id)
-    api_keys.revoke(found, by=actor)
-    messages.success(request, f"Key {found.prefix}… of {found.holder} revoked")
+    key = queries.key(actor, key_id)
+    api_keys.revoke(key, by=actor)
+    messages.success(request, f"Key {key.prefix}… of {key.holder} revoked")
     return redirect("workspace:keys")

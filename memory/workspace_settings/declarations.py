@@ -188,14 +188,14 @@ def _rules_entries(changes: Sequence[Change]) -> Sequence[NewEntry]:
     rows = []
     for change in changes:
         for name in _pairs(change.before, change.after):
-            was = change.before.get(name, DEFAULT_MODE)
+            previous = change.before.get(name, DEFAULT_MODE)
             mode = change.after.get(name, DEFAULT_MODE)
             rows.append(
                 NewEntry(
                     entry_type="scanner.rule_changed",
                     severity=Severity.NOTICE,
-                    summary=f"Rule {name} set to {mode}, was {was}",
-                    payload={"rule": name, "previous": was, "mode": mode},
+                    summary=f"Rule {name} set to {mode}, was {previous}",
+                    payload={"rule": name, "previous": previous, "mode": mode},
                 )
             )
     return rows
@@ -205,14 +205,14 @@ def _policy_entries(changes: Sequence[Change]) -> Sequence[NewEntry]:
     rows = []
     for change in changes:
         for name in _pairs(change.before, change.after):
-            was = change.before.get(name, "default")
+            previous = change.before.get(name, "default")
             action = change.after.get(name, "default")
             rows.append(
                 NewEntry(
                     entry_type="scanner.policy_changed",
                     severity=Severity.NOTICE,
-                    summary=f"Policy {name} set to {action}, was {was}",
-                    payload={"policy": name, "previous": was, "action": action},
+                    summary=f"Policy {name} set to {action}, was {previous}",
+                    payload={"policy": name, "previous": previous, "action": action},
                 )
             )
     return rows

@@ -11,7 +11,7 @@ from typing import Final
 
 from django.conf import settings
 
-SHOWN: Final = (
+VISIBLE_VARIABLES: Final = (
     ("CREWSHIP_EMBEDDER", "EMBEDDER", "What turns text into vectors."),
     ("CREWSHIP_LOCAL_MODEL", "LOCAL_MODEL", "The local embedder's model."),
     ("OLLAMA_MODEL", "OLLAMA_MODEL", "The remote embedder's model."),
@@ -68,5 +68,5 @@ def variables() -> list[Variable]:
     """Return what is shown of the installation."""
     return [
         Variable(name, _text(getattr(settings, attribute)), _source(name), help_)
-        for name, attribute, help_ in SHOWN
+        for name, attribute, help_ in VISIBLE_VARIABLES
     ]

@@ -64,13 +64,13 @@ def effective(setting: Setting[T], row: WorkspaceSetting | None) -> T:
     if row is None or not row.is_set:
         return copy(setting.default)
     try:
-        kept: T = setting.load(row.value)
+        stored: T = setting.load(row.value)
     except BadValue:
         if setting.keeps_unknown:
             return cast("T", row.value)
         log.warning("setting_unreadable", setting=setting.name)
         return copy(setting.default)
-    return kept
+    return stored
 
 
 def value(workspace_id: str, setting: Setting[T]) -> T:
@@ -81,10 +81,11 @@ def value(workspace_id: str, setting: Setting[T]) -> T:
 
 def values(workspace_id: str, settings: Iterable[Setting[Any]]) -> Mapping[str, Any]:
     """Return the values of several settings by name, with one query."""
-    wanted = list(settings)
-    rows = rows_of(workspace_id, [setting.name for setting in wanted])
+    setting_list = list(settings)
+    rows = rows_of(workspace_id, [setting.name for setting in setting_list])
     return {
-        setting.name: effective(setting, rows.get(setting.name)) for setting in wanted
+        setting.name: effective(setting, rows.get(setting.name))
+        for setting in setting_list
     }
 
 
@@ -133,17 +134,19 @@ def install() -> None:
 
 def state(setting: Setting[Any], row: WorkspaceSetting | None) -> State:
     """Return a setting with who changed it and when."""
-    kept = None if setting.is_secret else effective(setting, row)
+    current = None if setting.is_secret else effective(setting, row)
     if row is None:
-        return State(setting, kept, is_set=False, changed_at=None, changed_by="")
-    return State(setting, kept, row.is_set, row.changed_at, row.changed_by)
+        return State(setting, current, is_set=False, changed_at=None, changed_by="")
+    return State(setting, current, row.is_set, row.changed_at, row.changed_by)
 
 
 def states(workspace_id: str, settings: Iterable[Setting[Any]]) -> dict[str, State]:
     """Return several settings by name, for a service that answers for the reader."""
-    wanted = list(settings)
-    rows = rows_of(workspace_id, [setting.name for setting in wanted])
-    return {setting.name: state(setting, rows.get(setting.name)) for setting in wanted}
+    setting_list = list(settings)
+    rows = rows_of(workspace_id, [setting.name for setting in setting_list])
+    return {
+        setting.name: state(setting, rows.get(setting.name)) for setting in setting_list
+    }
 
 
 def listed(by: Actor) -> Page:

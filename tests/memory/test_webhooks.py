@@ -212,7 +212,7 @@ def test_an_address_is_told_once_and_there_is_an_end(
     hooked(world)
     with pytest.raises(errors.Conflict):
         hooked(world)
-    monkeypatch.setattr(webhooks, "MOST", 1)
+    monkeypatch.setattr(webhooks, "MAX_WEBHOOKS", 1)
     with pytest.raises(errors.Conflict):
         hooked(world, "https://more.example/")
 
@@ -343,7 +343,7 @@ def test_only_admins_touch_webhooks(world: World, who: str) -> None:
     hook = row.webhook
     for act in (
         lambda: webhooks.create("https://x.example/", by=actor),
-        lambda: webhooks.listed(actor),
+        lambda: webhooks.all_webhooks(actor),
         lambda: webhooks.webhook(actor, hook.id),
         lambda: webhooks.remove(hook, by=actor),
         lambda: webhooks.replay(row, by=actor),
@@ -356,7 +356,7 @@ def test_only_admins_touch_webhooks(world: World, who: str) -> None:
 
 def test_another_workspace_finds_nothing(world: World) -> None:
     row, stranger = queued(world), world.actor("stranger")
-    assert webhooks.listed(stranger) == []
+    assert webhooks.all_webhooks(stranger) == []
     for act in (
         lambda: webhooks.webhook(stranger, row.webhook_id),
         lambda: webhooks.delivery(stranger, row.id),

@@ -139,7 +139,7 @@ def test_an_address_that_is_too_long_is_refused(world: World) -> None:
 def test_invitations_are_no_flood(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(invitations, "MOST_WAITING", 1)
+    monkeypatch.setattr(invitations, "MAX_PENDING", 1)
     invited(world)
     answer = world.page("owner").post(
         MEMBERS, {"email": "one.more@b.example", "role": "viewer"}

@@ -184,9 +184,9 @@ def test_more_webhooks_ask_no_more_of_the_database(
     owner, client = world.actor("owner"), world.page("owner")
     for number in range(6):
         hook = webhooks.create(f"https://h{number}.example/", by=owner)
-        for _ in range(webhooks.SHOWN + 1):
+        for _ in range(webhooks.DELIVERIES_SHOWN + 1):
             webhooks.queue_test(hook, by=owner)
     client.get(PAGE)
     with django_assert_max_num_queries(16):
         page = _text(client.get(PAGE))
-    assert page.count("webhook.test") == 6 * webhooks.SHOWN
+    assert page.count("webhook.test") == 6 * webhooks.DELIVERIES_SHOWN

@@ -87,7 +87,7 @@ def test_the_head_counts_by_state(world: World) -> None:
     held(world, label="pins.md")
     operator = world.actor("operator")
     review.decide(case, Decision.DISCARD, version=1, reason=WHY, by=operator)
-    found = review_queue.standing(operator)
+    found = review_queue.state_counts(operator)
     assert (found.held, found.discarded, found.released) == (1, 1, 0)
     assert found.oldest is not None
     assert [count for _, _, count in found.by_state] == [1, 0, 0, 1]
@@ -104,8 +104,8 @@ def test_alike_texts_form_a_group_and_others_do_not(world: World) -> None:
         "daily/2026-01-01.md",
     )
     operator = world.actor("operator")
-    assert ids(review_queue.alike(operator, first)) == [second.id]
-    assert review_queue.alike(operator, other) == []
+    assert ids(review_queue.similar_cases(operator, first)) == [second.id]
+    assert review_queue.similar_cases(operator, other) == []
     rows = review_queue.listing(operator, HeldFilter(state="held"))
     summary = review_queue.group_summary(rows)
     assert [group.count for group in summary] == [2]
@@ -124,7 +124,7 @@ def test_bulk_reports_each_and_hides_what_is_not_theirs(world: World) -> None:
         world.actor("stranger"), [first.id], Decision.RELEASE, reason=WHY
     )
     assert foreign[0].code == "not_found"
-    for bad in ([], [f"q_{n}" for n in range(review_queue.BULK + 1)]):
+    for bad in ([], [f"q_{n}" for n in range(review_queue.BULK_LIMIT + 1)]):
         with pytest.raises(errors.Invalid):
             review_queue.decide_many(operator, bad, Decision.DISCARD, reason=WHY)
     with pytest.raises(errors.Invalid):
@@ -145,7 +145,7 @@ def test_a_saved_filter_is_ones_own(world: World) -> None:
     assert review_queue.saved(operator) == []
     with pytest.raises(errors.Invalid):
         review_queue.save(operator, "  ", "state=held")
-    for number in range(review_queue.SAVED):
+    for number in range(review_queue.SAVED_FILTERS_LIMIT):
         review_queue.save(operator, f"n{number}", "state=held")
     with pytest.raises(errors.Conflict):
         review_queue.save(operator, "one more", "state=held")
@@ -185,7 +185,7 @@ def test_marks_keep_the_text_and_name_what_hides() -> None:
     assert [note.rule for note in marked.notes] == ["a.b", "c.d"]
     assert [n for p in marked.pieces for n in p.opens] == [2, 1]
     assert [n for p in marked.pieces for n in p.closes] == [2, 1]
-    assert marked.unseen[0].count == 2
+    assert marked.invisible[0].count == 2
     assert [note.number for note in marked.decoded] == [2]
 
 
