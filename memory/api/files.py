@@ -1,4 +1,4 @@
-"""Memory files over JSON: tools, tree, text, versions, and search over all of it."""
+"""Memory files over the API: tools, tree, text, versions and search."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ router = Router(tags=["files"])
 # ── Tools ────────────────────────────────────────────────────────────────────
 @router.get("/tools", response=schemas.ToolsOut, operation_id="list_memory_tools")
 def list_tools(request: ApiRequest) -> dict[str, Any]:
-    """List the tools with their schemas; none where a gateway keeps the memory."""
+    """List the tools with their schemas; empty where a gateway keeps the memory."""
     request.auth.require("files.read")
     return {
         "tools": [
@@ -46,7 +46,7 @@ def list_tools(request: ApiRequest) -> dict[str, Any]:
 def call_tool(
     request: ApiRequest, name: str, data: Body[dict[str, Any]]
 ) -> dict[str, Any]:
-    """Call a tool; what a model can mend is a result with ok false, not a problem."""
+    """Call a tool; an error that a model can correct is a result with ok false."""
     result = tools.call(name, data, by=request.auth)
     return {
         "ok": result.ok,
@@ -103,7 +103,7 @@ def list_files(request: ApiRequest, query: Query[schemas.WhoseQuery]) -> dict[st
 def read_file(
     request: ApiRequest, label: str, query: Query[schemas.WhoseQuery]
 ) -> dict[str, Any]:
-    """Read a file as the scanner last let it through."""
+    """Read the newest text of a file that passed the scanner."""
     by = request.auth
     owner = file_access.owner(by, agent_id=query.agent_id, crew_id=query.crew_id)
     text = file_access.text(owner, label, by=by)
@@ -157,7 +157,7 @@ def list_versions(
 def read_version(
     request: ApiRequest, sha: str, query: Query[schemas.PathQuery]
 ) -> HttpResponse:
-    """Read a version's bytes, checked against their hash."""
+    """Read a version's bytes, verified against their hash."""
     row = file_access.version(_requested_file(request, query), sha)
     answer = HttpResponse(versions.read(row), content_type="text/plain; charset=utf-8")
     answer["X-Content-Type-Options"] = "nosniff"
@@ -173,7 +173,7 @@ def read_version(
 def restore_version(
     request: ApiRequest, sha: str, data: schemas.RestoreIn
 ) -> dict[str, Any]:
-    """Put a version back, as a new version; operators only."""
+    """Restore a version as a new version; operators only."""
     request.auth.require("files.restore")
     result = file_access.restore(_requested_file(request, data), sha, by=request.auth)
     return _version(result.version)
@@ -187,9 +187,9 @@ def restore_version(
     exclude_none=True,
 )
 def search_hybrid(request: ApiRequest, data: schemas.HybridIn) -> dict[str, Any]:
-    """Search files and journal at once."""
+    """Search files and journal together."""
     if data.scope == "own" and not request.auth.is_agent:
-        detail = "The scope own is an agent's; a person names a crew_id or nothing."
+        detail = "The scope own is for agents; a person names a crew_id or nothing."
         raise errors.Invalid(detail, code="scope_needs_agent")
     hits = file_search.search(
         data.query,

@@ -1,4 +1,4 @@
-"""The clock's JSON API: every job with its last run, and running one now."""
+"""Scheduled jobs over the API: every job with its last run, and running one now."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class JobRunOut(Schema):
 
 
 class JobOut(Schema):
-    """A job of the clock with its last run, null before the first."""
+    """A scheduled job with its last run, null before the first."""
 
     name: str
     title: str
@@ -52,7 +52,7 @@ class JobOut(Schema):
 
 
 class JobsOut(Schema):
-    """Every job, in the order of the clock."""
+    """Every job, in the order of its schedule."""
 
     items: list[JobOut]
     next_cursor: str | None
@@ -80,7 +80,7 @@ def _run(report: Told) -> dict[str, Any]:
 
 @router.get("", response=JobsOut, operation_id="list_jobs")
 def list_jobs(request: ApiRequest) -> dict[str, Any]:
-    """List the clock's jobs with their last runs; operators only."""
+    """List the scheduled jobs with their last runs; operators only."""
     overview = job_status.board(request.auth)
     return {
         "items": [
@@ -100,6 +100,6 @@ def list_jobs(request: ApiRequest) -> dict[str, Any]:
 
 @router.post("/{job}/run", response={202: JobRunOut}, operation_id="run_job")
 def run_job(request: ApiRequest, job: str) -> Status[dict[str, Any]]:
-    """Run a job now; poll the list for how it ended."""
+    """Start a job now; poll the list for its result."""
     run = jobs.ask(job, by=request.auth)
     return Status(202, _run(job_status.told(request.auth, run)))

@@ -54,7 +54,7 @@ def append_batch(
     data: schemas.BatchIn,
     idempotency_key: IdempotencyKey = None,
 ) -> dict[str, Any]:
-    """Append up to 1,000 entries in one transaction; bad ones are reported."""
+    """Append up to 1,000 entries in one transaction; invalid ones are reported."""
     items = [_read(index, item) for index, item in enumerate(data.entries)]
 
     def act() -> dict[str, Any]:
@@ -93,7 +93,7 @@ def count_entries(
 
 @router.get("/verify", response=schemas.VerifyOut, operation_id="verify_chain")
 def verify(request: ApiRequest) -> dict[str, Any]:
-    """Walk the whole hash chain of the workspace."""
+    """Verify the whole hash chain of the workspace."""
     return serializers.report(
         journal_verify.verify(request.auth.workspace_id, by=request.auth)
     )
@@ -101,9 +101,10 @@ def verify(request: ApiRequest) -> dict[str, Any]:
 
 @router.get("/{entry_id}", response=schemas.EntryDetailOut, operation_id="get_entry")
 def get_entry(request: ApiRequest, entry_id: str) -> dict[str, Any]:
-    """Get one entry with its place in the chain and its embedding's state.
+    """Get one entry with its position in the chain and the state of its embedding.
 
-    Of an entry that compaction took out, what the archive keeps, with archived true.
+    An entry that compaction archived is returned as the archive keeps it, with archived
+    true.
     """
     try:
         return serializers.entry(queries.entry(request.auth, entry_id))
@@ -120,7 +121,7 @@ def get_entry(request: ApiRequest, entry_id: str) -> dict[str, Any]:
 def set_priority(
     request: ApiRequest, entry_id: str, data: schemas.PriorityIn
 ) -> dict[str, Any]:
-    """Mark an entry; operators only, ledgered."""
+    """Set an entry's priority; operators only. Each change is recorded."""
     entry = queries.entry(request.auth, entry_id)
     change = journal.prioritise(entry, data.priority, data.reason, by=request.auth)
     return {

@@ -1,4 +1,4 @@
-"""Journal rows as the JSON API shows them."""
+"""Journal rows in the form of the API."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def entries(rows: Sequence[JournalEntry]) -> list[dict[str, Any]]:
 
 
 def _archived(row: ArchivedEntry) -> dict[str, Any]:
-    """Return what is left of an entry that went to the archive."""
+    """Return what the archive keeps of an entry."""
     fields = {name: getattr(row, name) for name in _PLAIN if name != "refs"}
     return fields | {
         "refs": {},
@@ -70,7 +70,7 @@ def page(journal_page: JournalPage) -> list[dict[str, Any]]:
 
 
 def entry(row: JournalEntry) -> dict[str, Any]:
-    """Return one entry with its place in the chain, ledger and people."""
+    """Return one entry with its position in the chain, priorities and subjects."""
     place = queries.entry_place(row)
     steps = queries.priorities(row)
     return entries([row])[0] | {
@@ -98,7 +98,7 @@ def entry(row: JournalEntry) -> dict[str, Any]:
 
 
 def archived_entry(row: ArchivedEntry) -> dict[str, Any]:
-    """Return what compaction kept of one entry; a checkpoint signs for its link."""
+    """Return one archived entry; a checkpoint signs its link in the chain."""
     return _archived(row) | {
         "chain": {
             "seq": row.seq,
@@ -115,7 +115,7 @@ def archived_entry(row: ArchivedEntry) -> dict[str, Any]:
 
 
 def appended(row: JournalEntry) -> dict[str, Any]:
-    """Return what an append is answered with."""
+    """Return the answer to an append."""
     return {
         "id": row.id,
         "seq": row.seq,
@@ -126,7 +126,7 @@ def appended(row: JournalEntry) -> dict[str, Any]:
 
 
 def batch(result: journal.BatchResult) -> dict[str, Any]:
-    """Return what a batch is answered with."""
+    """Return the answer to a batch."""
     return {
         "accepted": [
             {"index": index, "id": row.id, "seq": row.seq}
@@ -137,7 +137,6 @@ def batch(result: journal.BatchResult) -> dict[str, Any]:
 
 
 def report(verification: verify.Report) -> dict[str, Any]:
-    """Return what a walk along the chain found."""
     return {
         "ok": verification.ok,
         "count": verification.count,

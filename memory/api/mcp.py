@@ -1,8 +1,9 @@
-"""The Model Context Protocol at ``/mcp``: every tool of the house, for agents' hosts.
+"""The Model Context Protocol at ``/mcp``: every registered tool, for hosts of agents.
 
-The protocol is django-mcpz's; ours are the tools, who may see them, and how they say
-no. A refusal that a model can act on is a tool error with a sentence. A tool that the
-credential does not allow is not listed, and calling it is calling nothing.
+django-mcpz implements the protocol; this module adds the tools, their permissions and
+their error messages. A refusal that a model can act on is a tool error with a sentence.
+A tool that the credential does not allow is not listed, and calling it is answered like
+a call of an unknown tool.
 """
 
 from __future__ import annotations
@@ -32,19 +33,19 @@ Authenticator = Callable[[HttpRequest], HttpResponse | None]
 
 
 def actor_of(request: HttpRequest) -> Actor:
-    """Return whom the roof let in."""
+    """Return the actor that authentication put on the request."""
     actor: Actor = request.auth  # type: ignore[attr-defined]
     return actor
 
 
 def outage_of(request: HttpRequest) -> errors.Outage | None:
-    """Return the outage that stopped a tool, where there was one."""
+    """Return the outage that stopped a tool call, None without one."""
     outage: errors.Outage | None = getattr(request, "outage", None)
     return outage
 
 
 def _refusal_text(tool: Tool, error: errors.HouseError) -> str:
-    """Return a refusal as a model reads it: which tool, what is wrong, what to do."""
+    """Return a refusal for the model: the tool, what is wrong, what to do."""
     names_tool = error.detail.startswith((tool.name, tool.name.replace("__", " ")))
     return error.detail if names_tool else f"{tool.name}: {error.detail}"
 
@@ -83,9 +84,10 @@ def _add_tool(server: MCPServer, tool: Tool) -> None:
 
 
 def _with_fence(response: HttpResponse, stored: dict[str, Any]) -> HttpResponse:
-    """Put the marks of untrusted text around what a model reads of an answer.
+    """Return the response with its text content fenced as untrusted.
 
-    The structured content stays as the tool's schema says it: programs read that.
+    A model reads the text content. The structured content, which programs read, stays
+    as the tool's output schema defines it.
     """
     document = json.loads(response.content)
     document["result"]["content"] = [
@@ -98,7 +100,7 @@ def _with_fence(response: HttpResponse, stored: dict[str, Any]) -> HttpResponse:
 
 
 def build(authenticate: Authenticator) -> Callable[[HttpRequest], HttpResponse]:
-    """Return the view; ``knock`` puts the actor on a request or refuses."""
+    """Return the view; ``authenticate`` puts the actor on a request or refuses it."""
     server = _build_server(authenticate)
 
     @login_not_required

@@ -1,4 +1,4 @@
-"""The provider wire: the contract over HTTP, for agents and for other servers."""
+"""The provider contract over HTTP, for agents and for other servers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _provider(by: Actor, binding: Bound) -> Provider:
 
 @router.post("/retain", response=schemas.RetainedOut, operation_id="provider_retain")
 def retain(request: ApiRequest, data: schemas.RetainIn) -> dict[str, Any]:
-    """Keep a text."""
+    """Store a text."""
     by = request.auth
     binding = _bind(by, data.workspace_id, data.agent_id, data.crew_id)
     result = _provider(by, binding).retain(base.Retain(**data.model_dump()))
@@ -51,7 +51,7 @@ def retain(request: ApiRequest, data: schemas.RetainIn) -> dict[str, Any]:
     exclude_none=True,
 )
 def recall(request: ApiRequest, data: schemas.ProviderRecallIn) -> dict[str, Any]:
-    """Look for text."""
+    """Search the stored texts."""
     by = request.auth
     binding = _bind(by, data.workspace_id, data.agent_id, data.crew_id)
     result = _provider(by, binding).recall(base.Recall(**data.model_dump()))
@@ -69,10 +69,10 @@ def recall(request: ApiRequest, data: schemas.ProviderRecallIn) -> dict[str, Any
 
 @router.post("/forget", response=schemas.ForgottenOut, operation_id="provider_forget")
 def forget(request: ApiRequest, data: schemas.ForgetIn) -> dict[str, int]:
-    """Remove one item, or all that names a person.
+    """Remove one item, or every item that names a data subject.
 
-    An agent forgets in its own memory. By data subject, compliance forgets in the
-    memory of the agent or crew it names, and in the whole workspace when it names none.
+    An agent removes from its own memory. Removal by data subject is for compliance: it
+    covers the memory of the agent or crew that is named, else the whole workspace.
     """
     by = request.auth
     action = "provider.forget_subject" if data.data_subject_id else "provider.use"
@@ -92,7 +92,7 @@ def forget(request: ApiRequest, data: schemas.ForgetIn) -> dict[str, int]:
     exclude_none=True,
 )
 def health(request: ApiRequest, query: Query[schemas.HealthQuery]) -> dict[str, Any]:
-    """Tell whether the workspace's provider works, within its deadline."""
+    """Check the workspace's provider within its deadline."""
     by = request.auth
     binding = _bind(by, by.workspace_id, query.agent_id, query.crew_id)
     workspace = queries.workspace(by)
@@ -108,14 +108,14 @@ def health(request: ApiRequest, query: Query[schemas.HealthQuery]) -> dict[str, 
 # ── The extensions ───────────────────────────────────────────────────────────
 @router.post("/reflect", response=schemas.ReflectedOut, operation_id="provider_reflect")
 def reflect(request: ApiRequest, data: schemas.ReflectIn) -> dict[str, Any]:
-    """Draw conclusions from the records that answer a question, each with its ids."""
+    """Return conclusions from the records that match a query, each with its ids."""
     binding = _bind(request.auth, data.workspace_id, data.agent_id, data.crew_id)
     return extension_calls.reflect(binding, data.query, data.scope.non_empty())
 
 
 @router.post("/profile", response=schemas.ProfiledOut, operation_id="provider_profile")
 def profile(request: ApiRequest, data: schemas.ProfileIn) -> dict[str, Any]:
-    """Describe whom the records of a scope are about, each fact with its ids."""
+    """Describe the person that a scope's records are about, each fact with its ids."""
     binding = _bind(request.auth, data.workspace_id, data.agent_id, data.crew_id)
     return extension_calls.profile(binding, data.scope.non_empty(), data.instructions)
 
@@ -128,7 +128,7 @@ def profile(request: ApiRequest, data: schemas.ProfileIn) -> dict[str, Any]:
     exclude_none=True,
 )
 def graph(request: ApiRequest, data: schemas.GraphIn) -> dict[str, Any]:
-    """Return the records a question finds with whom they name and what they rest on."""
+    """Return matching records with the people they name and their source entries."""
     binding = _bind(request.auth, data.workspace_id, data.agent_id, data.crew_id)
     params = {
         "query": data.query,
@@ -141,7 +141,7 @@ def graph(request: ApiRequest, data: schemas.GraphIn) -> dict[str, Any]:
 
 @router.post("/batch", response=schemas.BatchedOut, operation_id="provider_batch")
 def batch(request: ApiRequest, data: schemas.BatchIngestIn) -> dict[str, Any]:
-    """Keep several inputs, all or none, or delete records; 100 at most."""
+    """Store several inputs, all or none, or delete records; at most 100."""
     binding = _bind(request.auth, data.workspace_id, data.agent_id, data.crew_id)
     refs = [{"id": ref.id, "scope": ref.scope.non_empty()} for ref in data.refs]
     return extension_calls.batch(binding, data.inputs, refs)

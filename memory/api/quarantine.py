@@ -1,4 +1,4 @@
-"""The quarantine's JSON API: parse, call, present. Operators and admins only."""
+"""The quarantine over the API; operators and admins only."""
 
 from __future__ import annotations
 
@@ -108,14 +108,14 @@ def _spans(spans: Sequence[tuple[int, int]]) -> list[dict[str, int]]:
 
 
 def _redaction(case: HeldFile) -> schemas.Answer | None:
-    """Return what redacting every finding would leave, for a case that is open."""
+    """Return the preview of redacting every finding, for an open case."""
     redaction = review_detail.redaction_or_none(case)
     return _preview(Decision.REDACT.value, redaction.preview) if redaction else None
 
 
 @router.get("", response=schemas.HeldListOut, operation_id="list_quarantine")
 def list_held(request: ApiRequest, query: Query[schemas.HeldQuery]) -> schemas.Answer:
-    """List held texts, highest risk first; their words are only in the single view."""
+    """List held texts, highest risk first; only the detail holds their text."""
     params = {name: value or "" for name, value in query.model_dump().items()}
     limit, cursor = query.limit, query.cursor
     filters = HeldFilter(
@@ -128,7 +128,7 @@ def list_held(request: ApiRequest, query: Query[schemas.HeldQuery]) -> schemas.A
 
 @router.post("/bulk", response=schemas.BulkOut, operation_id="decide_quarantine_bulk")
 def bulk(request: ApiRequest, data: schemas.BulkIn) -> schemas.Answer:
-    """Decide several held texts alike; each stands for itself."""
+    """Apply one decision to several held texts; each succeeds or fails by itself."""
     results = review_queue.decide_many(
         request.auth, data.ids, data.decision, reason=data.reason
     )
@@ -138,7 +138,7 @@ def bulk(request: ApiRequest, data: schemas.BulkIn) -> schemas.Answer:
 
 @router.post("/rescan", response=schemas.RescanOut, operation_id="rescan_files")
 def rescan(request: ApiRequest, data: schemas.RescanIn | None = None) -> schemas.Answer:
-    """Judge stored files by today's rules; what no longer passes is held."""
+    """Scan stored files with the current rules and hold those that no longer pass."""
     params = data or schemas.RescanIn()
     result = review_rescan.rescan(request.auth, after=params.after, limit=params.limit)
     return {
@@ -153,7 +153,7 @@ def rescan(request: ApiRequest, data: schemas.RescanIn | None = None) -> schemas
 
 @router.get("/{held_id}", response=schemas.HeldOut, operation_id="get_quarantine")
 def get_held(request: ApiRequest, held_id: str) -> schemas.Answer:
-    """Get one held text with its findings; the view is noted in the journal."""
+    """Get one held text with its findings; the view is recorded in the journal."""
     case = review_queue.held_file(request.auth, held_id)
     review.view(case, by=request.auth)
     return _detail(case, request.auth)
@@ -167,7 +167,7 @@ def get_held(request: ApiRequest, held_id: str) -> schemas.Answer:
 def decide(
     request: ApiRequest, held_id: str, data: schemas.DecisionIn
 ) -> schemas.Answer:
-    """Decide about a held text; 409 says who was faster."""
+    """Decide about a held text; 409 names the reviewer who decided first."""
     decided_case = review.decide(
         review_queue.held_file(request.auth, held_id),
         data.decision,
@@ -188,7 +188,7 @@ def decide(
 def preview(
     request: ApiRequest, held_id: str, data: schemas.HeldPreviewIn
 ) -> schemas.Answer:
-    """Show what an agent would read after a decision; the view is noted."""
+    """Return what an agent would read after a decision; the view is recorded."""
     case = review_queue.held_file(request.auth, held_id)
     review.view(case, by=request.auth)
     if Decision(data.decision) is Decision.REDACT:
@@ -200,7 +200,7 @@ def preview(
     "/{held_id}/undo", response=schemas.HeldLineOut, operation_id="undo_quarantine"
 )
 def undo(request: ApiRequest, held_id: str) -> schemas.Answer:
-    """Put a decided text back to held, within thirty days."""
+    """Undo a decision within thirty days; the text is held again."""
     case = review_queue.held_file(request.auth, held_id)
     return _line(review.undo(case, by=request.auth))
 
@@ -209,6 +209,6 @@ def undo(request: ApiRequest, held_id: str) -> schemas.Answer:
     "/{held_id}/claim", response=schemas.HeldLineOut, operation_id="claim_quarantine"
 )
 def claim(request: ApiRequest, held_id: str) -> schemas.Answer:
-    """Tell other reviewers that somebody works on this one."""
+    """Claim a held text, so that other reviewers see who works on it."""
     case = review_queue.held_file(request.auth, held_id)
     return _line(review.claim(case, by=request.auth))

@@ -1,4 +1,4 @@
-"""Records over JSON: parse, call, present."""
+"""Records over the API."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ANY_STATUS = ("current", "superseded", "forgotten")
 
 # ── Presenting ───────────────────────────────────────────────────────────────
 def record(row: Record) -> dict[str, Any]:
-    """Return a record as the API shows it."""
+    """Return a record in the form of the API."""
     plain = (
         "id", "content", "confidence", "metadata", "provenance", "session_id",
         "turn_range", "external_id", "status", "version", "crew_id", "agent_id",
@@ -64,7 +64,7 @@ def _version(version: Version) -> dict[str, Any]:
 
 # ── Reading the request ──────────────────────────────────────────────────────
 def provenance(by: Actor) -> Provenance:
-    """Return what this door says of a writer: an agent captures, a person curates."""
+    """Return the provenance of a write: extracted by an agent, curated by a person."""
     if by.is_agent:
         return Provenance.AGENT_EXTRACTED
     return Provenance.OPERATOR_CURATED
@@ -93,9 +93,10 @@ def _draft(data: schemas.RecordIn, by: Actor) -> Draft:
 
 
 def _once(data: schemas.RecordIn, key: str, by: Actor) -> Saved:
-    """Save once per key. What is remembered of the answer holds no words.
+    """Save once per idempotency key. The stored answer holds no text of the record.
 
-    The gate comes first and outside: what it holds must outlive its refusal.
+    The scanner runs before and outside the transaction of the key, so that a held text
+    is kept although the request is refused.
     """
     origin = provenance(by)
     draft = records.prepare(_draft(data, by), provenance=origin, by=by)
@@ -119,7 +120,7 @@ def save(
     data: schemas.RecordIn,
     idempotency_key: IdempotencyKey = None,
 ) -> Status[dict[str, Any]]:
-    """Save a record; 200 when its external id was known. It is searchable at once."""
+    """Save a record; 200 when its external id existed. It is searchable at once."""
     by = request.auth
     if idempotency_key is None:
         result = records.save(_draft(data, by), provenance=provenance(by), by=by)
@@ -146,7 +147,7 @@ def list_records(
 
 @router.post("/search", response=schemas.RecordSearchOut, operation_id="search_records")
 def search(request: ApiRequest, data: schemas.RecordSearchIn) -> dict[str, Any]:
-    """Rank records by words and meaning; with as_of, those that held then."""
+    """Rank records by words and meaning; with as_of, those that were valid then."""
     result = records.search(
         data.query,
         data.record_filter(),
@@ -173,7 +174,7 @@ def search(request: ApiRequest, data: schemas.RecordSearchIn) -> dict[str, Any]:
     operation_id="supersede_records",
 )
 def supersede(request: ApiRequest, data: schemas.SupersedeIn) -> Status[dict[str, Any]]:
-    """Save a record that takes the place of others."""
+    """Save a record that replaces others."""
     by = request.auth
     draft = _draft(data, by)
     sources = [
@@ -198,7 +199,7 @@ def get(request: ApiRequest, record_id: schemas.RecordId) -> dict[str, Any]:
 def amend(
     request: ApiRequest, record_id: schemas.RecordId, data: schemas.RecordPatch
 ) -> dict[str, Any]:
-    """Change a record: the next version. The one before stays in its history."""
+    """Change a record as its next version; the previous one stays in the history."""
     by = request.auth
     by.require("records.write")
     row = records.get(record_id, owner=None, by=by)
@@ -221,7 +222,7 @@ def forget(
     record_id: schemas.RecordId,
     data: schemas.ForgetRecordIn | None = None,
 ) -> dict[str, Any]:
-    """Forget a record: its words go from it and from the journal, for good."""
+    """Forget a record: its text is erased from the record and the journal for good."""
     by = request.auth
     by.require("records.write")
     statuses = ("current", "superseded")
@@ -236,6 +237,6 @@ def forget(
     operation_id="record_history",
 )
 def history(request: ApiRequest, record_id: schemas.RecordId) -> dict[str, Any]:
-    """Tell what a record said before, version by version."""
+    """List the versions of a record."""
     versions = records.history(record_id, owner=None, by=request.auth)
     return {"id": record_id, "versions": [_version(version) for version in versions]}

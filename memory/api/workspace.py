@@ -36,7 +36,7 @@ class CrewOut(Schema):
 
 
 class MeOut(Schema):
-    """Whom the credential stands for."""
+    """The actor of the credential."""
 
     role: str
     workspace_id: str
@@ -51,7 +51,7 @@ class MeOut(Schema):
 
 @router.get("/me", response=MeOut, operation_id="whoami")
 def whoami(request: ApiRequest) -> dict[str, Any]:
-    """Tell whom the credential stands for."""
+    """Return the actor of the credential."""
     actor = request.auth
     return {
         "role": actor.role.value,
@@ -68,13 +68,13 @@ def whoami(request: ApiRequest) -> dict[str, Any]:
 
 @router.get("/crews", response=list[CrewOut], operation_id="list_crews")
 def list_crews(request: ApiRequest) -> list[Crew]:
-    """List the crews the caller may name."""
+    """List the crews that the caller may name."""
     return queries.crews(request.auth)
 
 
 @router.get("/agents", response=list[AgentOut], operation_id="list_agents")
 def list_agents(request: ApiRequest) -> list[dict[str, Any]]:
-    """List the agents the caller may name."""
+    """List the agents that the caller may name."""
     return [_agent(agent) for agent in queries.agents(request.auth)]
 
 

@@ -1,4 +1,4 @@
-"""How the journal's pages show what agents wrote: exactly, and never as markup."""
+"""Filters of the journal's pages: text of agents, exact and never as markup."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _PLAIN: Final = re.compile(r"^[\x20-\x7e\n]*$")
 
 
 def _visible(character: str) -> str:
-    """Return a character, or its escape when the eye cannot see it."""
+    """Return a character, or its escape when it is invisible."""
     if character != "\n" and unicodedata.category(character) in INVISIBLE_CATEGORIES:
         return json.dumps(character)[1:-1]
     return character
 
 
 def pretty(value: Any) -> str:
-    """Return a JSON value over several lines; what is invisible shows as its escape."""
+    """Return a JSON value over several lines; invisible characters as escapes."""
     text = json.dumps(value, indent=2, ensure_ascii=False)
     return text if _PLAIN.match(text) else "".join(map(_visible, text))
 
@@ -39,7 +39,7 @@ def _shortened(text: str) -> str:
 
 
 def _coloured(text: str) -> SafeString:
-    """Return JSON text with its names and words marked; every piece is escaped."""
+    """Return JSON text with its names and strings marked up; every part is escaped."""
     parts: list[str] = []
     at = 0
     for match in _TOKEN.finditer(text):
@@ -54,7 +54,7 @@ def _coloured(text: str) -> SafeString:
 
 @register.simple_tag
 def json_lines(value: Any, *, whole: bool = False) -> dict[str, Any]:
-    """Return a JSON value for showing: its marked text, and what the cap left out."""
+    """Return the marked-up text of a JSON value, and how much the cap left out."""
     text = pretty(value)
     visible = text if whole else _shortened(text)
     return {
@@ -66,7 +66,7 @@ def json_lines(value: Any, *, whole: bool = False) -> dict[str, Any]:
 
 @register.filter
 def head(value: str, length: int = 8) -> str:
-    """Return the first characters of a hash, with a mark when there are more."""
+    """Return the first characters of a hash, with an ellipsis when there are more."""
     return value if len(value) <= length else f"{value[:length]}…"
 
 
