@@ -1,7 +1,7 @@
-"""What the first page and the workspace pages say about the ground floor.
+"""Figures of the journal and the workspace for the home page and the workspace pages.
 
-Each function answers one question with a few queries, whatever the number of crews, and
-hands out frozen values, so that no template can ask the database anything.
+Each function needs a fixed number of queries, whatever the number of crews, and returns
+frozen values, so that no template queries the database.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ ALERT_SEVERITIES: Final = (Severity.WARN.value, Severity.ERROR.value)
 
 @dataclass(frozen=True, slots=True)
 class CrewActivity:
-    """What one crew wrote lately; ``week`` counts seven spans of 24 hours, newest last.
+    """A crew's recent entries; ``week`` counts seven spans of 24 hours, newest last.
 
-    ``crew_id`` is None for entries that belong to no crew: people, keys, the house.
+    ``crew_id`` is None for entries without a crew: of people, keys and the system.
     """
 
     crew_id: str | None
@@ -39,13 +39,13 @@ class CrewActivity:
 
     @property
     def last_week(self) -> int:
-        """Entries of the seven days together."""
+        """The number of entries in the seven days."""
         return sum(self.week)
 
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """How much the journal holds, and who wrote lately."""
+    """The size of the journal, and the recent entries of each crew."""
 
     total: int
     last_day: int
@@ -54,7 +54,7 @@ class Activity:
 
     @property
     def has_crews(self) -> bool:
-        """Whether anybody could write yet."""
+        """Whether there is a crew."""
         return any(crew.crew_id for crew in self.crews)
 
 
@@ -73,7 +73,7 @@ class EntryLine:
 
 @dataclass(frozen=True, slots=True)
 class Alerts:
-    """Warnings and errors of a span of time; ``entries`` are the latest of them."""
+    """Counts of warnings and errors; ``entries`` are the latest of them."""
 
     warnings: int
     errors: int
@@ -82,7 +82,7 @@ class Alerts:
 
 @dataclass(frozen=True, slots=True)
 class AgentRow:
-    """An agent with what people ask about it first."""
+    """An agent with its active keys and its newest entry."""
 
     agent: Agent
     active_keys: int
@@ -97,9 +97,9 @@ class CrewRow:
     agents: tuple[AgentRow, ...]
 
 
-# ── The first page ───────────────────────────────────────────────────────────
+# ── Home page ────────────────────────────────────────────────────────────────
 def activity(actor: Actor) -> Activity:
-    """Return how much there is and how the last week went, crew by crew."""
+    """Return the size of the journal and the last week, crew by crew."""
     actor.require("journal.read")
     now = timezone.now()
     rows = queries.visible_entries(actor)
@@ -136,7 +136,7 @@ def _by_crew(actor: Actor, now: datetime) -> list[CrewActivity]:
 
 
 def _counts_of(actor: Actor, now: datetime) -> dict[str | None, tuple[int, ...]]:
-    """Return crew id → entries in each of the last spans of 24 hours, one query."""
+    """Return crew id → entries in each of the last spans of 24 hours; one query."""
     ends = [now - timedelta(days=back) for back in range(DAYS - 1, -1, -1)]
     day = timedelta(days=1)
     spans = {
@@ -150,7 +150,7 @@ def _counts_of(actor: Actor, now: datetime) -> dict[str | None, tuple[int, ...]]
 
 
 def _latest(**matching: OuterRef) -> Subquery:
-    """Return the time of the newest entry that shares fields with the outer row."""
+    """Return the time of the newest entry that matches the outer row."""
     rows = JournalEntry.objects.filter(**matching).order_by("-ts", "-seq")
     return Subquery(rows.values("ts")[:1])
 
@@ -181,7 +181,7 @@ def _entry_lines(rows: QuerySet[JournalEntry], limit: int) -> tuple[EntryLine, .
 
 
 def escalations(actor: Actor, *, limit: int = 6) -> tuple[EntryLine, ...]:
-    """Return the newest escalations that were loud."""
+    """Return the newest escalations that are warnings or errors."""
     actor.require("journal.read")
     rows = queries.visible_entries(actor)
     return _entry_lines(
@@ -190,7 +190,7 @@ def escalations(actor: Actor, *, limit: int = 6) -> tuple[EntryLine, ...]:
 
 
 def loud(actor: Actor, *, since: datetime, limit: int = 6) -> Alerts:
-    """Return the warnings and errors since a moment, escalations apart."""
+    """Return the warnings and errors since a moment, without escalations."""
     actor.require("journal.read")
     rows = queries.visible_entries(actor).filter(
         ts__gte=since, severity__in=ALERT_SEVERITIES
@@ -203,9 +203,9 @@ def loud(actor: Actor, *, since: datetime, limit: int = 6) -> Alerts:
     return Alerts(counts["warnings"], counts["errors"], _entry_lines(rows, limit))
 
 
-# ── The workspace pages ──────────────────────────────────────────────────────
+# ── Workspace pages ──────────────────────────────────────────────────────────
 def crews(actor: Actor) -> tuple[CrewRow, ...]:
-    """Return every crew with its agents, their working keys and their last entries."""
+    """Return every crew with its agents, their active keys and their newest entries."""
     actor.require("agents.read")
     newest = _latest(workspace_id=OuterRef("workspace_id"), agent_id=OuterRef("pk"))
     rows = Agent.objects.filter(workspace_id=actor.workspace_id)
@@ -220,7 +220,7 @@ def crews(actor: Actor) -> tuple[CrewRow, ...]:
 
 
 def _active_keys(actor: Actor) -> dict[str, int]:
-    """Return agent id → number of keys that open the door today."""
+    """Return agent id → number of active keys."""
     lasting = Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now())
     rows = AgentKey.objects.filter(
         lasting, workspace_id=actor.workspace_id, revoked_at__isnull=True

@@ -1,10 +1,10 @@
-"""Signed webhooks: who is told of an event, and how the message gets there.
+"""Signed webhooks: their receivers, their deliveries, and sending them.
 
-A delivery is written in the transaction of the entry it tells of, and sent later by
-the clock. A worker claims it with a conditional UPDATE that counts the try and moves
-the next one behind the ``LEASE``, so two workers never send one at the same time, and
-one whose worker died comes up again. Only events whose entries hold nobody's words are
-offered: a body outlives an erasure for ``KEPT``.
+A delivery is written in the transaction of its journal entry and sent later by a
+scheduled job. A worker claims it with a conditional UPDATE that counts the attempt and
+moves the next one past the ``LEASE``, so that two workers never send it at the same
+time, and a delivery whose worker died becomes due again. Only events whose entries hold
+no text of people are offered: a body outlives an erasure for ``RETENTION``.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ DELIVERIES_SHOWN: Final = 5
 BATCH_LIMIT: Final = 50
 MAX_ATTEMPTS: Final = 6
 BACK_OFF: Final = timedelta(seconds=30)
-# How long a claim holds when nobody says how the try ended.
+# How long a claim holds when its worker does not report a result.
 LEASE: Final = timedelta(minutes=5)
-# One tick does not wait longer than this for slow receivers; the rest stays due.
+# One run does not wait longer than this for slow receivers; the rest stays due.
 BUDGET_SECONDS: Final = 30.0
 RETENTION: Final = timedelta(days=30)
 PENDING, DELIVERED = DeliveryStatus.PENDING, DeliveryStatus.SENT
@@ -58,14 +58,14 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """What became of the deliveries that were due."""
+    """The results of the deliveries that were due."""
 
     sent: int = 0
     retried: int = 0
     failed: int = 0
 
 
-# ── Who is told ──────────────────────────────────────────────────────────────
+# ── Webhooks ─────────────────────────────────────────────────────────────────
 def all_webhooks(actor: Actor) -> list[Webhook]:
     """Return the workspace's webhooks, each with its last deliveries in ``last``."""
     actor.require(PERMISSION)
@@ -96,7 +96,7 @@ def delivery(actor: Actor, delivery_id: str) -> WebhookDelivery:
 
 
 def _record(action: str, hook: Webhook, by: Actor) -> None:
-    """Say in the journal who did what; the host alone, a path may hold a secret."""
+    """Record a change with the host alone: the path may contain a secret."""
     new = NewEntry(
         entry_type=f"webhook.{action}",
         severity=Severity.NOTICE,
@@ -132,7 +132,7 @@ def create(url: str, events: Iterable[str] = EVENTS, *, by: Actor) -> Webhook:
 
 
 def switch(hook: Webhook, *, active: bool, by: Actor) -> None:
-    """Pause a webhook, or let it hear again; what was due before waits meanwhile."""
+    """Pause or resume a webhook; deliveries that are due wait meanwhile."""
     by.require(PERMISSION, hook.workspace_id)
     with transaction.atomic():
         rows = Webhook.objects.filter(pk=hook.pk, active=not active)
@@ -142,7 +142,7 @@ def switch(hook: Webhook, *, active: bool, by: Actor) -> None:
 
 
 def remove(hook: Webhook, *, by: Actor) -> None:
-    """Forget a webhook with its secret and its deliveries."""
+    """Delete a webhook with its secret and its deliveries."""
     by.require(PERMISSION, hook.workspace_id)
     with transaction.atomic():
         deleted, _ = Webhook.objects.filter(pk=hook.pk).delete()
@@ -167,7 +167,7 @@ def _pending(
 
 
 def queue(entry: JournalEntry) -> int:
-    """Write what webhooks shall hear of an entry, in the caller's transaction."""
+    """Write an entry's deliveries in the caller's transaction; return how many."""
     fields: dict[str, object] = {
         "event": entry.entry_type,
         "entry_id": entry.id,
@@ -186,7 +186,7 @@ def queue(entry: JournalEntry) -> int:
 
 
 def queue_test(hook: Webhook, *, by: Actor) -> WebhookDelivery:
-    """Queue a message that says nothing, to see whether it arrives."""
+    """Queue a test message."""
     by.require(PERMISSION, hook.workspace_id)
     _require_active(hook)
     fields: dict[str, object] = {
@@ -202,7 +202,7 @@ def queue_test(hook: Webhook, *, by: Actor) -> WebhookDelivery:
 
 
 def replay(row: WebhookDelivery, *, by: Actor) -> None:
-    """Make a delivery due again, with the same id and body, all its tries ahead."""
+    """Make a delivery due again, with the same id and body and no attempts counted."""
     by.require(PERMISSION, row.workspace_id)
     _require_active(row.webhook)
     finished = WebhookDelivery.objects.filter(pk=row.pk, status__in=(DELIVERED, FAILED))
@@ -231,7 +231,7 @@ def _message(row: WebhookDelivery) -> http_out.Message:
 
 
 def _claim(row: WebhookDelivery, now: datetime) -> bool:
-    """Take a due delivery: of two workers one changes the row and sends."""
+    """Claim a due delivery; of two workers only one succeeds."""
     unclaimed = WebhookDelivery.objects.filter(
         pk=row.pk, status=PENDING, attempts=row.attempts, next_attempt_at__lte=now
     )
@@ -244,7 +244,7 @@ def _claim(row: WebhookDelivery, now: datetime) -> bool:
 def send(
     row: WebhookDelivery, *, transport: httpx.BaseTransport | None = None
 ) -> DeliveryStatus | None:
-    """Claim a delivery and try it once; None when it is another worker's or not due."""
+    """Claim and send a delivery; None when it is claimed elsewhere or not due."""
     if not _claim(row, timezone.now()):
         return None
     answer = http_out.post(_message(row), transport)
@@ -273,7 +273,7 @@ def send(
 
 
 def _clean_up(now: datetime) -> int:
-    """Give up what died in its last try, and forget what is long over."""
+    """Fail deliveries whose last attempt died, and delete old finished ones."""
     rows = WebhookDelivery.objects.order_by()
     rows.filter(created_at__lt=now - RETENTION).exclude(status=PENDING).delete()
     dead = rows.filter(
@@ -285,7 +285,7 @@ def _clean_up(now: datetime) -> int:
 def deliver_due(
     limit: int = BATCH_LIMIT, transport: httpx.BaseTransport | None = None
 ) -> Sweep:
-    """Send what is due, the oldest first, until the limit or the time is up."""
+    """Send due deliveries, oldest first, until the limit or the time is reached."""
     now, end = timezone.now(), time.monotonic() + BUDGET_SECONDS
     given_up = _clean_up(now)
     due = WebhookDelivery.objects.select_related("webhook").filter(

@@ -1,7 +1,8 @@
-"""What a person decides about a held text: release, redact, discard, block, undo.
+"""Decisions about a held text: release, redact, discard, block its source, undo.
 
-A decision names the version of the case it was made on; the second of two reviewers
-gets a conflict that says who decided. Every view, claim and decision is journaled.
+A decision names the version of the case that it was made on; the second of two
+reviewers gets a conflict that names the first. Every view, claim and decision is
+recorded in the journal.
 """
 
 from __future__ import annotations
@@ -47,14 +48,14 @@ STATES: Final = {
 
 
 class AlreadyDecided(errors.HouseError):
-    """Somebody else was faster; ``decided_by`` and ``version`` tell who and where."""
+    """The case changed meanwhile; ``decided_by`` and ``version`` are current."""
 
     code, status, title = "already_decided", 409, "Already decided"
     sentence = "{decided_by} changed this case in the meantime; it is {state} now."
 
 
 class NotSeen(errors.HouseError):
-    """The reviewer looked at something else than what would be released."""
+    """The preview that the reviewer read is not what would be released."""
 
     code, status, title = "not_seen", 409, "Not what you saw"
     sentence = (
@@ -65,7 +66,7 @@ class NotSeen(errors.HouseError):
 
 @dataclass(frozen=True, slots=True)
 class RedactionChoice:
-    """What a reviewer chose to take out, and the digest of the rest they saw."""
+    """The spans to take out, and the digest of the remaining text the reviewer read."""
 
     redactions: Sequence[tuple[int, int]] = ()
     seen: str = ""
@@ -73,7 +74,7 @@ class RedactionChoice:
 
 @dataclass(frozen=True, slots=True)
 class BulkItem:
-    """What became of one case in a bulk decision."""
+    """The result for one case in a bulk decision."""
 
     id: str
     ok: bool
@@ -102,13 +103,13 @@ def _locked(case: HeldFile) -> HeldFile:
 
 
 def view(case: HeldFile, *, by: Actor) -> None:
-    """Note that a person read a held text."""
+    """Record in the journal that a person read a held text."""
     by.require("quarantine.read", case.workspace_id)
     quarantine.record("memory.held_viewed", case, by)
 
 
 def claim(case: HeldFile, *, by: Actor) -> HeldFile:
-    """Say that this person works on the case; claiming one's own again is nothing."""
+    """Mark the case as being worked on by this person; claiming it again is allowed."""
     by.require("quarantine.decide", case.workspace_id)
     with transaction.atomic():
         live = _locked(case)
@@ -123,7 +124,7 @@ def claim(case: HeldFile, *, by: Actor) -> HeldFile:
 
 
 # ── Deciding ─────────────────────────────────────────────────────────────────
-def decide(  # noqa: PLR0913  (what was chosen and what was seen are two things)
+def decide(  # noqa: PLR0913  (spans and digest are independent)
     case: HeldFile,
     decision: Decision,
     *,
@@ -136,11 +137,11 @@ def decide(  # noqa: PLR0913  (what was chosen and what was seen are two things)
     """Carry out a decision. ``redactions`` are (start, end) spans of the original text.
 
     A redaction takes out the sentences and lines that its spans touch, and is refused
-    unless the rest is clean. ``seen`` is the digest of the rest that the reviewer
-    looked at; with another one nothing is released.
+    unless the remaining text is clean. ``seen`` is the digest of the remaining text
+    that the reviewer read; when it differs, nothing is released.
 
-    The case changes, the file is written and the journal told in one transaction; the
-    write may still refuse (the file grew to its cap, say), and then nothing happened.
+    The case, the file and the journal change in one transaction. The write may still be
+    refused (for example because the file reached its cap), and then nothing changes.
     """
     with transaction.atomic():
         live = _locked(case)
@@ -168,7 +169,7 @@ def _act(
     choice: RedactionChoice,
     by: Actor,
 ) -> dict[str, Any]:
-    """Do what a decision means; return what undoing it needs."""
+    """Carry out a decision; return what undoing it needs."""
     if decision in (Decision.RELEASE, Decision.RELEASE_AND_ALLOW):
         text = preview.text_of(case)
         outcome = _release(case, text, reason, by)
@@ -200,7 +201,7 @@ def _act(
 
 
 def _clear(case: HeldFile, text: str, by: Actor) -> None:
-    """Let the released text pass from now on, and no other."""
+    """Let exactly this text pass from now on."""
     Clearance.objects.get_or_create(
         workspace_id=case.workspace_id,
         fingerprint=scanner.fingerprint(text),
@@ -209,7 +210,7 @@ def _clear(case: HeldFile, text: str, by: Actor) -> None:
 
 
 def _release(case: HeldFile, text: str, reason: str, by: Actor) -> dict[str, Any]:
-    """Put a text where it was meant to go; return what undoing that needs."""
+    """Write a text to its intended place; return what undoing that needs."""
     releaser = quarantine.RELEASERS.get(case.tier)
     if releaser is not None:
         return releaser.release(case, text, reason=reason, by=by)
@@ -219,10 +220,10 @@ def _release(case: HeldFile, text: str, reason: str, by: Actor) -> dict[str, Any
 
 # ── Undoing ──────────────────────────────────────────────────────────────────
 def undo(case: HeldFile, *, by: Actor) -> HeldFile:
-    """Put a case back to held, within thirty days.
+    """Put a decided case back to held, within thirty days.
 
-    What a release wrote is taken back by restoring the version before it, unless the
-    file was written since: then Conflict says so, and a person restores by hand.
+    What a release wrote is undone by restoring the version before it. When the file was
+    written since, Conflict is raised, and a person has to restore it.
     """
     by.require("quarantine.decide", case.workspace_id)
     with transaction.atomic():
@@ -263,7 +264,7 @@ def _take_back(case: HeldFile, by: Actor) -> None:
 def decide_many(
     cases: Sequence[HeldFile], decision: Decision, *, reason: str, by: Actor
 ) -> list[BulkItem]:
-    """Decide several cases alike; each stands for itself, the report names each."""
+    """Apply one decision to several cases, each by itself; return a result for each."""
     report = []
     for case in cases:
         try:

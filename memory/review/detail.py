@@ -1,4 +1,4 @@
-"""Everything a reviewer reads about one held text, gathered before it is drawn."""
+"""Everything that the page shows a reviewer about one held text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from memory.scanner import scoring
 HIGH: Final = 0.9
 MEDIUM: Final = 0.6
 TITLE: Final = 80
-# A plain finding names a case when it weighs this share of the heaviest one.
+# A finding in plain text names a case when it has this share of the heaviest weight.
 PLAIN: Final = 0.7
 TERMS: Final = 6
 CANDIDATES: Final = 14
@@ -47,7 +47,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """A search that would have found the text, and how many other pieces hold it."""
+    """A search word that finds the text, and how many other chunks contain it."""
 
     words: str
     others: int
@@ -55,7 +55,7 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class CaseDetail:
-    """One case in full. ``threshold`` is the score from which its source is held."""
+    """One case in full; texts of its source are held from the score ``threshold``."""
 
     line: Line
     text: Marked
@@ -72,12 +72,11 @@ class CaseDetail:
 
     @property
     def held_file(self) -> HeldFile:
-        """The case itself."""
         return self.line.held
 
     @property
     def selected_notes(self) -> frozenset[int]:
-        """The numbers of the findings to be cut; at first it is every one."""
+        """The numbers of the findings to redact; all without a selection."""
         return frozenset(
             note.number
             for note in self.text.notes
@@ -86,7 +85,7 @@ class CaseDetail:
 
     @property
     def is_open(self) -> bool:
-        """Whether it waits for a decision."""
+        """Whether the case waits for a decision."""
         return self.held_file.state == HeldState.HELD
 
 
@@ -98,7 +97,7 @@ def level(risk: float) -> tuple[str, str]:
 
 
 def title(notes: list[Note]) -> str:
-    """Return what the heaviest finding says, in the words of the rule."""
+    """Return the reason of the heaviest finding, or the payload that it hides."""
     if not notes:
         return "Resembles a text that was discarded"
     first = notes[0]
@@ -111,7 +110,7 @@ def title(notes: list[Note]) -> str:
 
 
 def line(case: HeldFile) -> Line:
-    """Return a case for the list."""
+    """Return a case as the list shows it."""
     notes = highlight.notes(case.findings)
     word, badge = level(case.risk)
     excerpt = highlight.excerpt(review_preview.text_of(case), notes)
@@ -120,9 +119,9 @@ def line(case: HeldFile) -> Line:
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """What redacting would leave, drawn: the difference, and what an agent reads.
+    """What redacting would leave: the difference, and what an agent reads.
 
-    ``beside`` are the words that stay next to a part that goes.
+    ``beside`` is the text that stays directly next to a part that is taken out.
     """
 
     preview: Preview
@@ -131,26 +130,26 @@ class Redaction:
 
     @property
     def is_clean(self) -> bool:
-        """Whether it may be released."""
+        """Whether the remaining text may be released."""
         return self.preview.remainder is not None and self.preview.remainder.is_clean
 
     @property
     def hidden_chars(self) -> int:
-        """How many characters at the end a page does not draw."""
+        """How many characters at the end the page leaves out."""
         return max(0, len(self.preview.reads) - highlight.MAX_CHARS)
 
     @property
     def why(self) -> str:
-        """What is wrong with the rest, as a sentence."""
+        """What is wrong with the remaining text, as a sentence."""
         return self.preview.remainder.why if self.preview.remainder else ""
 
 
 def redaction(
     case: HeldFile, spans: Sequence[tuple[int, int]] = ()
 ) -> Redaction | None:
-    """Return what redacting the chosen parts would leave; without any, every finding.
+    """Return the result of redacting the spans; without any, of every finding.
 
-    None when there is nothing to take out, or nowhere to put what is left.
+    None when there is nothing to take out.
     """
     if not spans and not case.findings:
         return None
@@ -167,7 +166,7 @@ def redaction(
 def redaction_or_none(
     case: HeldFile, spans: Sequence[tuple[int, int]] = ()
 ) -> Redaction | None:
-    """Return the same for a case as it is opened; None also where it cannot be made."""
+    """Return the redaction of an open case; None also where it is not possible."""
     try:
         return redaction(case, spans) if case.state == HeldState.HELD else None
     except errors.HouseError:
@@ -175,7 +174,7 @@ def redaction_or_none(
 
 
 def change(case: HeldFile) -> list[DiffLine]:
-    """Return what a release would change in the file now; nothing when it cannot."""
+    """Return what a release would change in the file; empty when it is not possible."""
     try:
         return review_preview.before_and_after(case)
     except errors.HouseError:
@@ -183,7 +182,7 @@ def change(case: HeldFile) -> list[DiffLine]:
 
 
 def _searches(case: HeldFile, text: str) -> list[Search]:
-    """Return words that would lead a search to the text, rarest elsewhere first."""
+    """Return words by which a search finds the text, rarest in other chunks first."""
     terms = telling.telling(telling.split(text[:READ].lower()))
     common = [word for word, _ in Counter(terms).most_common(CANDIDATES * 3)]
     candidates = [word for word in common if 4 <= len(word) <= 24][:CANDIDATES]
@@ -207,7 +206,7 @@ def _undo_until(case: HeldFile) -> timedelta | None:
 def of(
     case: HeldFile, actor: Actor, spans: Sequence[tuple[int, int]] = ()
 ) -> CaseDetail:
-    """Gather a case for its reader; ``chosen`` are the parts ticked to be cut."""
+    """Return a case in full; ``spans`` are the parts selected for redaction."""
     text = review_preview.text_of(case)
     headings = [piece.heading for piece in chunks.cut(text[:READ]) if piece.heading]
     owner = paths.Owner(case.crew, case.agent) if case.crew else None

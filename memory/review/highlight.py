@@ -1,7 +1,7 @@
-"""Held text in pieces that a page can draw: what was found where, and what hides.
+"""Held text in pieces for a page: findings marked, invisible characters named.
 
-The text itself is never changed. Characters nobody sees become pieces of their own with
-a name and a code point, and every finding keeps one number in the text, in the table
+The text itself is never changed. Invisible characters become pieces of their own with a
+name and a code point, and every finding has the same number in the text, in the table
 and in the list of decoded payloads.
 """
 
@@ -49,7 +49,7 @@ _SHORT: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One finding with its number; the same number stands in the text."""
+    """One finding with the number that marks it in the text."""
 
     number: int
     rule: str
@@ -63,20 +63,20 @@ class Note:
 
     @property
     def badge(self) -> str:
-        """The colour of its severity."""
+        """The badge colour of the severity."""
         return {"high": "red", "medium": "yellow"}.get(self.severity, "")
 
     @property
     def css(self) -> str:
-        """The class of its mark; medium is the plain one."""
+        """The CSS class of the mark; empty for medium."""
         return "" if self.severity == "medium" else self.severity
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of text under the same findings; ``hidden`` names an unseen character.
+    """A part of a text with the same findings; ``hidden`` names an invisible one.
 
-    ``opens`` are the findings that begin here, ``closes`` those that end here.
+    ``opens`` are the numbers of findings that begin here, ``closes`` of those that end.
     """
 
     text: str
@@ -98,7 +98,7 @@ class InvisibleKind:
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A text ready to be drawn; ``cut`` characters at the end are left out."""
+    """A text for a page; ``hidden_chars`` characters at the end are left out."""
 
     pieces: list[Piece]
     notes: list[Note]
@@ -108,17 +108,17 @@ class Marked:
 
     @property
     def other_invisible_count(self) -> int:
-        """How many more kinds of unseen characters there are than a legend names."""
+        """How many kinds of invisible characters the legend does not name."""
         return max(0, len(self.invisible) - LEGEND)
 
     @property
     def decoded(self) -> list[Note]:
-        """For each place that hides a payload, the finding that tells most of it."""
+        """For each span that hides a payload, the finding that decoded most of it."""
         return payloads(self.notes)
 
 
 def payloads(notes: Sequence[Note]) -> list[Note]:
-    """Return, by place, the finding with the longest decoded text."""
+    """Return, by span, the finding with the longest decoded text."""
     best: dict[tuple[int, int], Note] = {}
     for note in notes:
         if not note.decoded:
@@ -130,7 +130,7 @@ def payloads(notes: Sequence[Note]) -> list[Note]:
 
 
 def notes(findings: Sequence[Mapping[str, Any]]) -> list[Note]:
-    """Return findings numbered, heaviest first; the same rule at one place is one."""
+    """Return findings numbered, heaviest first; one for each rule and span."""
     distinct: dict[tuple[str, int, int], Mapping[str, Any]] = {}
     for finding in findings:
         distinct.setdefault(
@@ -162,7 +162,7 @@ def code_point(char: str) -> str:
 
 
 def short_name(char: str) -> str:
-    """Return the few letters that stand for an unseen character."""
+    """Return the abbreviation of an invisible character."""
     code = ord(char)
     if code in _SHORT:
         return _SHORT[code]
@@ -176,7 +176,7 @@ def short_name(char: str) -> str:
 
 
 def mark(text: str, findings: Sequence[Mapping[str, Any]]) -> Marked:
-    """Cut a text at every finding and at every run of an unseen character."""
+    """Split a text at every finding and at every run of an invisible character."""
     numbered = notes(findings)
     visible_text = text[:MAX_CHARS]
     pieces, counts, at = [], Counter[str](), 0
@@ -225,7 +225,7 @@ def _piece(segment: Segment, start: int, notes: Sequence[Note]) -> Piece:
 
 
 def as_read(text: str) -> str:
-    """Return the text as the rules saw it: folded, invisible characters gone."""
+    """Return the text as the rules read it: folded, without invisible characters."""
     return normalise.normalise(View(text)).text
 
 
@@ -240,9 +240,9 @@ def hexdump(data: bytes) -> list[str]:
 
 
 def excerpt(text: str, notes: Sequence[Note], width: int = 110) -> str:
-    """Return a line around the heaviest finding, without what nobody sees.
+    """Return a line around the heaviest finding, without invisible characters.
 
-    A secret is masked: a list is read over shoulders.
+    Secrets are masked, because a list is visible to people near the screen.
     """
     start = notes[0].start if notes else 0
     for note in sorted(notes, key=lambda n: -n.start):

@@ -1,7 +1,7 @@
-"""What letting a held text in would make, worked out and not done.
+"""Previews of what releasing or redacting a held text would write.
 
-A reviewer looks at it before a decision, and the decision goes the same way: what was
-shown is what is written, byte for byte.
+A decision uses the same functions, so that what the reviewer was shown is what is
+written, byte for byte.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def text_of(case: HeldFile) -> str:
 
 
 def owner_of(case: HeldFile) -> Owner:
-    """Return where the text was meant to go."""
+    """Return the owner of the file that the text was meant for."""
     if case.crew is None:
         raise errors.NotFound
     return Owner(case.crew, case.agent)
@@ -38,7 +38,7 @@ def is_file(case: HeldFile) -> bool:
 
 
 def request(case: HeldFile, text: str, note: str = "") -> Request:
-    """Return the write that letting a text in would be."""
+    """Return the write that releasing a text would be."""
     place = Place(tiers.Tier(case.tier), case.key)
     mode = WriteMode(case.mode)
     return Request(owner_of(case), place, text, mode, case.source, note)
@@ -53,7 +53,7 @@ def _check_spans(case: HeldFile, spans: Sequence[tuple[int, int]]) -> None:
 
 
 def _finding_spans(case: HeldFile) -> list[scanner.Span]:
-    """Return the findings of a case that lie somewhere."""
+    """Return the spans of the findings that have one."""
     return [
         scanner.Span(finding["start"], finding["end"], str(finding["family"]))
         for finding in case.findings
@@ -64,9 +64,9 @@ def _finding_spans(case: HeldFile) -> list[scanner.Span]:
 def remainder(
     case: HeldFile, choice: Sequence[tuple[int, int]] = ()
 ) -> redaction.Remainder:
-    """Return what redacting would leave of a held text, judged; nothing is changed.
+    """Return what redacting would leave of a held text, scanned; nothing is changed.
 
-    Whole sentences and lines go, so the parts are wider than what was chosen.
+    Whole sentences and lines are taken out, so the parts are wider than ``choice``.
     """
     finding_spans, ahead = _finding_spans(case), ""
     spans = [scanner.Span(*span, scanner.REVIEWED) for span in choice] or finding_spans
@@ -82,15 +82,15 @@ def remainder(
 
 
 def edges(remainder: redaction.Remainder) -> list[tuple[int, int]]:
-    """Return where the parts that went lay in the original, each once."""
+    """Return the spans of the original that are taken out, each once."""
     return sorted({(part.start, part.end) for part in remainder.parts})
 
 
 # ── What an agent would read ─────────────────────────────────────────────────
 def reads(case: HeldFile, text: str) -> str:
-    """Return all that an agent would read in the place, were ``text`` let in.
+    """Return all that an agent would read in the file if ``text`` were released.
 
-    Names of people whose data may not be used are masked for agents here as there.
+    Names of people whose data may not be used are masked, as they are for agents.
     """
     final = text
     if is_file(case):
@@ -103,9 +103,9 @@ def reads(case: HeldFile, text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a decision would let in, and what an agent would read then.
+    """What a decision would release, and what an agent would then read.
 
-    ``left`` is what a redaction leaves, judged; None for a release of the whole.
+    ``remainder`` is what a redaction leaves, scanned; None for a full release.
     """
 
     text: str
@@ -114,24 +114,24 @@ class Preview:
 
     @property
     def sha256(self) -> str:
-        """The digest of what would be let in; a decision may name it."""
+        """The digest of what would be released; a decision may name it."""
         return digest(self.text.encode())
 
 
 def of_release(case: HeldFile) -> Preview:
-    """Return what releasing the whole text would make."""
+    """Return the preview of releasing the whole text."""
     text = text_of(case)
     return Preview(text, reads(case, text))
 
 
 def of_redaction(case: HeldFile, spans: Sequence[tuple[int, int]] = ()) -> Preview:
-    """Return what redacting would make, also when it would be refused."""
+    """Return the preview of redacting, also when it would be refused."""
     rest = remainder(case, spans)
     return Preview(rest.text, reads(case, rest.text), rest)
 
 
 def before_and_after(case: HeldFile) -> list[versions.DiffLine]:
-    """Return the diff between what the file holds now and what a release would make."""
+    """Return the diff from the present file to the file after a release."""
     releaser = quarantine.RELEASERS.get(case.tier)
     if releaser is not None:
         return versions.diff(releaser.current(case).encode(), bytes(case.body))

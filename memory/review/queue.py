@@ -1,7 +1,7 @@
-"""The quarantine as a reviewer works through it: lists, filters, groups, one case.
+"""The review queue: lists, filters, groups of similar cases, one case.
 
-Every list starts from the reviewer's workspace. The order is risk first, so that the
-text that could do most harm is on top; decided ones come newest first.
+Every list is bound to the reviewer's workspace. Open cases come highest risk first,
+decided cases newest first.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ STATES: Final = tuple(HeldState.values)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldFilter:
-    """Which cases a list shows; empty is any. ``age`` is hour, day, week or older."""
+    """Filters of a list; empty matches any. ``age`` is hour, day, week or older."""
 
     state: str = ""
     source: str = ""
@@ -50,7 +50,7 @@ class HeldFilter:
 
     @property
     def digest(self) -> str:
-        """A short name for this question, kept inside its cursors."""
+        """A digest of the filters; a cursor is valid only for the same one."""
         return pagination.digest(asdict(self))
 
 
@@ -64,7 +64,7 @@ class HeldPage:
 
 @dataclass(frozen=True, slots=True)
 class StateCounts:
-    """How many cases stand where, and since when the oldest waits."""
+    """The number of cases in each state, and when the oldest open one was received."""
 
     held: int
     released: int
@@ -74,7 +74,7 @@ class StateCounts:
 
     @property
     def by_state(self) -> list[tuple[str, str, int]]:
-        """The states with their names and counts, waiting first."""
+        """The states with their labels and counts, held first."""
         return [
             (state.value, str(state.label), getattr(self, state.value))
             for state in HeldState
@@ -83,14 +83,14 @@ class StateCounts:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What the filter offers: only what occurs."""
+    """The choices of the filters: only values that occur."""
 
     sources: list[str]
     families: list[str]
     agents: list[tuple[str, str]]
 
 
-# ── One, and many ────────────────────────────────────────────────────────────
+# ── One case, and lists ──────────────────────────────────────────────────────
 def held_file(actor: Actor, held_id: str) -> HeldFile:
     """Return a case of the actor's workspace."""
     actor.require("quarantine.read")
@@ -102,7 +102,7 @@ def held_file(actor: Actor, held_id: str) -> HeldFile:
 
 
 def waiting(actor: Actor) -> int | None:
-    """Return how many texts wait, None for who may not see them."""
+    """Return how many cases are open, None without permission to read them."""
     if not actor.can("quarantine.read"):
         return None
     rows = HeldFile.objects.filter(workspace_id=actor.workspace_id)
@@ -126,7 +126,7 @@ def _unknown(field: str, allowed: Sequence[str]) -> errors.Invalid:
 
 
 def filtered(actor: Actor, filters: HeldFilter) -> QuerySet[HeldFile]:
-    """Return the cases that match; list, count and groups all start here."""
+    """Return the cases that match; the source of every list, count and group."""
     actor.require("quarantine.read")
     if filters.state and filters.state not in STATES:
         raise _unknown("state", STATES)
@@ -150,7 +150,7 @@ def filtered(actor: Actor, filters: HeldFilter) -> QuerySet[HeldFile]:
 def page(
     actor: Actor, filters: HeldFilter, *, limit: int, cursor: str | None = None
 ) -> HeldPage:
-    """Return a page of cases, highest risk first, then the one that waits longest."""
+    """Return a page of cases, highest risk first, then oldest first."""
     rows = filtered(actor, filters)
     if cursor:
         risk, at, held_id = pagination.read(cursor, actor.workspace_id, filters.digest)
@@ -171,7 +171,7 @@ def page(
 
 
 def listing(actor: Actor, filters: HeldFilter) -> list[HeldFile]:
-    """Return what the page lists: waiting ones by risk, decided ones newest first."""
+    """Return the cases of the page: open ones by risk, decided ones newest first."""
     rows = filtered(actor, filters)
     if filters.state == HeldState.HELD:
         return list(rows.order_by("-risk", "received_at", "pk")[:LIST_LIMIT])
@@ -179,7 +179,7 @@ def listing(actor: Actor, filters: HeldFilter) -> list[HeldFile]:
 
 
 def state_counts(actor: Actor) -> StateCounts:
-    """Return the counts that the page's head tells."""
+    """Return the counts for the head of the page."""
     actor.require("quarantine.read")
     rows = HeldFile.objects.filter(workspace_id=actor.workspace_id)
     counts_by_state = rows.order_by().values_list("state").annotate(n=Count("pk"))
@@ -191,7 +191,7 @@ def state_counts(actor: Actor) -> StateCounts:
 
 
 def choices(actor: Actor) -> Choices:
-    """Return what occurs among the cases, for the filter's lists."""
+    """Return the values that occur among the cases, for the filters."""
     actor.require("quarantine.read")
     rows = HeldFile.objects.filter(workspace_id=actor.workspace_id).order_by()
     agents = Agent.objects.filter(pk__in=rows.values("agent_id")).order_by("slug")
@@ -202,7 +202,7 @@ def choices(actor: Actor) -> Choices:
     )
 
 
-# ── Alike ────────────────────────────────────────────────────────────────────
+# ── Similar cases ────────────────────────────────────────────────────────────
 def _is_similar(case: HeldFile, other: HeldFile) -> bool:
     if case.fingerprint == other.fingerprint:
         return True
@@ -210,10 +210,10 @@ def _is_similar(case: HeldFile, other: HeldFile) -> bool:
 
 
 def groups(cases: Sequence[HeldFile]) -> list[list[HeldFile]]:
-    """Return the cases that say nearly the same, in groups of two and more.
+    """Return groups of two or more cases with nearly the same text.
 
-    A case joins the first group whose leader it resembles, so that a chain of small
-    changes cannot tie together what is not alike.
+    A case joins the first group whose first member it resembles, so that a chain of
+    small changes does not join texts that differ.
     """
     result: list[list[HeldFile]] = []
     for case in cases[:SIMILAR_LIMIT]:
@@ -226,7 +226,7 @@ def groups(cases: Sequence[HeldFile]) -> list[list[HeldFile]]:
 
 
 def similar_cases(actor: Actor, case: HeldFile) -> list[HeldFile]:
-    """Return the other waiting cases that say nearly the same as one."""
+    """Return the other open cases with nearly the same text."""
     filters = HeldFilter(state=HeldState.HELD.value)
     candidates = filtered(actor, filters).exclude(pk=case.pk)
     rows = candidates.order_by("-risk", "received_at")[:SIMILAR_LIMIT]
@@ -236,7 +236,7 @@ def similar_cases(actor: Actor, case: HeldFile) -> list[HeldFile]:
 def decide_many(
     actor: Actor, ids: Sequence[str], decision: Decision, *, reason: str
 ) -> list[BulkItem]:
-    """Decide cases by their ids; one that is not theirs is reported as not found."""
+    """Decide cases by id; one of another workspace is reported as not found."""
     actor.require("quarantine.decide")
     if not reason.strip():
         raise errors.Invalid("A decision needs a reason.", code="reason_required")
@@ -261,13 +261,13 @@ def decide_many(
 
 # ── Saved filters ────────────────────────────────────────────────────────────
 def saved(actor: Actor) -> list[SavedFilter]:
-    """Return the filters a person gave names to."""
+    """Return the filters that a person saved."""
     filters = SavedFilter.objects.filter(workspace_id=actor.workspace_id)
     return list(filters.filter(user_id=actor.id))
 
 
 def save(actor: Actor, name: str, query: str) -> SavedFilter:
-    """Keep a filter under a name; the same name again replaces it."""
+    """Save a filter under a name, replacing an earlier one of that name."""
     actor.require("quarantine.read")
     name = " ".join(name.split())
     if not name or len(name) > 60 or len(query) > 500:
@@ -289,22 +289,22 @@ def save(actor: Actor, name: str, query: str) -> SavedFilter:
 
 
 def forget(actor: Actor, filter_id: int) -> None:
-    """Drop one of the person's own filters."""
+    """Delete one of the person's own filters."""
     filters = SavedFilter.objects.filter(workspace_id=actor.workspace_id)
     if not filters.filter(user_id=actor.id, pk=filter_id).delete()[0]:
         raise errors.NotFound
 
 
-# ── From one to the next ─────────────────────────────────────────────────────
+# ── Groups ───────────────────────────────────────────────────────────────────
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Waiting cases that are nearly one; ``lead`` has the highest risk."""
+    """Open cases with nearly the same text; ``lead`` has the highest risk."""
 
     lead: HeldFile
     count: int
 
 
 def group_summary(cases: Sequence[HeldFile]) -> list[Group]:
-    """Return the groups of a list for its foot, largest first."""
+    """Return the groups of a list, largest first."""
     summaries = [Group(group[0], len(group)) for group in groups(cases)]
     return sorted(summaries, key=lambda group: -group.count)

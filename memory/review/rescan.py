@@ -1,9 +1,9 @@
-"""The scanner over what is stored: a replay before a change, and a rescan that holds.
+"""Scanning stored text again: a replay that only counts, and a rescan that holds.
 
-A replay changes nothing: it says how many stored texts would be judged differently,
-with samples. A rescan takes a file's text off the disk when today's rules hold it: the
-last version that passes is put back and the found bytes wait for review. Both are
-bounded and say where they stopped.
+A replay counts the stored texts whose verdict would change, with samples; it changes
+nothing. A rescan removes a file's text from disk when the current rules hold it: the
+newest version that passes is restored and the removed text waits for review. Both are
+bounded and report where they stopped.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ BATCH: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """One stored text a replay looks at."""
+    """One stored text for a replay."""
 
     kind: str
     name: str
@@ -50,7 +50,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A text that would be judged differently, and the reason."""
+    """A text whose verdict would change, and the reason."""
 
     kind: str
     name: str
@@ -60,7 +60,7 @@ class Sample:
 
 @dataclass(slots=True)
 class Tally:
-    """What a replay found in one kind of place."""
+    """The counts of a replay for one kind of text."""
 
     kind: str
     seen: int = 0
@@ -73,7 +73,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """What a change would do to what is stored; ``is_cut`` when time ran out."""
+    """The effect of a change on stored texts; ``is_cut`` when time ran out."""
 
     tallies: list[Tally]
     is_cut: bool
@@ -81,7 +81,7 @@ class Replay:
 
     @property
     def total_seen(self) -> int:
-        """All texts looked at."""
+        """Texts scanned."""
         return sum(tally.seen for tally in self.tallies)
 
     @property
@@ -100,7 +100,7 @@ class Replay:
         return [sample for tally in self.tallies for sample in tally.samples]
 
 
-# ── What is stored ───────────────────────────────────────────────────────────
+# ── Stored texts ─────────────────────────────────────────────────────────────
 def _current(file: MemoryFile) -> tuple[MemoryVersion, str] | None:
     version = versions.latest(file)
     if version is None or not version.sha256:
@@ -148,11 +148,11 @@ def _stored(workspace_id: str) -> Iterator[Stored]:
         yield from read(workspace_id)
 
 
-# ── Replaying ────────────────────────────────────────────────────────────────
+# ── Replay ───────────────────────────────────────────────────────────────────
 def replay(
     actor: Actor, modes: Mapping[str, str], *, budget: float = BUDGET_SECONDS
 ) -> Replay:
-    """Judge what is stored under other rule modes; nothing is changed."""
+    """Scan stored texts with other rule modes; nothing is changed."""
     actor.require("scanner.read")
     now_modes = quarantine.rule_modes(actor.workspace_id)
     tallies: dict[str, Tally] = {}
@@ -196,10 +196,10 @@ def _count(
         )
 
 
-# ── Scanning again, for real ─────────────────────────────────────────────────
+# ── Rescan ───────────────────────────────────────────────────────────────────
 @dataclass(frozen=True, slots=True)
 class Rescan:
-    """A stretch of a rescan; ``after`` goes on where it stopped, None at the end."""
+    """One batch of a rescan; ``after`` is where to continue, None at the end."""
 
     seen: int
     total: int
@@ -210,9 +210,9 @@ class Rescan:
 
 
 def rescan(actor: Actor, *, after: str = "", limit: int = BATCH) -> Rescan:
-    """Judge the next memory files by today's rules and hold what no longer passes.
+    """Scan the next memory files with the current rules and hold what fails.
 
-    Journal entries are immutable; their summaries are judged whenever a prompt is made.
+    Journal entries are immutable; their summaries are scanned for each prompt.
     """
     actor.require("quarantine.decide")
     rows = MemoryFile.objects.filter(workspace_id=actor.workspace_id)
@@ -266,7 +266,7 @@ def _incoming(file: MemoryFile, version: MemoryVersion, text: str) -> Incoming:
 
 
 def _judge(incoming: Incoming, text: str, file: MemoryFile) -> Judgement:
-    """Judge a stored text without what a person released into this file."""
+    """Scan a stored text, leaving out what a person released into this file."""
     released = HeldFile.objects.filter(
         workspace_id=file.workspace_id,
         crew_id=file.crew_id,
@@ -280,7 +280,7 @@ def _judge(incoming: Incoming, text: str, file: MemoryFile) -> Judgement:
 
 
 def _restore_newest_clean(file: MemoryFile, bad: MemoryVersion, by: Actor) -> None:
-    """Make the newest version that passes the current one, or take the file away."""
+    """Restore the newest version that passes the scanner, else remove the file."""
     owner, place = paths.owner_of(file), paths.place_of(file)
     note = f"version {bad.number} held by a rescan"
     for old in versions.log(file):

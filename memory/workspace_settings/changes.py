@@ -1,4 +1,4 @@
-"""Changing settings: all of a request or nothing, with its entries in the journal."""
+"""Changing settings: all of a request or none, recorded in the journal."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _fault(name: str, code: str, message: str) -> dict[str, str]:
 
 
 def _clean(values_in: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values as they are kept, None for the default; or raise Invalid."""
+    """Return the values as they are stored, None for the default; or raise Invalid."""
     settings = {setting.name: setting for setting in catalogue.declared()}
     cleaned: dict[str, Any] = {}
     faults = []
@@ -48,7 +48,7 @@ def _clean(values_in: Mapping[str, Any]) -> dict[str, Any]:
 def _add_resets(
     new_values: dict[str, Any], rows: Mapping[str, WorkspaceSetting]
 ) -> None:
-    """Add the settings that go back to their defaults with one that changes."""
+    """Add the settings that a change of another one resets to their defaults."""
     for name in list(new_values):
         setting = catalogue.named(name)
         value = setting.default if new_values[name] is None else new_values[name]
@@ -63,7 +63,7 @@ def _add_resets(
 def _set_value(
     row: WorkspaceSetting, setting: Setting[Any], value: Any
 ) -> Change | None:
-    """Put a value into its row; None when nothing changes."""
+    """Set a row's value; return the change, None when nothing changes."""
     is_set = value is not None
     if setting.is_secret:
         before = SET if row.is_set else NOT_SET
@@ -87,7 +87,7 @@ def _set_value(
 def _apply(
     new_values: Mapping[str, Any], rows: Mapping[str, WorkspaceSetting], by: Actor
 ) -> list[Change]:
-    """Write the rows that change, and let each change have its consequences."""
+    """Write the rows that change, and run the follow-up of each change."""
     changes = []
     for name, value in new_values.items():
         setting = catalogue.named(name)
@@ -118,9 +118,9 @@ def _record(changes: list[Change], by: Actor) -> None:
 def change(
     new_values: Mapping[str, Any], *, by: Actor, version: int | None = None
 ) -> list[Change]:
-    """Set several settings, None for back to the default; return what changed.
+    """Set several settings, None for the default; return what changed.
 
-    With the version of a page, a change that somebody made since is a Conflict.
+    With a ``version``, a change made since that version was read is a Conflict.
     """
     by.require("settings.manage")
     cleaned = _clean(new_values)

@@ -1,6 +1,6 @@
 """The settings that this package reads, one entry each.
 
-To add a setting, add an entry; nothing else has to know of it but its reader.
+To add a setting, add an entry here and read it where it applies.
 """
 
 from __future__ import annotations
@@ -119,8 +119,8 @@ PROVIDER: Final[Setting[str]] = declare(
         name="provider",
         group="Provider",
         label="Provider",
-        help="Which store keeps and recalls for agents over the provider wire. Nothing "
-        "is moved when it changes.",
+        help="Which store keeps and recalls for agents over the provider interface. "
+        "Nothing is moved when it changes.",
         readers="Every call of /api/v1/provider.",
         kind=Kind.CHOICE,
         default="tierfiles",
@@ -135,9 +135,9 @@ REMOTE_URL: Final[Setting[str]] = declare(
         name="remote_provider_url",
         group="Provider",
         label="Remote provider, address",
-        help="Where the remote provider is; it speaks our provider wire under "
-        "/api/v1/provider. Another address forgets the key.",
-        readers="The remote provider and its pulse.",
+        help="Base URL of a server with our provider interface under /api/v1/provider. "
+        "A new address removes the key.",
+        readers="The remote provider and its status check.",
         kind=Kind.ADDRESS,
         default="",
         most=http_out.URL_LENGTH,
@@ -153,7 +153,7 @@ REMOTE_KEY: Final[Setting[str]] = declare(
         label="Remote provider, key",
         help="Sent to the remote provider as Authorization: Bearer. Kept sealed; "
         "nobody can read it again.",
-        readers="The remote provider and its pulse.",
+        readers="The remote provider and its status check.",
         kind=Kind.SECRET,
         default="",
         may="providers.manage",
