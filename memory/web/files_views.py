@@ -1,7 +1,7 @@
-"""The memory file pages: parse, call, render.
+"""The views of the memory files' pages.
 
-A refused write is answered with the page it came from, its text kept and the refusal
-told as what it is: over the cap with the current body beside it, held with its case.
+A refused write is answered with its page: the typed text is kept and the reason shown,
+with the current text when the file is full, or with the case when the text is held.
 """
 
 from __future__ import annotations
@@ -34,11 +34,13 @@ REPORTED_ERRORS: Final = (
 
 
 class OpenForm(forms.Form):
-    """Which file to open, written or not."""
+    """The file to open; it need not exist yet."""
 
     owner = forms.ChoiceField(label="Whose")
     tier = forms.ChoiceField(
-        label="Tier", choices=[(tier.value, tier.value) for tier in Tier]
+        label="Tier",
+        choices=[(tier.value, tier.value) for tier in Tier],
+        help_text="The kind of memory file, with its own cap and readers.",
     )
     key = forms.CharField(
         label="Key",
@@ -78,13 +80,13 @@ def _browse(request: HttpRequest, form: OpenForm, status: int = 200) -> HttpResp
 
 @require_GET
 def browse_files(request: HttpRequest) -> HttpResponse:
-    """Show every file by crew and agent, or what a search finds in them."""
+    """Show every file by crew and agent, or the hits of a search."""
     return _browse(request, OpenForm(pages.actor(request)))
 
 
 @require_GET
 def open_file(request: HttpRequest) -> HttpResponse:
-    """Lead to the file that a tier and a key name."""
+    """Redirect to the file of a tier and a key."""
     actor = pages.actor(request)
     form = OpenForm(actor, request.GET)
     if form.is_valid():
@@ -136,7 +138,7 @@ def _file(
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def file(request: HttpRequest, owner_id: str, label: str) -> HttpResponse:
-    """Show a file; a post writes it, for an operator."""
+    """Show a file; a POST writes it, for an operator."""
     page = _file_page(request, owner_id, label)
     if request.method != "POST":
         return _file(request, page)
@@ -190,7 +192,7 @@ def history(request: HttpRequest, owner_id: str, label: str) -> HttpResponse:
 
 @require_POST
 def restore(request: HttpRequest, owner_id: str, label: str) -> HttpResponse:
-    """Put a version back as a new one; a refusal is told on the history page."""
+    """Restore a version as a new one; a refusal is shown on the history page."""
     page, actor = _file_page(request, owner_id, label), pages.actor(request)
     number = request.POST.get("number", "")
     if not number.isascii() or not number.isdigit() or len(number) > 8:

@@ -1,4 +1,4 @@
-"""The forms of the memory gateway's page: they read, the services decide."""
+"""The forms of the memory gateway's page; the services validate the rules."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class UserKeyForm(KeyForm):
 
 
 class SetupForm(forms.Form):
-    """Where turns get their memory from."""
+    """The source of memory for turns."""
 
     agent = forms.ChoiceField(label="For", required=False)
     mode = forms.ChoiceField(label="Memory", choices=MODES)
@@ -66,7 +66,7 @@ class SetupForm(forms.Form):
         max_length=config.URL_CHARS,
         required=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
-        help_text="Kept sealed, never shown. Empty: the kept one, at the same address.",
+        help_text="Stored sealed, never shown. Empty: keep it, at the same address.",
     )
     app_id = forms.CharField(label="App", max_length=128, initial="default")
     project_id = forms.CharField(label="Project", max_length=128, initial="default")
@@ -92,7 +92,7 @@ class SetupForm(forms.Form):
         choices = [(agent.id, f"{agent.slug} · {agent.crew.slug}") for agent in agents]
         offer(self, "agent", [ALL_AGENTS, *choices])
 
-    # The setting of a configuration file that each field is.
+    # Names in a configuration file, each with its field.
     SETTINGS = {
         "baseUrl": "base_url",
         "userId": "user_id",
@@ -106,7 +106,7 @@ class SetupForm(forms.Form):
 
     @property
     def section(self) -> dict[str, Any]:
-        """What was typed, as a configuration file would say it."""
+        """The input as a section of a configuration file."""
         fields = self.cleaned_data
         gateway = {name: fields[field] for name, field in self.SETTINGS.items()}
         if not gateway["userKey"]:
@@ -114,14 +114,14 @@ class SetupForm(forms.Form):
         return {"mode": fields["mode"], "gateway": gateway}
 
     def show_error(self, error: ConfigError) -> None:
-        """Put a refused setting's fault beside its field."""
+        """Show the error of a setting next to its field."""
         fault = error.fields["errors"][0]  # type: ignore[index]
         name = fault["field"].rpartition(".")[2]
         self.add_error(self.SETTINGS.get(name), f"This {fault['message']}.")
 
 
 def initial_of(row: GatewaySetup) -> dict[str, Any]:
-    """Return a set-up as the form's first values, without its key."""
+    """Return a set-up as the form's initial values, without its key."""
     fields = {
         name: getattr(row, name)
         for name in ("mode", "base_url", "user_id", "top_k", "timeout_seconds")

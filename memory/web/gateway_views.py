@@ -1,6 +1,6 @@
-"""The memory gateway as a page for admins: who may come in, and where turns go out.
+"""The memory gateway's page, for admins: keys of users, and the set-ups of turns.
 
-A fresh key is shown at once and never again; the key that turns are sent with never.
+A new user key is shown once; the key that turns use for another gateway never is.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _page(
 @never_cache
 @require_http_methods(workspace_views.PAGE_METHODS)
 def gateway(request: HttpRequest) -> HttpResponse:
-    """Show keys and set-ups; a post issues a key for a user."""
+    """Show keys and set-ups; a POST issues a key for a user."""
     actor = pages.actor(request)
     actor.require("keys.manage")
     if request.method != "POST":
@@ -81,7 +81,7 @@ def gateway(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def revoke(request: HttpRequest, key_id: str) -> HttpResponse:
-    """Make a user's key useless at once."""
+    """Revoke a user's key."""
     actor = pages.actor(request)
     key = users.get(actor, key_id)
     users.revoke(key, by=actor)
@@ -92,7 +92,7 @@ def revoke(request: HttpRequest, key_id: str) -> HttpResponse:
 @never_cache
 @require_http_methods(workspace_views.PAGE_METHODS)
 def setup(request: HttpRequest) -> HttpResponse:
-    """Choose where turns get their memory from; a reload leads to the page."""
+    """Choose the source of memory for turns; a GET redirects to the page."""
     actor = pages.actor(request)
     if request.method != "POST":
         return redirect("workspace:gateway")
@@ -116,7 +116,7 @@ def setup(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def remove(request: HttpRequest, setup_id: str) -> HttpResponse:
-    """Forget a set-up with its key."""
+    """Delete a set-up with its key."""
     actor = pages.actor(request)
     gateway_settings.remove(setup_id, by=actor)
     messages.success(request, "The set-up is removed")

@@ -1,4 +1,4 @@
-"""The jobs page: last runs, what is stuck or failed, and running one now."""
+"""The views of the jobs pages: last runs, problems, and running a job now."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from memory.web.fragments import part
 
 
 @require_GET
-def board(request: HttpRequest) -> HttpResponse:
+def job_list(request: HttpRequest) -> HttpResponse:
     """Show every job with its last run; the table refreshes itself."""
     overview = job_status.board(pages.actor(request))
     template = f"memory/jobs.html{part(request, 'jobs')}"
-    return render(request, template, {"board": overview})
+    return render(request, template, {"overview": overview})
 
 
 @require_GET
@@ -40,7 +40,7 @@ def run(request: HttpRequest, name: str) -> HttpResponse:
         messages.info(request, error.detail)
         return redirect("jobs:board")
     if report.is_open:
-        messages.info(request, f"{title} was handed to the worker")
+        messages.info(request, f"{title} was given to the worker")
     elif report.run.error:
         messages.error(request, f"{title}: {report.fault}")
     else:

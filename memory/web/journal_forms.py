@@ -1,7 +1,7 @@
 """The journal's forms: the filters of its list, and the priority of one entry.
 
-The filters are those of the API, under the same names, so that a link works at both
-doors. A bad value becomes a fault beside its field and never an error page.
+The filters are those of the API, under the same names, so that a query string works for
+both. A bad value becomes an error next to its field and never an error page.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ FIELD_OF: Final = {"bad_range": "until"}
 
 
 class MomentField(forms.CharField):
-    """A day or a moment, in UTC. As an upper limit, a day means its last moment."""
+    """A day or a time, in UTC. As an upper limit, a day means its last millisecond."""
 
     def __init__(self, *, upper: bool = False, **kwargs: Any) -> None:
         super().__init__(max_length=40, required=False, **kwargs)
         self.upper = upper
 
     def clean(self, value: Any) -> datetime | None:
-        """Return the moment, None for an empty field."""
+        """Return the time, None for an empty field."""
         text = super().clean(value)
         if not text:
             return None
@@ -55,7 +55,7 @@ class MomentField(forms.CharField):
             start = datetime.combine(day, time(), tzinfo=UTC)
             last = start + timedelta(days=1) - timedelta(milliseconds=1)
             return _within(last if self.upper else start)
-        # A plus sign that nobody escaped arrives as a space.
+        # An unescaped plus sign of a query string arrives as a space.
         moment = parse_datetime(text.replace(" ", "+") if "T" in text else text)
         if moment is None:
             return None
@@ -63,7 +63,7 @@ class MomentField(forms.CharField):
 
 
 def _within(moment: datetime) -> datetime | None:
-    """Return the moment in UTC, None when no entry can ever lie there."""
+    """Return the time in UTC, None for a year that no entry can have."""
     in_range = FIRST_YEAR <= moment.year <= LAST_YEAR
     return moment.astimezone(UTC) if in_range else None
 
@@ -75,7 +75,7 @@ def _text(label: str, limit: int, hint: str = "") -> forms.CharField:
 
 
 def _choice(label: str, limit: int = 2_000) -> forms.CharField:
-    """Return a select that takes a list with commas, as the API does."""
+    """Return a select that accepts a comma-separated list, as the API does."""
     return forms.CharField(
         label=label, required=False, max_length=limit, widget=forms.Select
     )
@@ -83,7 +83,7 @@ def _choice(label: str, limit: int = 2_000) -> forms.CharField:
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """One filter in force, in words, and the address without it."""
+    """One set filter, in words, and the URL without it."""
 
     label: str
     value: str
@@ -132,7 +132,7 @@ class JournalForm(forms.Form):
     def _offer(
         self, name: str, choices: Sequence[tuple[str, str]], none: str = "Any"
     ) -> None:
-        """Fill a select; a list from a link becomes one more choice, in words."""
+        """Fill a select; a comma-separated list from a link becomes one more choice."""
         raw_value = self._raw_value(name)
         extra: list[tuple[str, str]] = []
         if raw_value and raw_value not in dict(choices):
@@ -148,7 +148,7 @@ class JournalForm(forms.Form):
         self.fields["q"].widget.input_type = "search"
         self.fields["q"].widget.attrs["placeholder"] = "Words in summary or payload"
         for name in ("since", "until"):
-            # A moment from a link would not show in a control for days.
+            # A date control would not show a time from a link.
             is_day = len(self._raw_value(name)) in (0, len("2026-11-14"))
             self.fields[name].widget.input_type = "date" if is_day else "text"
 
@@ -159,15 +159,13 @@ class JournalForm(forms.Form):
         return value or None
 
     def clean_crew_id(self) -> str | None:
-        """Return a crew of the workspace."""
         return self._one_of("crew_id", (c.id for c in self.crews), "crew")
 
     def clean_agent_id(self) -> str | None:
-        """Return an agent of the workspace."""
         return self._one_of("agent_id", (a.id for a in self.agents), "agent")
 
     def _enum(self, name: str) -> str:
-        """Return a value, or several with commas, that the service knows."""
+        """Return a valid value, or several separated by commas."""
         value = str(self.cleaned_data.get(name) or "")
         try:
             filter_params.parse({name: value})
@@ -176,19 +174,17 @@ class JournalForm(forms.Form):
         return value
 
     def clean_severity(self) -> str:
-        """Return known severities."""
         return self._enum("severity")
 
     def clean_priority(self) -> str:
-        """Return known priorities."""
         return self._enum("priority")
 
     def show_error(self, error: errors.Invalid) -> None:
-        """Put a service's refusal beside the field it is about."""
+        """Show an error of the service next to its field."""
         self.add_error(FIELD_OF.get(error.problem_code), error.detail)
 
     def journal_filter(self) -> JournalFilter | None:
-        """Return the service's filter, None when a field is at fault."""
+        """Return the filter for the service, None when a field is invalid."""
         if not self.is_valid():
             return None
         texts = {k: v if v != "" else None for k, v in self.cleaned_data.items()}
@@ -197,28 +193,28 @@ class JournalForm(forms.Form):
     # ── For the template ─────────────────────────────────────────────────────
     @property
     def primary(self) -> list[forms.BoundField]:
-        """The fields that are always in view."""
+        """The fields that are always shown."""
         return [self[name] for name in self.PRIMARY]
 
     @property
     def secondary(self) -> list[forms.BoundField]:
-        """The fields behind "More filters"."""
+        """The fields under "More filters"."""
         return [self[name] for name in self.SECONDARY]
 
     @property
     def shows_secondary(self) -> bool:
-        """Whether a filter behind "More filters" is set."""
+        """Whether a filter under "More filters" is set."""
         return any(self._raw_value(name) for name in self.SECONDARY)
 
     @property
     def query(self) -> str:
-        """The filters in force as a query string, without empty ones and cursors."""
+        """The set filters as a query string, without cursors."""
         return _encode(
             {n: self._raw_value(n) for n in self.fields if self._raw_value(n)}
         )
 
     def chips(self, base: str) -> list[Chip]:
-        """Return the filters in force, each with the address that drops it."""
+        """Return the set filters, each with the URL that drops it."""
         raw_values = {n: self._raw_value(n) for n in self.fields if self._raw_value(n)}
         chips = []
         for name, value in raw_values.items():
@@ -240,11 +236,11 @@ def _encode(values: dict[str, str]) -> str:
 
 
 class PriorityForm(forms.Form):
-    """What an operator marks an entry with, and why."""
+    """The priority of an entry, and the reason."""
 
     priority = forms.ChoiceField(
         label="Priority", choices=[(p.value, p.value) for p in Priority]
     )
     reason = forms.CharField(
-        label="Reason, kept in the ledger", required=False, max_length=1_000
+        label="Reason, kept in the history", required=False, max_length=1_000
     )

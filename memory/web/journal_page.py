@@ -1,4 +1,4 @@
-"""What the journal's pages show: the list by days, and one entry beside it."""
+"""The content of the journal's page: the list by days, and one entry."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A page of the list, where it stands, and the ways on, None where it ends."""
+    """A page of the list, its position, and links to the next pages, None at an end."""
 
     days: list[Day]
     stretch: Stretch
@@ -56,18 +56,18 @@ class Listing:
 
     @property
     def first(self) -> int:
-        """The place of the first line in the whole list, from 1."""
+        """The position of the first line in the whole list, from 1."""
         return self.stretch.before.number + 1
 
     @property
     def last(self) -> int:
-        """The place of the last line."""
+        """The position of the last line in the whole list."""
         return self.stretch.before.number + len(self.stretch.entries)
 
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """One entry, and everything the journal knows around it."""
+    """One entry with everything that the page shows about it."""
 
     entry: JournalEntry
     author: str
@@ -82,18 +82,18 @@ class Detail:
 
     @property
     def is_lead(self) -> bool:
-        """Whether the lead of a crew wrote it."""
+        """Whether the lead of a crew wrote the entry."""
         return self.agent is not None and self.agent.role == AgentRole.LEAD
 
     @property
     def was_late(self) -> bool:
-        """Whether it was handed in well after it happened."""
+        """Whether it was appended more than a minute after its own time."""
         return (self.entry.recorded_at - self.entry.ts).total_seconds() > 60
 
 
 @dataclass(frozen=True, slots=True)
 class JournalPage:
-    """Everything on the page; ``listing`` is None while a filter is at fault."""
+    """Everything on the page; ``listing`` is None while a filter is invalid."""
 
     form: JournalForm
     listing: Listing | None
@@ -105,13 +105,13 @@ class JournalPage:
 
     @property
     def status(self) -> int:
-        """The HTTP status: a faulty filter is a refusal with a page around it."""
+        """The HTTP status: 422 for an invalid filter or priority form."""
         faulty = self.listing is None or (self.detail and self.detail.form.errors)
         return 422 if faulty else 200
 
 
 def _address(name: str, *args: str, query: str = "", **params: str) -> str:
-    """Return a page's address with filters and cursors."""
+    """Return the URL of a page with filters and cursors."""
     query_params = QueryDict(query, mutable=True)
     query_params.update({key: value for key, value in params.items() if value})
     path = reverse(f"memory:{name}", args=args)
@@ -171,7 +171,7 @@ def _listing(
 
 
 def current_query(form: JournalForm, data: QueryDict) -> str:
-    """Return the filters and the place in the list as a query string."""
+    """Return the filters and the position in the list as a query string."""
     query_params = QueryDict(form.query, mutable=True)
     for name in ("cursor", "newer"):
         if data.get(name):
@@ -215,13 +215,13 @@ def build(
     entry: JournalEntry | None = None,
     priority: PriorityForm | None = None,
 ) -> JournalPage:
-    """Return the page for a query string, with one entry beside the list or none."""
+    """Return the page for a query string, with one entry or none."""
     form = JournalForm(data, by=actor)
     listing, fault = None, ""
     try:
         listing = _listing(actor, form, data, entry)
     except errors.Invalid as error:
-        # A range that contradicts itself has a field; a stale cursor has none.
+        # An invalid range has a field; a stale cursor has none.
         form.show_error(error)
         fault = error.detail if error.problem_code == "bad_cursor" else ""
     query = current_query(form, data) if not fault else form.query

@@ -1,4 +1,4 @@
-"""Addresses of the journal's pages."""
+"""URLs of the journal's pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The people of a workspace, as pages."""
+"""The views of the members page: roles, invitations, password links."""
 
 from __future__ import annotations
 
@@ -52,15 +52,17 @@ def _base(request: HttpRequest) -> str:
 def _show_link_once(
     request: HttpRequest, actor: Actor, path: str, email: str, kind: str
 ) -> HttpResponse:
-    """Show a link that the admin hands over; nobody can show it again."""
+    """Show a link for the admin to pass on; it is never shown again."""
     one_time_link = {"email": email, "url": _base(request) + path, "kind": kind}
-    return _page(request, _context(actor) | {"shown": one_time_link}, status=201)
+    return _page(
+        request, _context(actor) | {"one_time_link": one_time_link}, status=201
+    )
 
 
 def _deliver_link(
     request: HttpRequest, actor: Actor, invitation: Invitation, *, by_mail: bool
 ) -> HttpResponse:
-    """Send the invitation's link to the mailbox, or show it to be handed over."""
+    """Mail the invitation's link, or show it for the admin to pass on."""
     if not by_mail:
         path = invitations.link_path(invitation, by=actor)
         return _show_link_once(request, actor, path, invitation.email, "invitation")
@@ -72,11 +74,11 @@ def _deliver_link(
     return redirect("workspace:members")
 
 
-# ── Who there is ─────────────────────────────────────────────────────────────
+# ── Members ──────────────────────────────────────────────────────────────────
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def members(request: HttpRequest) -> HttpResponse:
-    """Show the people; a post invites one by e-mail."""
+    """Show the members; a POST invites a person by e-mail."""
     actor = pages.actor(request)
     actor.require("members.read")
     if request.method != "POST":
@@ -117,7 +119,7 @@ def member(request: HttpRequest, member_id: str) -> HttpResponse:
 def link(request: HttpRequest, member_id: str) -> HttpResponse:
     """Show a one-time link with which a member chooses a new password.
 
-    A reload of the address leads back to the list and makes no link.
+    A GET redirects to the list and makes no link.
     """
     actor = pages.actor(request)
     if request.method != "POST":
@@ -134,7 +136,7 @@ def link(request: HttpRequest, member_id: str) -> HttpResponse:
 
 @require_POST
 def remove(request: HttpRequest, member_id: str) -> HttpResponse:
-    """Take a person out of the workspace."""
+    """Remove a person from the workspace."""
     actor = pages.actor(request)
     row = queries.member(actor, member_id)
     try:
@@ -145,11 +147,11 @@ def remove(request: HttpRequest, member_id: str) -> HttpResponse:
     return redirect("workspace:members")
 
 
-# ── Who is invited ───────────────────────────────────────────────────────────
+# ── Invitations ──────────────────────────────────────────────────────────────
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def resend(request: HttpRequest, invitation_id: str) -> HttpResponse:
-    """Make a new link for an invitation; the one before it ends."""
+    """Make a new link for an invitation; the earlier one becomes invalid."""
     actor = pages.actor(request)
     if request.method != "POST":
         return redirect("workspace:members")
@@ -160,7 +162,7 @@ def resend(request: HttpRequest, invitation_id: str) -> HttpResponse:
 
 @require_POST
 def withdraw(request: HttpRequest, invitation_id: str) -> HttpResponse:
-    """Take an invitation back."""
+    """Withdraw an invitation."""
     actor = pages.actor(request)
     invitation = invitations.get(invitation_id, by=actor)
     invitations.withdraw(invitation, by=actor)

@@ -1,4 +1,4 @@
-"""The provider board: pulse, choice and conformance of each provider."""
+"""The providers page: status, choice and conformance of each provider."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memory.web.fragments import part
 
 @require_GET
 def board(request: HttpRequest) -> HttpResponse:
-    """Show every provider; the pulses are asked for anew as the page polls."""
+    """Show every provider; each poll of the page checks their status again."""
     actor = pages.actor(request)
     actor.require("providers.read")
     states = parity_runs.pulses(actor.workspace_id)
@@ -24,13 +24,13 @@ def board(request: HttpRequest) -> HttpResponse:
         "down": sum(not state.ok for state in states),
         "chosen": next((state for state in states if state.is_chosen), None),
     }
-    template = f"memory/providers.html{part(request, 'pulses')}"
+    template = f"memory/providers.html{part(request, 'statuses')}"
     return render(request, template, context)
 
 
 @require_POST
 def choose(request: HttpRequest, name: str) -> HttpResponse:
-    """Let the workspace use another provider, for an admin."""
+    """Choose the workspace's provider, for an admin."""
     actor = pages.actor(request)
     is_changed = selection.choose(queries.workspace(actor), name, by=actor)
     title = registry.entry(name).title

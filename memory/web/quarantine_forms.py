@@ -1,4 +1,4 @@
-"""What reviewers send from the quarantine's pages."""
+"""The forms of the quarantine's pages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memory.review.decide import REASON_CHARS, Decision
 from memory.review.queue import Choices, HeldFilter
 
 ANY: Final = ("", "Any")
-# What a form without a preview has shown.
+# The digest of a form that showed no preview.
 NO_PREVIEW: Final = "nothing"
 AGES: Final = (
     ANY,
@@ -28,7 +28,7 @@ PRESETS: Final = (
 
 
 class FilterForm(forms.Form):
-    """Which cases the list shows."""
+    """The filters of the list."""
 
     q = forms.CharField(label="Words", required=False, max_length=100)
     source = forms.ChoiceField(label="Source", required=False)
@@ -49,14 +49,14 @@ class FilterForm(forms.Form):
             field.choices = [ANY, *options]
 
     def held_filter(self, state: str) -> HeldFilter:
-        """Return the service's filter; a faulty field is left out."""
+        """Return the filter for the service; an invalid field is left out."""
         self.is_valid()
         fields = {name: value for name, value in self.cleaned_data.items() if value}
         return HeldFilter(state=state, **fields)
 
 
 class DecisionForm(forms.Form):
-    """A decision with its reason: a preset, own words, or both."""
+    """A decision with its reason: a preset, free text, or both."""
 
     decision = forms.ChoiceField(
         choices=[
@@ -82,11 +82,11 @@ class DecisionForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # Spans are checked against the text where the decision is carried out.
+        # The service checks the spans against the text.
         self.fields["span"].choices = _spans(self.data)  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:
-        """Join preset and words; one of the two must say why."""
+        """Join preset and free text; one of the two is required."""
         fields = super().clean() or {}
         parts = [fields.get("preset") or "", fields.get("reason") or ""]
         fields["why"] = ". ".join(part.rstrip(".") for part in parts if part)
@@ -96,17 +96,16 @@ class DecisionForm(forms.Form):
 
     @property
     def selected_decision(self) -> Decision:
-        """The decision."""
         return Decision(self.cleaned_data["decision"])
 
     @property
     def preview_digest(self) -> str:
-        """The digest of the rest that stood on the page; never empty, so it counts."""
+        """The digest of the remaining text on the page; never empty: it is checked."""
         return self.cleaned_data.get("seen") or NO_PREVIEW
 
     @property
     def redactions(self) -> list[tuple[int, int]]:
-        """Return the chosen parts and the one typed by hand, as pairs."""
+        """Return the selected spans and the typed one, as pairs."""
         fields = getattr(self, "cleaned_data", {})
         parts = [_pair(value) for value in fields.get("span", [])]
         start, end = fields.get("start"), fields.get("end")
@@ -131,14 +130,14 @@ def _pair(value: str) -> tuple[int, int]:
 
 
 class TextForm(forms.Form):
-    """A text for the workbench; it is judged and kept nowhere."""
+    """A text to scan without storing it."""
 
     text = forms.CharField(
         label="Text",
         max_length=65_536,
         strip=False,
         widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false"}),
-        help_text="Judged here and kept nowhere. 65,536 characters at most.",
+        help_text="Scanned, never stored. At most 65,536 characters.",
     )
     source = forms.ChoiceField(
         label="As if it came from", choices=[*policy.SOURCES.items()], initial="tool"

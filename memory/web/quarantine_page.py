@@ -1,4 +1,4 @@
-"""What the quarantine's page shows: counts, the list, one case, what just happened."""
+"""The content of the quarantine's page: counts, list, one case, last decision."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from memory.rules.permissions import Actor
 from memory.web.quarantine_forms import PRESETS, DecisionForm, FilterForm
 
 FILTER_PARAMS: Final = ("state", "q", "source", "agent_id", "family", "age")
-# The order of the decision bar: decision, key, look. None is the one to press: which
-# is right is what the reviewer is there to say.
+# The order of the decision bar: decision, key, style. No decision is styled as the
+# primary one, so that the page suggests none.
 BUTTONS: Final = (
     (Decision.REDACT, "r", ""),
     (Decision.RELEASE, "a", ""),
@@ -33,7 +33,7 @@ BUTTONS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """One way to decide."""
+    """A button for one decision."""
 
     value: str
     words: str
@@ -49,7 +49,7 @@ BUTTON_ROWS: Final = [
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """One state of the switch."""
+    """A link to the list of one state."""
 
     state: str
     words: str
@@ -60,7 +60,7 @@ class Tab:
 
 @dataclass(frozen=True, slots=True)
 class RecentDecision:
-    """What was just decided, with the way back."""
+    """The case that was just decided."""
 
     held: HeldFile
     words: str
@@ -68,7 +68,7 @@ class RecentDecision:
 
 @dataclass(frozen=True, slots=True)
 class InboxPage:
-    """Everything on the page. ``fault`` is a refusal to show above the case."""
+    """Everything on the page. ``fault`` is an error to show above the case."""
 
     state: str
     counts: StateCounts
@@ -89,29 +89,29 @@ class InboxPage:
 
     @property
     def buttons(self) -> list[Button]:
-        """The ways to decide, in the order of the bar."""
+        """The buttons of the decisions, in their order."""
         return BUTTON_ROWS
 
     @property
     def presets(self) -> list[str]:
-        """Reasons to choose from."""
+        """The preset reasons."""
         return [value for value, _ in PRESETS if value]
 
     @property
     def as_read(self) -> str:
-        """The open text as the rules saw it."""
+        """The open text as the rules read it."""
         return (
             highlight.as_read(preview.text_of(self.case.held_file)) if self.case else ""
         )
 
     @property
     def bytes(self) -> list[str]:
-        """The first bytes of the open text."""
+        """A hex dump of the first bytes of the open text."""
         return highlight.hexdump(bytes(self.case.held_file.body)) if self.case else []
 
     @property
     def title(self) -> str:
-        """The finding the page opens with."""
+        """The heading of the page."""
         count = self.counts.held
         if not count:
             return "No text waits for a decision"
@@ -120,7 +120,7 @@ class InboxPage:
 
 
 def filter_query(data: QueryDict, state: str) -> str:
-    """Return the part of an address that carries filters from page to page."""
+    """Return the filters as a query string for links."""
     params = QueryDict(mutable=True)
     for name in FILTER_PARAMS:
         value = data.get(name, "")
@@ -131,7 +131,7 @@ def filter_query(data: QueryDict, state: str) -> str:
 
 
 def address(name: str, query: str, *args: str, **params: str) -> str:
-    """Return an address below the quarantine with filters."""
+    """Return the URL of a quarantine page with filters."""
     query_params = QueryDict(query, mutable=True)
     for key, value in params.items():
         query_params[key] = value
@@ -140,7 +140,7 @@ def address(name: str, query: str, *args: str, **params: str) -> str:
 
 
 def state_of(data: QueryDict, case: HeldFile | None) -> str:
-    """Return which list stands left of a case."""
+    """Return the state whose list is shown next to a case."""
     state = str(data.get("state") or "")
     if state in review_queue.STATES:
         return state
@@ -148,14 +148,14 @@ def state_of(data: QueryDict, case: HeldFile | None) -> str:
 
 
 def listing(actor: Actor, data: QueryDict, case: HeldFile) -> list[Line]:
-    """Return the list a case stands in, as the page would show it."""
+    """Return the list that contains a case, as the page shows it."""
     form = FilterForm(data, offered=review_queue.choices(actor))
     rows = review_queue.listing(actor, form.held_filter(state_of(data, case)))
     return [review_detail.line(row) for row in rows]
 
 
 def neighbours(lines: list[Line], case: HeldFile | None) -> tuple[str, str]:
-    """Return the ids before and after a case in its list; empty where there is none."""
+    """Return the ids before and after a case in its list, "" where there is none."""
     ids = [line.held.id for line in lines]
     if case is None or case.id not in ids:
         return "", ids[0] if ids else ""
@@ -195,7 +195,7 @@ def build(
     fault: str = "",
     decision: DecisionForm | None = None,
 ) -> InboxPage:
-    """Gather the page; without a case named, the first of the list is opened."""
+    """Return the page; without a case, the first one of the list is opened."""
     state = state_of(data, case)
     form = FilterForm(data, offered=review_queue.choices(actor))
     filters = form.held_filter(state)

@@ -1,4 +1,4 @@
-"""Addresses of the quarantine and the rule rule_views."""
+"""URLs of the quarantine and the scanner rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The quarantine's pages: the inbox, one case, and every way to decide."""
+"""The views of the quarantine's pages: list, case, decisions, rescan."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _page(
     form: DecisionForm | None = None,
     rescan_result: Rescan | None = None,
 ) -> HttpResponse:
-    """Render the inbox with one case open; a refusal keeps what was typed."""
+    """Render the list with one case open; an error keeps what was typed."""
     actor = pages.actor(request)
     fault = error.detail if error else ""
     status = error.status if error else 422 if form is not None else 200
@@ -44,13 +44,13 @@ def _page(
     name = f"{TEMPLATE}{part(request, 'review')}"
     response = render(request, name, context, status=status)
     if request.method == "POST":
-        # The address of an act is no place to come back to.
-        push_url(response, False)  # noqa: FBT003  (the header's own word)
+        # The URL of a POST must not enter the browser history.
+        push_url(response, False)  # noqa: FBT003  (the header's value)
     return response
 
 
 def _to(request: HttpRequest, url: str) -> HttpResponse:
-    """Lead to a page, whole."""
+    """Redirect to a whole page."""
     if getattr(request, "htmx", None) and not request.htmx.target:  # type: ignore[attr-defined]
         return HttpResponseClientRedirect(url)
     return redirect(url)
@@ -59,7 +59,7 @@ def _to(request: HttpRequest, url: str) -> HttpResponse:
 @never_cache
 @require_GET
 def inbox_page(request: HttpRequest) -> HttpResponse:
-    """Show the queue, its first text open."""
+    """Show the queue with its first text open."""
     pages.actor(request).require("quarantine.read")
     return _page(request)
 
@@ -67,14 +67,14 @@ def inbox_page(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_GET
 def case(request: HttpRequest, held_id: str) -> HttpResponse:
-    """Show one held text beside its list; the view is noted."""
+    """Show one held text next to its list; the view is recorded."""
     return _page(request, review_queue.held_file(pages.actor(request), held_id))
 
 
 # ── Deciding ─────────────────────────────────────────────────────────────────
 @require_POST
 def decide(request: HttpRequest, held_id: str) -> HttpResponse:
-    """Carry out a decision and open the next text; refusals come back to the case."""
+    """Carry out a decision and open the next text; errors are shown on the case."""
     actor = pages.actor(request)
     case = review_queue.held_file(actor, held_id)
     form = DecisionForm(request.POST)
@@ -105,7 +105,7 @@ def _fresh(actor: Actor, case: HeldFile) -> HeldFile:
 
 
 def _next(actor: Actor, request: HttpRequest, case: HeldFile) -> str:
-    """Return the text that comes after this one in the reviewer's list."""
+    """Return the id of the case after this one in the reviewer's list."""
     page = quarantine_page.listing(actor, request.GET, case)
     before, after = quarantine_page.neighbours(page, case)
     return after or before
@@ -113,7 +113,7 @@ def _next(actor: Actor, request: HttpRequest, case: HeldFile) -> str:
 
 @require_POST
 def claim(request: HttpRequest, held_id: str) -> HttpResponse:
-    """Tell the others who works on it."""
+    """Claim a case for the reviewer."""
     actor = pages.actor(request)
     case = review_queue.held_file(actor, held_id)
     try:
@@ -126,7 +126,7 @@ def claim(request: HttpRequest, held_id: str) -> HttpResponse:
 
 @require_POST
 def undo(request: HttpRequest, held_id: str) -> HttpResponse:
-    """Put a decided text back into the queue and open it."""
+    """Undo a decision and open the case."""
     actor = pages.actor(request)
     case = review_queue.held_file(actor, held_id)
     try:
@@ -138,7 +138,7 @@ def undo(request: HttpRequest, held_id: str) -> HttpResponse:
 
 @require_GET
 def redaction(request: HttpRequest, held_id: str) -> HttpResponse:
-    """Show what an agent would read after the chosen passages are cut."""
+    """Show what an agent would read after redacting the selected spans."""
     case = review_queue.held_file(pages.actor(request), held_id)
     form = DecisionForm(request.GET)
     form.is_valid()
@@ -154,7 +154,7 @@ def redaction(request: HttpRequest, held_id: str) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "POST"])
 def similar(request: HttpRequest, held_id: str) -> HttpResponse:
-    """Show texts that say nearly the same; a post decides the ticked ones alike."""
+    """Show texts that are nearly the same; a POST decides the selected ones."""
     actor = pages.actor(request)
     case = review_queue.held_file(actor, held_id)
     form = DecisionForm(request.POST or None)
@@ -169,7 +169,7 @@ def similar(request: HttpRequest, held_id: str) -> HttpResponse:
     report = context["report"] or []
     context |= {
         "lines": list(lines.values()),
-        "told": [(item, lines.get(item.id)) for item in report],
+        "results": [(item, lines.get(item.id)) for item in report],
         "buttons": quarantine_page.BUTTON_ROWS,
         "title": review_detail.title(highlight.notes(case.findings)),
         "query": filter_query(request.GET, "held"),
@@ -201,7 +201,7 @@ def _bulk(
 # ── Filters and the rescan ───────────────────────────────────────────────────
 @require_POST
 def save_filter(request: HttpRequest) -> HttpResponse:
-    """Keep the filter in force under a name."""
+    """Save the present filter under a name."""
     actor = pages.actor(request)
     query = filter_query(request.GET, state_of(request.GET, None))
     try:
@@ -213,7 +213,7 @@ def save_filter(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def forget_filter(request: HttpRequest, filter_id: int) -> HttpResponse:
-    """Drop a saved filter."""
+    """Delete a saved filter."""
     actor = pages.actor(request)
     actor.require("quarantine.read")
     review_queue.forget(actor, filter_id)
@@ -222,7 +222,7 @@ def forget_filter(request: HttpRequest, filter_id: int) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def rescan(request: HttpRequest) -> HttpResponse:
-    """Scan the next stretch of stored files again; the answer asks for the rest."""
+    """Scan the next batch of stored files; the page then requests the rest."""
     if request.method == "GET":
         return redirect("quarantine:inbox")
     actor = pages.actor(request)

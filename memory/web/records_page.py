@@ -1,4 +1,4 @@
-"""What the records' pages show: lines of the list, one record, what changed in it."""
+"""The content of the records' pages: lines of the list, one record, its changes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EVENTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A record's state as a band: a colour and a word."""
+    """A record's state as a coloured label."""
 
     colour: str
     word: str
@@ -43,7 +43,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A run of a difference: same, added or removed."""
+    """A part of a difference: same, added or removed."""
 
     kind: str
     text: str
@@ -51,7 +51,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A version on the page: who, and what changed since the one before."""
+    """A version with its author and its changes since the one before."""
 
     version: Version
     author: str
@@ -63,7 +63,7 @@ class Step:
 
     @property
     def has_text(self) -> bool:
-        """Whether the step says something, or is an end."""
+        """Whether the version has text; the end of a record has none."""
         return self.version.event in ("created", "updated")
 
 
@@ -78,22 +78,21 @@ class RecordDetail:
 
     @property
     def record(self) -> Record:
-        """The record itself."""
         return self.line.record
 
     @property
     def text_version_count(self) -> int:
-        """How many versions hold words; an end holds none."""
+        """How many versions have text."""
         return sum(step.has_text for step in self.steps)
 
     @property
     def is_current(self) -> bool:
-        """Whether it may be changed."""
+        """Whether the record may be changed."""
         return self.record.status == RecordStatus.CURRENT
 
     @property
     def is_forgotten(self) -> bool:
-        """Whether its words are gone."""
+        """Whether its text is erased."""
         return self.record.status == RecordStatus.FORGOTTEN
 
 
@@ -133,7 +132,7 @@ def pieces(before: str, after: str) -> list[Piece]:
 
 
 def _facts(before: Version, after: Version) -> list[tuple[str, str, str]]:
-    """Return which facts beside the words changed: name, then, now."""
+    """Return the changed fields other than the text: name, before, after."""
     origins = [
         FROM.get(version.provenance, version.provenance) for version in (before, after)
     ]
@@ -171,7 +170,7 @@ def _steps(versions: list[Version], authors: dict[str, str]) -> list[Step]:
 
 
 def detail(actor: Actor, row: Record) -> RecordDetail:
-    """Return all that a record's page shows."""
+    """Return everything that a record's page shows."""
     versions = records.versions(row)
     return RecordDetail(
         line=line(row),

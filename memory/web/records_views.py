@@ -1,4 +1,4 @@
-"""The pages of records: the list, one record, its edit, its successor, its end."""
+"""The views of the records' pages: list, detail, edit, supersede, forget."""
 
 from __future__ import annotations
 
@@ -72,10 +72,10 @@ def _record_page(
     supersede: SupersedeForm | None = None,
     refusal: errors.HouseError | None = None,
 ) -> HttpResponse:
-    """Render a record; a refusal keeps what was typed."""
+    """Render a record; an error keeps what was typed."""
     fault = edit is not None or supersede is not None
     context = {
-        "shown": records_page.detail(pages.actor(request), row),
+        "detail": records_page.detail(pages.actor(request), row),
         "edit": edit or _edit_form(row),
         "supersede": supersede or SupersedeForm(auto_id="next-%s"),
         "editing": edit is not None,
@@ -89,13 +89,13 @@ def _record_page(
 @never_cache
 @require_GET
 def detail(request: HttpRequest, record_id: str) -> HttpResponse:
-    """Show what is remembered, from whom, and what it said before."""
+    """Show a record with its origin and its versions."""
     return _record_page(request, _record(request, record_id))
 
 
 @require_POST
 def edit(request: HttpRequest, record_id: str) -> HttpResponse:
-    """Make the next version, curated by whoever asks."""
+    """Save the next version, curated by the actor."""
     actor, row = pages.actor(request), _record(request, record_id)
     actor.require("records.write")
     form = EditForm(request.POST, auto_id="edit-%s")
@@ -119,13 +119,13 @@ def edit(request: HttpRequest, record_id: str) -> HttpResponse:
     if amended.version == row.version:
         messages.info(request, "Nothing was changed, so there is no new version")
     else:
-        messages.success(request, f"Version {amended.version} holds now")
+        messages.success(request, f"Version {amended.version} is current now")
     return redirect("records:detail", record_id)
 
 
 @require_POST
 def supersede(request: HttpRequest, record_id: str) -> HttpResponse:
-    """Save a statement that takes the record's place."""
+    """Save a statement that replaces the record."""
     actor, row = pages.actor(request), _record(request, record_id)
     actor.require("records.write")
     form = SupersedeForm(request.POST, auto_id="next-%s")
@@ -145,13 +145,15 @@ def supersede(request: HttpRequest, record_id: str) -> HttpResponse:
             raise
         now = _record(request, record_id)
         return _record_page(request, now, supersede=form, refusal=error)
-    messages.success(request, "This record holds now; the one before stays as history")
+    messages.success(
+        request, "This record is current now; the one before stays in the history"
+    )
     return redirect("records:detail", result.record.id)
 
 
 @require_POST
 def forget(request: HttpRequest, record_id: str) -> HttpResponse:
-    """Forget a record, for a reason."""
+    """Forget a record; a reason is required."""
     actor, row = pages.actor(request), _record(request, record_id)
     reason = reason_of(request.POST)
     if not reason:
@@ -163,6 +165,6 @@ def forget(request: HttpRequest, record_id: str) -> HttpResponse:
         return _record_page(request, row, refusal=error)
     if is_forgotten:
         messages.success(
-            request, "Forgotten: its words are gone from record and journal"
+            request, "Forgotten: its text is erased from record and journal"
         )
     return redirect("records:detail", record_id)

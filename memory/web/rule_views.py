@@ -1,4 +1,4 @@
-"""The rule workbench: try a text, see every rule, switch one after a replay."""
+"""The views of the scanner rules: test a text, list the rules, change a mode."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _context(actor: Actor) -> dict[str, Any]:
 
 @require_http_methods(PAGE_METHODS)
 def rules(request: HttpRequest) -> HttpResponse:
-    """Show the rules; a post judges a text and shows which of them fire."""
+    """Show the rules; a POST scans a text and shows which of them fire."""
     actor = pages.actor(request)
     actor.require("scanner.read")
     form, attempt, status = TextForm(), None, 200
@@ -65,7 +65,7 @@ def _level(attempt: rule_tester.Attempt | None) -> tuple[str, str]:
 
 @require_http_methods(PAGE_METHODS)
 def rule(request: HttpRequest, rule_id: str) -> HttpResponse:
-    """Show one rule and what another mode would do; a post switches it."""
+    """Show one rule and the effect of another mode; a POST sets the mode."""
     actor = pages.actor(request)
     actor.require("scanner.read")
     card = policy.card(actor, rule_id)
@@ -87,7 +87,7 @@ def rule(request: HttpRequest, rule_id: str) -> HttpResponse:
 
 @require_POST
 def policy_change(request: HttpRequest) -> HttpResponse:
-    """Say what happens to held verdicts of one tier or source."""
+    """Set the action for held verdicts of one tier or source."""
     actor = pages.actor(request)
     key, action = request.POST.get("key", ""), request.POST.get("action", "")
     try:

@@ -1,4 +1,4 @@
-"""A form for each setting, drawn from its declaration; the service decides."""
+"""A form for each setting, built from its declaration; the service validates."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def display_value(setting: Setting[Any], value: Any) -> str:
 
 
 class SettingForm(forms.Form):
-    """One setting's value and the version of the page that it was read on."""
+    """One setting's value, and the version of the settings that the page showed."""
 
     version = forms.IntegerField(widget=forms.HiddenInput, min_value=0)
 

@@ -1,4 +1,4 @@
-"""The page of settings: every one with its value, its default and who changed it."""
+"""The settings page: each setting with value, default and last change."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from memory.workspace_settings import Kind, Page, State, installation
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One setting as the page shows it; without a form another page edits it."""
+    """One setting on the page; without a form, another page edits it."""
 
     state: State
     value: str
@@ -100,7 +100,7 @@ def _save(
 @never_cache
 @require_http_methods(workspace_views.PAGE_METHODS)
 def change(request: HttpRequest, name: str) -> HttpResponse:
-    """Set one setting; a reload leads to the page."""
+    """Set one setting; a GET redirects to the page."""
     actor = pages.actor(request)
     if request.method != "POST":
         return redirect("workspace:settings")
@@ -115,7 +115,7 @@ def change(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_POST
 def reset(request: HttpRequest, name: str) -> HttpResponse:
-    """Put one setting back to its default."""
+    """Reset one setting to its default."""
     actor = pages.actor(request)
     actor.require("settings.manage")
     setting = workspace_settings.named(name)
@@ -124,13 +124,13 @@ def reset(request: HttpRequest, name: str) -> HttpResponse:
     except errors.Conflict as error:
         messages.error(request, error.detail)
     else:
-        messages.success(request, f"{setting.label}: back to the default")
+        messages.success(request, f"{setting.label}: reset to the default")
     return redirect("workspace:settings")
 
 
 @require_POST
 def test_connection(request: HttpRequest) -> HttpResponse:
-    """Ask the remote provider now whether it answers."""
+    """Test the connection to the remote provider."""
     outcome = connection.test(by=pages.actor(request))
     add_message = messages.success if outcome.ok else messages.error
     add_message(request, f"{outcome.message} ({outcome.milliseconds:.0f} ms)")

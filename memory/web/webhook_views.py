@@ -1,4 +1,4 @@
-"""Webhooks as a page for admins. A fresh secret is shown at once, and never again."""
+"""The webhooks page, for admins. A new secret is shown once."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _page(
 @never_cache
 @require_http_methods(workspace_views.PAGE_METHODS)
 def webhook_list(request: HttpRequest) -> HttpResponse:
-    """Show the webhooks with their last deliveries; a post adds one."""
+    """Show the webhooks with their last deliveries; a POST adds one."""
     actor = pages.actor(request)
     actor.require(webhooks.PERMISSION)
     if request.method != "POST":
@@ -42,7 +42,7 @@ def webhook_list(request: HttpRequest) -> HttpResponse:
         fields = form.cleaned_data
         try:
             webhook = webhooks.create(fields["url"], fields["events"], by=actor)
-            return _page(request, actor, 201, made=webhook)
+            return _page(request, actor, 201, created=webhook)
         except errors.HouseError as error:
             status = workspace_views.fault(form, error)
     return _page(request, actor, status, form=form)
@@ -50,7 +50,7 @@ def webhook_list(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def remove(request: HttpRequest, webhook_id: str) -> HttpResponse:
-    """Forget a webhook and its deliveries."""
+    """Delete a webhook and its deliveries."""
     actor = pages.actor(request)
     hook = webhooks.webhook(actor, webhook_id)
     webhooks.remove(hook, by=actor)
@@ -60,7 +60,7 @@ def remove(request: HttpRequest, webhook_id: str) -> HttpResponse:
 
 @require_POST
 def switch(request: HttpRequest, webhook_id: str) -> HttpResponse:
-    """Pause a webhook, or let it hear again."""
+    """Pause or resume a webhook."""
     actor = pages.actor(request)
     hook = webhooks.webhook(actor, webhook_id)
     form = SwitchForm(request.POST)
@@ -74,7 +74,7 @@ def switch(request: HttpRequest, webhook_id: str) -> HttpResponse:
 
 
 def _send(request: HttpRequest, row: WebhookDelivery, subject: str) -> HttpResponse:
-    """Try a delivery now and say how it went; the clock goes on with the rest."""
+    """Send a delivery now and report the result; the scheduled job retries it."""
     host = row.webhook.host
     if webhooks.send(row) == DeliveryStatus.SENT:
         messages.success(request, f"{subject} to {host} arrived")
@@ -85,7 +85,7 @@ def _send(request: HttpRequest, row: WebhookDelivery, subject: str) -> HttpRespo
 
 @require_POST
 def test(request: HttpRequest, webhook_id: str) -> HttpResponse:
-    """Send a message that says nothing, now."""
+    """Send a test message now."""
     actor = pages.actor(request)
     hook = webhooks.webhook(actor, webhook_id)
     return _send(request, webhooks.queue_test(hook, by=actor), "The test")
@@ -93,7 +93,7 @@ def test(request: HttpRequest, webhook_id: str) -> HttpResponse:
 
 @require_POST
 def replay(request: HttpRequest, delivery_id: str) -> HttpResponse:
-    """Send a delivery that is over once more, now."""
+    """Send a finished delivery again, now."""
     actor = pages.actor(request)
     webhooks.replay(webhooks.delivery(actor, delivery_id), by=actor)
     return _send(request, webhooks.delivery(actor, delivery_id), "The delivery")

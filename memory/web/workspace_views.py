@@ -1,7 +1,7 @@
-"""Agents and keys, as pages. Each page answers its own forms; refusals keep the input.
+"""The views of the agents page and the keys page. Errors keep the input.
 
-A form posts to its page or to an address below it. After success the browser is sent
-back to the page; only a fresh key is shown at once, because nobody can show it later.
+A form posts to its page or to a URL below it and redirects to the page on success. Only
+a new key is rendered at once, because it cannot be shown later.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ PAGE_METHODS = ["GET", "HEAD", "POST"]
 
 
 def fault(form: Form, error: errors.HouseError) -> int:
-    """Put a refusal into the form it belongs to and return its status.
+    """Add an error of the service to a form and return its HTTP status.
 
-    A role that is too small, and rows that are not theirs, are refused as a page.
+    Any other error (missing permission, unknown row) is raised again for an error page.
     """
     if not isinstance(error, (errors.Invalid, errors.Conflict)):
         raise error
@@ -46,7 +46,7 @@ def _agents_context(actor: Actor) -> dict[str, Any]:
         "crew_form": forms.CrewForm(auto_id="crew_%s"),
         "agent_form": forms.AgentForm(auto_id="agent_%s", crews=queries.crews(actor)),
         "agent_roles": forms.AGENT_ROLES,
-        "walks": forms.WALKS,
+        "neighbour_choices": forms.NEIGHBOUR_CHOICES,
     }
 
 
@@ -59,7 +59,7 @@ def _agents_page(
 
 @require_http_methods(PAGE_METHODS)
 def agents(request: HttpRequest) -> HttpResponse:
-    """Show the agents by crew; a post adds one."""
+    """Show the agents by crew; a POST adds one."""
     actor = pages.actor(request)
     actor.require("agents.read")
     if request.method != "POST":
@@ -88,7 +88,7 @@ def agents(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(PAGE_METHODS)
 def crew(request: HttpRequest) -> HttpResponse:
-    """Add a crew; a reload of the address leads back to the list."""
+    """Add a crew; a GET redirects to the list."""
     actor = pages.actor(request)
     if request.method != "POST":
         return redirect("workspace:agents")
@@ -101,7 +101,7 @@ def crew(request: HttpRequest) -> HttpResponse:
             fields["slug"], by=actor, name=fields["name"]
         )
         if is_new:
-            messages.success(request, f"Crew {row.slug} made")
+            messages.success(request, f"Crew {row.slug} created")
             return redirect("workspace:agents")
         form.add_error("slug", "There is a crew of this name.")
         status = 409
@@ -110,12 +110,12 @@ def crew(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def agent(request: HttpRequest, agent_id: str) -> HttpResponse:
-    """Change an agent's role and how far its recall walks."""
+    """Change an agent's role, and whether its recall adds neighbours."""
     actor = pages.actor(request)
     row = queries.agent(actor, agent_id)
     form = forms.AgentChange(request.POST)
     if not form.is_valid():
-        raise errors.Invalid("Choose a role and a walk from the lists.")
+        raise errors.Invalid("Choose a role and the neighbours from the lists.")
     fields = form.cleaned_data
     workspaces.change_agent(
         row, by=actor, role=AgentRole(fields["role"]), walk_depth=fields["walk_depth"]
@@ -155,7 +155,7 @@ def _keys_page(
 def _show_key_once(
     request: HttpRequest, actor: Actor, issued: api_keys.Issued
 ) -> HttpResponse:
-    """Show a fresh key: rendered, never redirected to, because it is kept nowhere."""
+    """Render a new key; no redirect, because the token is not stored."""
     context = _keys_context(actor) | {
         "issued": issued,
         "connect": _connection_snippet(request, issued),
@@ -164,9 +164,9 @@ def _show_key_once(
 
 
 def _connection_snippet(request: HttpRequest, issued: api_keys.Issued) -> str:
-    """Return what an agent's host takes to connect, with the fresh key in its place.
+    """Return the MCP configuration for an agent's host, with the new key.
 
-    Nothing for a key that acts as a person: the tools want an agent.
+    Empty for a key that acts as a person: the tools need an agent.
     """
     if not isinstance(issued.key, AgentKey):
         return ""
@@ -181,7 +181,7 @@ def _connection_snippet(request: HttpRequest, issued: api_keys.Issued) -> str:
 @never_cache
 @require_http_methods(PAGE_METHODS)
 def key_list(request: HttpRequest) -> HttpResponse:
-    """Show the keys of both kinds; a post issues one for an agent."""
+    """Show the keys of both kinds; a POST issues one for an agent."""
     actor = pages.actor(request)
     actor.require("keys.read")
     if request.method != "POST":
@@ -209,7 +209,7 @@ def key_list(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(PAGE_METHODS)
 def operator_key(request: HttpRequest) -> HttpResponse:
-    """Issue a key for a program that acts as a person; a reload leads to the list."""
+    """Issue a key for a program that acts as a person; a GET redirects to the list."""
     actor = pages.actor(request)
     if request.method != "POST":
         return redirect("workspace:keys")
@@ -235,7 +235,7 @@ def operator_key(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def revoke(request: HttpRequest, key_id: str) -> HttpResponse:
-    """Make a key useless at once."""
+    """Revoke a key."""
     actor = pages.actor(request)
     key = queries.key(actor, key_id)
     api_keys.revoke(key, by=actor)

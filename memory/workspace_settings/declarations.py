@@ -31,7 +31,9 @@ FUSION: Final[Setting[str]] = declare(
         group="Recall",
         label="Fusion",
         help="How the ranking by meaning and the ranking by words become one list, "
-        "where a question does not say.",
+        "where a request does not say. RRF (reciprocal rank fusion) adds 1 / (K + "
+        "rank) of both, where K damps the first places; convex is the mean of both "
+        "scores, normalised.",
         readers="Every hybrid recall and search: the API, tools, MCP, checks, records "
         "and the other systems' clients.",
         kind=Kind.CHOICE,

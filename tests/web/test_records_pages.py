@@ -94,7 +94,7 @@ def test_the_filters(world: World, row: Record, query: str, shown: bool) -> None
 def test_a_filter_at_fault_is_told(world: World, row: Record, query: str) -> None:
     answer = world.page("viewer").get(f"/records/?{query}")
     assert answer.status_code == 422
-    assert "A filter is at fault" in text(answer)
+    assert "A filter is invalid" in text(answer)
 
 
 def test_an_edit_is_the_next_version_by_a_person(world: World, row: Record) -> None:

@@ -83,7 +83,7 @@ def test_a_setting_is_kept_and_put_back(world: World, name: str) -> None:
     done = client.post(
         f"{PAGE}{name}/reset/", {"version": _version(client)}, follow=True
     )
-    assert "back to the default" in _text(done)
+    assert "reset to the default" in _text(done)
     assert not WorkspaceSetting.objects.get(name=name).is_set
 
 

@@ -175,7 +175,7 @@ def test_a_webhook_is_removed_after_a_question(
     assert "Remove the webhook to hooks.example?" in _text(client.get(PAGE))
     page = _text(client.post(f"{PAGE}{row.webhook_id}/remove/", follow=True))
     assert "Webhook to hooks.example removed" in page
-    assert "Nobody is told yet." in page
+    assert "No webhook yet." in page
 
 
 def test_more_webhooks_ask_no_more_of_the_database(

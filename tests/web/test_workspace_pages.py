@@ -313,5 +313,5 @@ def test_after_success_htmx_gets_the_fragment_with_the_news(world: World) -> Non
         "/workspace/agents/crew/", {"slug": "web"}, headers=HTMX, follow=True
     )
     shown = _text(client.get("/workspace/agents/", headers=HTMX))
-    assert "Crew web made" in _text(page)
+    assert "Crew web created" in _text(page)
     assert shown.lstrip().startswith('<div class="page-body" id="body">')
