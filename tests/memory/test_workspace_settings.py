@@ -72,7 +72,7 @@ def _page(world: World) -> workspace_settings.Page:
 
 # ── The declarations ─────────────────────────────────────────────────────────
 def test_every_setting_has_an_example_here() -> None:
-    assert {one.name for one in workspace_settings.declared()} == set(GOOD)
+    assert {setting.name for setting in workspace_settings.declared()} == set(GOOD)
 
 
 @pytest.mark.parametrize("name", GOOD)
@@ -127,40 +127,40 @@ def test_a_setting_is_set_and_put_back(world: World, name: str) -> None:
 def test_a_bad_value_is_refused_and_not_repeated(
     world: World, name: str, value: Any
 ) -> None:
-    given = {"fusion": "convex", name: value}
+    changes = {"fusion": "convex", name: value}
     with pytest.raises(errors.Invalid) as caught:
-        workspace_settings.change(given, by=world.actor("owner"))
+        workspace_settings.change(changes, by=world.actor("owner"))
     assert caught.value.problem_code == "bad_setting"
-    told = json.dumps(caught.value.fields) + caught.value.detail
-    assert name in told
+    problem = json.dumps(caught.value.fields) + caught.value.detail
+    assert name in problem
     if isinstance(value, str) and len(value) > 10:
-        assert value not in told
+        assert value not in problem
     assert not WorkspaceSetting.objects.exists()
 
 
 def test_all_or_nothing_and_unknown_names(world: World) -> None:
-    given = {"fusion": "convex", "colour": "red", "export_days": 0}
+    changes = {"fusion": "convex", "colour": "red", "export_days": 0}
     with pytest.raises(errors.Invalid) as caught:
-        workspace_settings.change(given, by=world.actor("owner"))
+        workspace_settings.change(changes, by=world.actor("owner"))
     faults: Any = caught.value.fields["errors"]
     assert [fault["field"] for fault in faults] == ["colour", "export_days"]
     assert not WorkspaceSetting.objects.exists()
 
 
 @pytest.mark.parametrize(
-    "who", ["operator", "compliance", "viewer", "ada", "looker", "reader"]
+    "user", ["operator", "compliance", "viewer", "ada", "looker", "reader"]
 )
-def test_only_admins_change_them(world: World, who: str) -> None:
+def test_only_admins_change_them(world: World, user: str) -> None:
     for name, value in GOOD.items():
         with pytest.raises(errors.Forbidden):
-            workspace_settings.change({name: value}, by=world.actor(who))
+            workspace_settings.change({name: value}, by=world.actor(user))
     assert not WorkspaceSetting.objects.exists()
 
 
-@pytest.mark.parametrize("who", ["operator", "compliance", "viewer", "ada"])
-def test_only_admins_read_them(world: World, who: str) -> None:
+@pytest.mark.parametrize("user", ["operator", "compliance", "viewer", "ada"])
+def test_only_admins_read_them(world: World, user: str) -> None:
     with pytest.raises(errors.Forbidden):
-        workspace_settings.listed(world.actor(who))
+        workspace_settings.listed(world.actor(user))
 
 
 def test_the_same_again_is_no_change(world: World) -> None:
@@ -260,7 +260,7 @@ def test_a_secret_of_a_lost_key_file_is_broken(
 
 
 def test_another_address_forgets_the_key(world: World) -> None:
-    """A key is not carried to another server."""
+    """A key is never sent to another server."""
     world.set(remote_provider_url=URL, remote_provider_key=KEY)
     world.set(remote_provider_url=URL)
     assert workspace_settings.secret(world.acme.id, declarations.REMOTE_KEY) == KEY
@@ -284,9 +284,9 @@ def test_what_cannot_be_read_is_the_default(world: World) -> None:
 
 
 def test_a_table_loses_only_what_is_no_longer_known(world: World) -> None:
-    kept = {"gone.rule": "off", "override.instructions": "off"}
+    stored = {"gone.rule": "off", "override.instructions": "off"}
     WorkspaceSetting.objects.create(
-        workspace=world.acme, name="scanner_rules", value=kept
+        workspace=world.acme, name="scanner_rules", value=stored
     )
     modes = workspace_settings.value(world.acme.id, declarations.SCANNER_RULES)
     assert modes == {"override.instructions": "off"}
@@ -301,20 +301,20 @@ def test_the_house_itself_may_change_them(world: World) -> None:
 
 # ── The migration ────────────────────────────────────────────────────────────
 def test_what_stood_in_the_json_is_moved() -> None:
-    moved = import_module("memory.migrations.0016_workspace_settings")
-    kept = {
+    migration = import_module("memory.migrations.0016_workspace_settings")
+    stored = {
         "fusion": "convex",
         "cost_limit_usd_per_day": 0,
         "provider": "",
         "remote": {"url": URL, "key": KEY},
         "scanner": {"rules": {"a": "off"}, "policy": {}},
     }
-    assert moved._kept(kept) == {
+    assert migration._kept(stored) == {
         "fusion": "convex",
         "cost_limit_usd_per_day": 0,
         "scanner_rules": {"a": "off"},
         "remote_provider_url": URL,
     }
-    assert moved._kept({}) == {}
+    assert migration._kept({}) == {}
     names = {field.name for field in apps.get_model("memory", "Workspace")._meta.fields}
     assert "settings" not in names
