@@ -57,7 +57,7 @@ def prove(user: User) -> None:
     )
 
 
-def doubt(user: User) -> None:
+def mark_unproven(user: User) -> None:
     """Remove the proof, because another person had access to the account."""
     EmailAddress.objects.filter(user=user).delete()
 
@@ -144,5 +144,5 @@ def set_password(opening: Opening, password: str) -> None:
     if opening.purpose is Purpose.MAILBOX:
         prove(user)
     elif opening.purpose is Purpose.MEMBER:
-        doubt(user)
+        mark_unproven(user)
     end_sessions(user)

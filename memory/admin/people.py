@@ -69,7 +69,7 @@ class UserRows(Accounts):
         super().save_model(request, obj, form, change)
         if "email" in form.changed_data:
             # The new address is not proven yet, and the old one no longer counts.
-            accounts.doubt(obj)
+            accounts.mark_unproven(obj)
         if {"email", "is_active", "is_staff"} & set(form.changed_data):
             accounts.end_sessions(obj)
 

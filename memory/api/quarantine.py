@@ -175,7 +175,7 @@ def decide(
         reason=data.reason,
         by=request.auth,
         redactions=data.spans,
-        seen=data.seen,
+        preview_sha256=data.seen,
     )
     return _line(decided_case)
 

@@ -147,7 +147,7 @@ def _page(page: Page) -> dict[str, Any]:
 @router.get("/settings", response=SettingsOut, operation_id="workspace_settings")
 def workspace(request: ApiRequest) -> dict[str, Any]:
     """Get every setting with value, default, who changed it and when; admins only."""
-    return _page(workspace_settings.listed(request.auth))
+    return _page(workspace_settings.settings_page(request.auth))
 
 
 @router.patch(
@@ -162,7 +162,7 @@ def change(request: ApiRequest, data: SettingsIn) -> dict[str, Any]:
     by = request.auth
     changes = data.model_dump(include=data.model_fields_set - {"version"})
     workspace_settings.change(changes, by=by, version=data.version)
-    return _page(workspace_settings.listed(by))
+    return _page(workspace_settings.settings_page(by))
 
 
 @router.post(

@@ -69,7 +69,7 @@ class RedactionChoice:
     """The spans to take out, and the digest of the remaining text the reviewer read."""
 
     redactions: Sequence[tuple[int, int]] = ()
-    seen: str = ""
+    preview_sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,13 +132,13 @@ def decide(  # noqa: PLR0913  (spans and digest are independent)
     reason: str,
     by: Actor,
     redactions: Sequence[tuple[int, int]] = (),
-    seen: str = "",
+    preview_sha256: str = "",
 ) -> HeldFile:
     """Carry out a decision. ``redactions`` are (start, end) spans of the original text.
 
     A redaction takes out the sentences and lines that its spans touch, and is refused
-    unless the remaining text is clean. ``seen`` is the digest of the remaining text
-    that the reviewer read; when it differs, nothing is released.
+    unless the remaining text is clean. ``preview_sha256`` is the digest of the
+    remaining text that the reviewer read; when it differs, nothing is released.
 
     The case, the file and the journal change in one transaction. The write may still be
     refused (for example because the file reached its cap), and then nothing changes.
@@ -146,7 +146,9 @@ def decide(  # noqa: PLR0913  (spans and digest are independent)
     with transaction.atomic():
         live = _locked(case)
         _check(live, version, reason, by)
-        outcome = _act(live, decision, reason, RedactionChoice(redactions, seen), by)
+        outcome = _act(
+            live, decision, reason, RedactionChoice(redactions, preview_sha256), by
+        )
         live.state, live.decision = STATES[decision], decision.value
         live.reason, live.decided_by = reason.strip(), by.label
         live.decided_at, live.outcome = timezone.now(), outcome
@@ -179,7 +181,7 @@ def _act(
     if decision is Decision.REDACT:
         remainder = preview.remainder(case, choice.redactions)
         remainder.require_clean()
-        if choice.seen not in ("", remainder.sha256):
+        if choice.preview_sha256 not in ("", remainder.sha256):
             raise NotSeen
         return _release(case, remainder.text, reason, by) | {
             "spans": preview.edges(remainder)

@@ -50,7 +50,7 @@ class Search:
     """A search word that finds the text, and how many other chunks contain it."""
 
     words: str
-    others: int
+    other_count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class Redaction:
         return max(0, len(self.preview.reads) - highlight.MAX_CHARS)
 
     @property
-    def why(self) -> str:
+    def fault(self) -> str:
         """What is wrong with the remaining text, as a sentence."""
         return self.preview.remainder.why if self.preview.remainder else ""
 
@@ -193,7 +193,7 @@ def _searches(case: HeldFile, text: str) -> list[Search]:
     ranked = [
         Search(word, len(search_index.find(ids, word, 20))) for word in candidates
     ]
-    return sorted(ranked, key=lambda row: row.others)[:TERMS]
+    return sorted(ranked, key=lambda row: row.other_count)[:TERMS]
 
 
 def _undo_until(case: HeldFile) -> timedelta | None:
@@ -203,7 +203,7 @@ def _undo_until(case: HeldFile) -> timedelta | None:
     return remaining if remaining > timedelta(0) else None
 
 
-def of(
+def case_detail(
     case: HeldFile, actor: Actor, spans: Sequence[tuple[int, int]] = ()
 ) -> CaseDetail:
     """Return a case in full; ``spans`` are the parts selected for redaction."""

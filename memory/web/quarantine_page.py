@@ -215,7 +215,9 @@ def build(
         lines=lines,
         form=form,
         is_filtered=filters != HeldFilter(state=state),
-        case=review_detail.of(open_case, actor, selected_spans) if open_case else None,
+        case=review_detail.case_detail(open_case, actor, selected_spans)
+        if open_case
+        else None,
         previous=before,
         following=after,
         groups=review_queue.group_summary(rows) if is_held else [],

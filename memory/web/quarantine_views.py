@@ -89,7 +89,7 @@ def decide(request: HttpRequest, held_id: str) -> HttpResponse:
             reason=form.cleaned_data["why"],
             by=actor,
             redactions=form.redactions,
-            seen=form.preview_digest,
+            preview_sha256=form.preview_digest,
         )
     except errors.HouseError as error:
         if error.status not in (409, 413, 422):

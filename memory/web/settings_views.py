@@ -52,7 +52,7 @@ def _page(
     status: int = 200,
     forms: dict[str, SettingForm] | None = None,
 ) -> HttpResponse:
-    page = workspace_settings.listed(actor)
+    page = workspace_settings.settings_page(actor)
     lines = [_line(state, page, forms or {}) for state in page.states]
     groups = groupby(lines, key=lambda line: line.state.setting.group)
     context = {
@@ -105,10 +105,10 @@ def change(request: HttpRequest, name: str) -> HttpResponse:
     if request.method != "POST":
         return redirect("workspace:settings")
     actor.require("settings.manage")
-    setting = workspace_settings.named(name)
+    setting = workspace_settings.by_name(name)
     if setting.kind is Kind.TABLE:
         raise errors.NotFound
-    page = workspace_settings.listed(actor)
+    page = workspace_settings.settings_page(actor)
     form = SettingForm(page[name], page.version, request.POST)
     return _save(request, actor, form, page[name])
 
@@ -118,7 +118,7 @@ def reset(request: HttpRequest, name: str) -> HttpResponse:
     """Reset one setting to its default."""
     actor = pages.actor(request)
     actor.require("settings.manage")
-    setting = workspace_settings.named(name)
+    setting = workspace_settings.by_name(name)
     try:
         workspace_settings.change({name: None}, by=actor, version=_version(request))
     except errors.Conflict as error:

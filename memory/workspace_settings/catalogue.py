@@ -26,7 +26,7 @@ def declared() -> list[Setting[Any]]:
     return sorted(_declared.values(), key=lambda setting: groups.index(setting.group))
 
 
-def named(name: str) -> Setting[Any]:
+def by_name(name: str) -> Setting[Any]:
     """Return a setting by its name, or raise NotFound."""
     setting = _declared.get(name)
     if setting is None:

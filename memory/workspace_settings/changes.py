@@ -50,7 +50,7 @@ def _add_resets(
 ) -> None:
     """Add the settings that a change of another one resets to their defaults."""
     for name in list(new_values):
-        setting = catalogue.named(name)
+        setting = catalogue.by_name(name)
         value = setting.default if new_values[name] is None else new_values[name]
         if value == values.effective(setting, rows.get(name)):
             continue
@@ -90,7 +90,7 @@ def _apply(
     """Write the rows that change, and run the follow-up of each change."""
     changes = []
     for name, value in new_values.items():
-        setting = catalogue.named(name)
+        setting = catalogue.by_name(name)
         row = rows.get(name) or WorkspaceSetting(
             workspace_id=by.workspace_id, name=name, is_set=False
         )
@@ -125,7 +125,7 @@ def change(
     by.require("settings.manage")
     cleaned = _clean(new_values)
     for name in cleaned:
-        by.require(catalogue.named(name).may)
+        by.require(catalogue.by_name(name).may)
     with transaction.atomic():
         Workspace.objects.select_for_update().get(pk=by.workspace_id)
         all_rows = WorkspaceSetting.objects.filter(workspace_id=by.workspace_id)

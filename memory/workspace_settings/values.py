@@ -149,7 +149,7 @@ def states(workspace_id: str, settings: Iterable[Setting[Any]]) -> dict[str, Sta
     }
 
 
-def listed(by: Actor) -> Page:
+def settings_page(by: Actor) -> Page:
     """Return every setting of the actor's workspace, for an admin."""
     by.require(READ)
     rows = {

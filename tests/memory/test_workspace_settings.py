@@ -67,7 +67,7 @@ def _last(world: World, kind: str) -> JournalEntry:
 
 
 def _page(world: World) -> workspace_settings.Page:
-    return workspace_settings.listed(world.actor("owner"))
+    return workspace_settings.settings_page(world.actor("owner"))
 
 
 # ── The declarations ─────────────────────────────────────────────────────────
@@ -77,7 +77,7 @@ def test_every_setting_has_an_example_here() -> None:
 
 @pytest.mark.parametrize("name", GOOD)
 def test_a_declaration_is_whole(name: str) -> None:
-    setting = workspace_settings.named(name)
+    setting = workspace_settings.by_name(name)
     for text in (setting.label, setting.help, setting.readers, setting.group):
         assert text
     assert setting.help.endswith(".") and setting.readers.endswith(".")
@@ -90,7 +90,7 @@ def test_a_name_is_taken_once() -> None:
     with pytest.raises(RuntimeError, match="already"):
         catalogue.declare(declarations.FUSION)
     with pytest.raises(errors.NotFound):
-        workspace_settings.named("nothing")
+        workspace_settings.by_name("nothing")
 
 
 def test_the_settings_of_a_group_stand_together() -> None:
@@ -103,7 +103,7 @@ def test_the_settings_of_a_group_stand_together() -> None:
 # ── Changing ─────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("name", GOOD)
 def test_a_setting_is_set_and_put_back(world: World, name: str) -> None:
-    setting, by = workspace_settings.named(name), world.actor("owner")
+    setting, by = workspace_settings.by_name(name), world.actor("owner")
     assert not _page(world)[name].is_set
     workspace_settings.change({name: GOOD[name]}, by=by)
     state = _page(world)[name]
@@ -160,7 +160,7 @@ def test_only_admins_change_them(world: World, user: str) -> None:
 @pytest.mark.parametrize("user", ["operator", "compliance", "viewer", "ada"])
 def test_only_admins_read_them(world: World, user: str) -> None:
     with pytest.raises(errors.Forbidden):
-        workspace_settings.listed(world.actor(user))
+        workspace_settings.settings_page(world.actor(user))
 
 
 def test_the_same_again_is_no_change(world: World) -> None:
@@ -278,7 +278,7 @@ def test_another_address_forgets_the_key(world: World) -> None:
 def test_what_cannot_be_read_is_the_default(world: World) -> None:
     for name, value in (("fusion", "sum"), ("two_person", "yes"), ("digest", None)):
         WorkspaceSetting.objects.create(workspace=world.acme, name=name, value=value)
-        setting: Setting[Any] = workspace_settings.named(name)
+        setting: Setting[Any] = workspace_settings.by_name(name)
         assert workspace_settings.value(world.acme.id, setting) == setting.default
     assert _page(world)["fusion"].value == "rrf"
 

@@ -149,7 +149,7 @@ def test_a_conflict_says_who_did_what(world: World) -> None:
     assert REASON in html
 
 
-def seen_on(html: str) -> str:
+def preview_digest(html: str) -> str:
     """Return the digest of the preview on a page."""
     match = re.search(r'name="seen" value="([0-9a-f]{64})"', html)
     assert match, html
@@ -169,7 +169,7 @@ def test_chosen_passages_are_cut_whole_and_previewed(world: World) -> None:
     assert "at least one" in page.get(at(case, "redaction/")).content.decode()
     bad = page.get(at(case, "redaction/"), {"start": 0, "end": 99_999})
     assert "redactions are spans" in bad.content.decode()
-    decide(page, case, decision="redact", span=[span], seen=seen_on(html))
+    decide(page, case, decision="redact", span=[span], seen=preview_digest(html))
     assert kit.on_disk(world).read_text() == REMAINDER
 
 
@@ -182,7 +182,7 @@ def test_nobody_redacts_what_they_did_not_look_at(world: World) -> None:
     # The page comes back with the preview, and can be decided from there.
     html = reply.content.decode()
     assert REMAINDER in html
-    decide(page, case, decision="redact", span=["20-25"], seen=seen_on(html))
+    decide(page, case, decision="redact", span=["20-25"], seen=preview_digest(html))
     assert HeldFile.objects.get().state == "redacted"
 
 
@@ -193,7 +193,7 @@ def test_the_page_of_a_case_shows_what_an_agent_would_read(world: World) -> None
     page = world.page("operator")
     html = page.get(at(case)).content.decode()
     assert f'agent would read">What was there.\n{REMAINDER}</pre>' in html
-    decide(page, case, decision="redact", seen=seen_on(html))
+    decide(page, case, decision="redact", seen=preview_digest(html))
     assert kit.on_disk(world).read_text() == f"What was there.\n{REMAINDER}"
 
 
@@ -202,7 +202,7 @@ def test_a_rest_that_is_not_clean_comes_back_with_its_reason(world: World) -> No
     case, page = held(world, text), world.page("operator")
     html = page.get(at(case, "redaction/"), {"span": "0-5"}).content.decode()
     assert "The rest is held" in html
-    form_data = {"decision": "redact", "span": ["0-5"], "seen": seen_on(html)}
+    form_data = {"decision": "redact", "span": ["0-5"], "seen": preview_digest(html)}
     reply = decide(page, case, **form_data)
     assert reply.status_code == 422
     assert "Nothing was released." in reply.content.decode()

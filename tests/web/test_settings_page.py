@@ -16,7 +16,7 @@ from tests.memory.test_workspace_settings import GOOD, KEY
 from tests.world import World
 
 PAGE = "/workspace/settings/"
-EDITED = [n for n in GOOD if workspace_settings.named(n).kind is not Kind.TABLE]
+EDITED = [n for n in GOOD if workspace_settings.by_name(n).kind is not Kind.TABLE]
 
 
 def _text(response: Any) -> str:
@@ -67,7 +67,7 @@ def test_the_page_shows_every_setting_and_its_default(world: World) -> None:
 
 @pytest.mark.parametrize("name", EDITED)
 def test_a_setting_is_kept_and_put_back(world: World, name: str) -> None:
-    client, setting = world.page("owner"), workspace_settings.named(name)
+    client, setting = world.page("owner"), workspace_settings.by_name(name)
     data = {"value": _posted(GOOD[name]), "version": _version(client)}
     response = client.post(f"{PAGE}{name}/", data, follow=True)
     assert response.redirect_chain == [(PAGE, 302)]
@@ -121,7 +121,7 @@ def test_a_page_that_is_old_is_told(world: World) -> None:
     data = {"version": version}
     response = client.post(f"{PAGE}digest/reset/", data, follow=True)
     assert "meanwhile" in _text(response)
-    assert not workspace_settings.listed(world.actor("owner"))["digest"].value
+    assert not workspace_settings.settings_page(world.actor("owner"))["digest"].value
 
 
 def test_what_is_no_setting_is_nowhere(world: World) -> None:

@@ -229,11 +229,11 @@ def test_a_secret_is_masked_in_the_list(world: World) -> None:
 def test_the_detail_lists_searches_that_would_have_found_it(world: World) -> None:
     kit.write(world, "# Notes\n\nThe customer likes tents.\n", "pins.md")
     case = held(world, f"# Heading\n\nZanzibar parcels. {kit.POISON}")
-    detail = review_detail.of(
+    detail = review_detail.case_detail(
         review_queue.held_file(world.actor("operator"), case.id),
         world.actor("operator"),
     )
-    words = {search.words: search.others for search in detail.searches}
+    words = {search.words: search.other_count for search in detail.searches}
     assert words["zanzibar"] == 0
     assert detail.headings == ["Heading"]
     assert detail.diff
