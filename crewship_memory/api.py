@@ -27,10 +27,9 @@ from gdpr.api.exports import router as exports_router
 from gdpr.api.holds import router as holds_router
 from gdpr.api.one_call import router as express_router
 from gdpr.api.subjects import router as subjects_router
-from memory.api.api import router as journal_router
-from memory.api.api import workspace_router
 from memory.api.files import router as files_router
 from memory.api.jobs import router as jobs_router
+from memory.api.journal import router as journal_router
 from memory.api.portability import router as portability_router
 from memory.api.provider import router as provider_router
 from memory.api.quarantine import router as quarantine_router
@@ -38,6 +37,7 @@ from memory.api.records import router as records_router
 from memory.api.settings import router as settings_router
 from memory.api.tools import router as tools_router
 from memory.api.turns import router as turns_router
+from memory.api.workspace import router as workspace_router
 from memory.rules import errors
 
 

@@ -35,7 +35,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", home.home, name="home"),
     path("find/", home.find, name="find"),
     path("workspace/choose/", home.choose_workspace, name="choose_workspace"),
-    path("journal/", include("memory.web.urls")),
+    path("journal/", include("memory.web.journal_urls")),
     path("recall/", include("episodic.web.urls")),
     path("health/", include("episodic.web.health_urls")),
     path("proposals/", include("episodic.web.proposal_urls")),

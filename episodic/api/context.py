@@ -11,7 +11,7 @@ from pydantic import Field
 from episodic.api import schemas
 from episodic.recall import neighbors
 from episodic.recall import prompt_context as recall_prompt_context
-from memory.api.api import ApiRequest
+from memory.api.request import ApiRequest
 from memory.journal import append as journal
 from memory.models import JournalEntry
 from memory.rules.shapes import NO_NUL

@@ -12,7 +12,7 @@ from episodic.health import bands, causes, fixes
 from episodic.health import snapshots as health
 from episodic.health.metrics import table as metrics
 from episodic.models import HealthSnapshot
-from memory.api.api import ApiRequest
+from memory.api.request import ApiRequest
 from memory.journal import append as journal
 from memory.rules.shapes import Id, Strict
 

@@ -11,7 +11,7 @@ from episodic.api import proposal_schemas as schemas
 from episodic.consolidation import approval, proposals
 from episodic.consolidation import run as consolidation
 from episodic.models import ConsolidationProposal
-from memory.api.api import ApiRequest
+from memory.api.request import ApiRequest
 from memory.journal import append as journal
 
 router = Router(tags=["consolidation"])

@@ -11,7 +11,7 @@ from episodic.api import schemas, serializers
 from episodic.index import status as backlog
 from episodic.recall import explain
 from episodic.recall import search as recall
-from memory.api.api import ApiRequest
+from memory.api.request import ApiRequest
 
 router = Router(tags=["episodic"])
 

@@ -16,7 +16,7 @@ from gdpr.cases.row_decisions import Decision
 from gdpr.cases.workflow import NewCase
 from gdpr.models import Case, CasePlan
 from gdpr.subjects import access_log
-from memory.api.api import ApiRequest
+from memory.api.request import ApiRequest
 from memory.rules import errors
 
 router = Router(tags=["personal data"])

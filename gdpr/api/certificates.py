@@ -15,7 +15,7 @@ from gdpr.certificates import keys as signing_keys
 from gdpr.certificates.document import ALGORITHM, Verdict
 from gdpr.models import Certificate
 from gdpr.pagination import Ask
-from memory.api.api import ApiRequest
+from memory.api.request import ApiRequest
 from memory.journal import append as journal
 
 router = Router(tags=["personal data"])

@@ -13,7 +13,7 @@ from gdpr.export import make as export
 from gdpr.models import Export
 from gdpr.pagination import Ask
 from gdpr.subjects import registry as subjects
-from memory.api.api import ApiRequest
+from memory.api.request import ApiRequest
 from memory.journal import append as journal
 from memory.rules.shapes import Strict
 

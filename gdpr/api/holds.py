@@ -17,7 +17,7 @@ from gdpr.cases.privacy_settings import Change, PrivacySettings
 from gdpr.data_map import registry
 from gdpr.models import Hold
 from gdpr.pagination import Ask, Page
-from memory.api.api import ApiRequest
+from memory.api.request import ApiRequest
 from memory.journal import append as journal
 from memory.rules import errors
 

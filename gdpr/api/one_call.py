@@ -8,7 +8,7 @@ from ninja import Router, Schema, Status
 from pydantic import Field
 
 from gdpr.erasure import one_call
-from memory.api.api import ApiRequest
+from memory.api.request import ApiRequest
 from memory.rules.shapes import Strict
 
 router = Router(tags=["personal data"])

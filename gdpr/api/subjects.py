@@ -20,7 +20,7 @@ from gdpr.subjects import (
 )
 from gdpr.subjects import registry as subjects
 from gdpr.subjects.registry import NewAlias
-from memory.api.api import ApiRequest
+from memory.api.request import ApiRequest
 from memory.journal import append as journal
 
 router = Router(tags=["personal data"])

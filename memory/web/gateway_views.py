@@ -1,6 +1,6 @@
-"""The memory gateway as a page for admins: who may come in, and where turns go out.
+"""The memory gateway's page, for admins: keys of users, and the set-ups of turns.
 
-A fresh key is shown at once and never again; the key that turns are sent with never.
+A new user key is shown once; the key that turns use for another gateway never is.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ def _setup_form(actor: Actor, data: Any = None, initial: Any = None) -> SetupFor
 
 
 def _page(
-    request: HttpRequest, actor: Actor, status: int = 200, **more: Any
+    request: HttpRequest, actor: Actor, status: int = 200, **extra_context: Any
 ) -> HttpResponse:
-    keys, chosen = users.listed(actor), gateway_settings.listed(actor)
-    first = next((row for row in chosen if row.agent_id is None), None)
+    keys, setups = users.listed(actor), gateway_settings.listed(actor)
+    first = next((row for row in setups if row.agent_id is None), None)
     context = {
         "keys": keys,
         "active": sum(key.state == "active" for key in keys),
-        "setups": chosen,
+        "setups": setups,
         "key_form": _key_form(actor),
         "setup_form": _setup_form(actor, initial=initial_of(first) if first else None),
         "address": request.build_absolute_uri("/gateway"),
-        **more,
+        **extra_context,
     }
     part = pages.part(request, "body")
     return render(request, f"workspace/gateway.html{part}", context, status=status)
@@ -53,7 +53,7 @@ def _page(
 @never_cache
 @require_http_methods(workspace_views.PAGE_METHODS)
 def gateway(request: HttpRequest) -> HttpResponse:
-    """Show keys and set-ups; a post issues a key for a user."""
+    """Show keys and set-ups; a POST issues a key for a user."""
     actor = pages.actor(request)
     actor.require("keys.manage")
     if request.method != "POST":
@@ -61,17 +61,17 @@ def gateway(request: HttpRequest) -> HttpResponse:
     form = _key_form(actor, request.POST)
     status = 422
     if form.is_valid():
-        told = form.cleaned_data
+        fields = form.cleaned_data
         limits = users.Limits(
-            app_id=told["app_id"],
-            project_id=told["project_id"],
+            app_id=fields["app_id"],
+            project_id=fields["project_id"],
             scopes=form.chosen_scopes,
-            expires_at=told["expires_on"],
+            expires_at=fields["expires_on"],
         )
-        agent = workspace_tree.agent(actor, told["agent"])
+        agent = workspace_tree.agent(actor, fields["agent"])
         try:
             issued = users.issue(
-                agent, told["user_id"], limits, by=actor, name=told["name"]
+                agent, fields["user_id"], limits, by=actor, name=fields["name"]
             )
             return _page(request, actor, 201, issued=issued)
         except errors.HouseError as error:
@@ -81,18 +81,18 @@ def gateway(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def revoke(request: HttpRequest, key_id: str) -> HttpResponse:
-    """Make a user's key useless at once."""
+    """Revoke a user's key."""
     actor = pages.actor(request)
-    found = users.get(actor, key_id)
-    users.revoke(found, by=actor)
-    messages.success(request, f"Key {found.prefix}… of {found.holder} revoked")
+    key = users.get(actor, key_id)
+    users.revoke(key, by=actor)
+    messages.success(request, f"Key {key.prefix}… of {key.holder} revoked")
     return redirect("workspace:gateway")
 
 
 @never_cache
 @require_http_methods(workspace_views.PAGE_METHODS)
 def setup(request: HttpRequest) -> HttpResponse:
-    """Choose where turns get their memory from; a reload leads to the page."""
+    """Choose the source of memory for turns; a GET redirects to the page."""
     actor = pages.actor(request)
     if request.method != "POST":
         return redirect("workspace:gateway")
@@ -104,11 +104,11 @@ def setup(request: HttpRequest) -> HttpResponse:
             row = gateway_settings.choose(
                 form.section, agent_id=form.cleaned_data["agent"] or None, by=actor
             )
-            whose = row.agent.slug if row.agent else "every agent"
-            messages.success(request, f"Turns of {whose} use {row.mode} memory")
+            scope_label = row.agent.slug if row.agent else "every agent"
+            messages.success(request, f"Turns of {scope_label} use {row.mode} memory")
             return redirect("workspace:gateway")
         except ConfigError as error:
-            form.blame(error)
+            form.show_error(error)
         except errors.HouseError as error:
             status = workspace_views.fault(form, error)
     return _page(request, actor, status, setup_form=form)
@@ -116,7 +116,7 @@ def setup(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def remove(request: HttpRequest, setup_id: str) -> HttpResponse:
-    """Forget a set-up with its key."""
+    """Delete a set-up with its key."""
     actor = pages.actor(request)
     gateway_settings.remove(setup_id, by=actor)
     messages.success(request, "The set-up is removed")

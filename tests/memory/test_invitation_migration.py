@@ -1,4 +1,4 @@
-"""Upgrading: memberships stay, addresses that nobody confirmed are forgotten."""
+"""Upgrading: memberships stay, unconfirmed addresses are deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The forms of the workspace pages: they read and shape, the services decide."""
+"""The forms of the workspace pages; the services validate the rules."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ AGENT_ROLES: Final = (
     (AgentRole.AGENT.value, "Agent"),
     (AgentRole.LEAD.value, "Lead, recalls for the crew"),
 )
-WALKS: Final = (("0", "Off"), ("1", "One step, adds neighbours"))
+NEIGHBOUR_CHOICES: Final = (
+    ("0", "Off"),
+    ("1", "Also entries related to a hit"),
+)
 SCOPES: Final = ((KeyScope.READ.value, "Read"), (KeyScope.WRITE.value, "Write"))
 ROLES: Final = tuple((role.value, role.value.capitalize()) for role in PERSON_ROLES)
 
@@ -43,7 +46,9 @@ class AgentForm(forms.Form):
         label="Agent", max_length=64, validators=[SLUG], help_text=SLUG_HINT
     )
     role = forms.ChoiceField(label="Role", choices=AGENT_ROLES)
-    walk_depth = forms.TypedChoiceField(label="Walk", choices=WALKS, coerce=int)
+    walk_depth = forms.TypedChoiceField(
+        label="Neighbours", choices=NEIGHBOUR_CHOICES, coerce=int
+    )
 
     def __init__(self, *args: Any, crews: Sequence[Crew], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -51,14 +56,14 @@ class AgentForm(forms.Form):
 
 
 class AgentChange(forms.Form):
-    """Another role or walk depth for an agent."""
+    """Another role or depth of neighbours for an agent."""
 
     role = forms.ChoiceField(choices=AGENT_ROLES)
-    walk_depth = forms.TypedChoiceField(choices=WALKS, coerce=int)
+    walk_depth = forms.TypedChoiceField(choices=NEIGHBOUR_CHOICES, coerce=int)
 
 
 class KeyForm(forms.Form):
-    """What both kinds of key have: a name, limits, an end."""
+    """The fields of both kinds of key: name, scopes, expiry."""
 
     name = forms.CharField(
         label="Name",
@@ -81,7 +86,7 @@ class KeyForm(forms.Form):
     )
 
     def clean_expires_on(self) -> datetime | None:
-        """Return the last moment of the day."""
+        """Return the last second of the day, in UTC."""
         day = self.cleaned_data["expires_on"]
         if day is None:
             return None
@@ -92,9 +97,9 @@ class KeyForm(forms.Form):
 
     @property
     def chosen_scopes(self) -> tuple[KeyScope, ...]:
-        """Return the limits as the service knows them: both ticked is no limit."""
-        chosen = tuple(KeyScope(value) for value in self.cleaned_data["scopes"])
-        return () if len(chosen) == len(SCOPES) else chosen
+        """Return the scopes for the service; all of them selected means no limit."""
+        scopes = tuple(KeyScope(value) for value in self.cleaned_data["scopes"])
+        return () if len(scopes) == len(SCOPES) else scopes
 
 
 class AgentKeyForm(KeyForm):
@@ -112,8 +117,8 @@ class AgentKeyForm(KeyForm):
 
     def __init__(self, *args: Any, agents: Sequence[Agent], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        named = [(agent.id, f"{agent.slug} · {agent.crew.slug}") for agent in agents]
-        offer(self, "agent", named)
+        choices = [(agent.id, f"{agent.slug} · {agent.crew.slug}") for agent in agents]
+        offer(self, "agent", choices)
 
 
 class OperatorKeyForm(KeyForm):
@@ -132,12 +137,12 @@ class OperatorKeyForm(KeyForm):
         self, *args: Any, members: Sequence[Membership], **kwargs: Any
     ) -> None:
         super().__init__(*args, **kwargs)
-        named = [(member.id, member.user.email) for member in members]
-        offer(self, "member", named)
+        choices = [(member.id, member.user.email) for member in members]
+        offer(self, "member", choices)
 
 
 class InviteForm(forms.Form):
-    """Somebody who shall belong to the workspace."""
+    """An invitation to the workspace."""
 
     email = forms.EmailField(
         label="E-mail",
@@ -154,7 +159,7 @@ class RoleForm(forms.Form):
 
 
 def offer(form: forms.Form, name: str, choices: list[tuple[str, str]]) -> None:
-    """Give a field its choices, which depend on the workspace."""
+    """Set the choices of a field, which depend on the workspace."""
     field = form.fields[name]
     assert isinstance(field, forms.ChoiceField)  # noqa: S101  (declared above)
     field.choices = choices

@@ -1,40 +1,25 @@
-"""The ground floor's JSON API: parse, call, present."""
+"""The journal over the API: append, list, count, verify, prioritise."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from django.http import HttpRequest
-from django.utils import timezone
 from ninja import Query, Router, Status
-from ninja.params.functions import Header
 from pydantic import ValidationError
 
-from memory import workspace_tree
-from memory.api import schemas, serializers
+from memory.api import journal_schemas as schemas
+from memory.api import journal_serializers as serializers
+from memory.api.request import ApiRequest, IdempotencyKey
 from memory.journal import append as journal
-from memory.journal import queries
+from memory.journal import filter_params, queries
 from memory.journal import verify as journal_verify
 from memory.journal.append import Rejected
-from memory.models import Agent, Crew
 from memory.rules import errors
 
 if TYPE_CHECKING:
     from memory.rules.entries import NewEntry
-    from memory.rules.permissions import Actor
 
 router = Router(tags=["journal"])
-workspace_router = Router(tags=["workspace"])
-
-
-# A repeat with the same key and body is answered like the first time.
-IdempotencyKey = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200)]
-
-
-class ApiRequest(HttpRequest):
-    """A request whose credential became an actor."""
-
-    auth: Actor
 
 
 @router.post("", response={201: schemas.AppendedOut}, operation_id="append_entry")
@@ -69,7 +54,7 @@ def append_batch(
     data: schemas.BatchIn,
     idempotency_key: IdempotencyKey = None,
 ) -> dict[str, Any]:
-    """Append up to 1,000 entries in one transaction; bad ones are reported."""
+    """Append up to 1,000 entries in one transaction; invalid ones are reported."""
     items = [_read(index, item) for index, item in enumerate(data.entries)]
 
     def act() -> dict[str, Any]:
@@ -86,9 +71,9 @@ def list_entries(
     request: ApiRequest, query: Query[schemas.PageQuery]
 ) -> dict[str, Any]:
     """List entries, newest first."""
-    wanted = serializers.journal_filter(query.model_dump())
+    filters = filter_params.parse(query.model_dump())
     page = queries.journal_page(
-        request.auth, wanted, limit=query.limit, cursor=query.cursor
+        request.auth, filters, limit=query.limit, cursor=query.cursor
     )
     return {
         "entries": serializers.page(page),
@@ -102,13 +87,13 @@ def count_entries(
     request: ApiRequest, query: Query[schemas.JournalQuery]
 ) -> dict[str, int]:
     """Count entries with the same filters as the list."""
-    wanted = serializers.journal_filter(query.model_dump())
-    return {"total": queries.count(request.auth, wanted)}
+    filters = filter_params.parse(query.model_dump())
+    return {"total": queries.count(request.auth, filters)}
 
 
 @router.get("/verify", response=schemas.VerifyOut, operation_id="verify_chain")
 def verify(request: ApiRequest) -> dict[str, Any]:
-    """Walk the whole hash chain of the workspace."""
+    """Verify the whole hash chain of the workspace."""
     return serializers.report(
         journal_verify.verify(request.auth.workspace_id, by=request.auth)
     )
@@ -116,9 +101,10 @@ def verify(request: ApiRequest) -> dict[str, Any]:
 
 @router.get("/{entry_id}", response=schemas.EntryDetailOut, operation_id="get_entry")
 def get_entry(request: ApiRequest, entry_id: str) -> dict[str, Any]:
-    """Get one entry with its place in the chain and its embedding's state.
+    """Get one entry with its position in the chain and the state of its embedding.
 
-    Of an entry that compaction took out, what the archive keeps, with archived true.
+    An entry that compaction archived is returned as the archive keeps it, with archived
+    true.
     """
     try:
         return serializers.entry(queries.entry(request.auth, entry_id))
@@ -135,7 +121,7 @@ def get_entry(request: ApiRequest, entry_id: str) -> dict[str, Any]:
 def set_priority(
     request: ApiRequest, entry_id: str, data: schemas.PriorityIn
 ) -> dict[str, Any]:
-    """Mark an entry; operators only, ledgered."""
+    """Set an entry's priority; operators only. Each change is recorded."""
     entry = queries.entry(request.auth, entry_id)
     change = journal.prioritise(entry, data.priority, data.reason, by=request.auth)
     return {
@@ -143,49 +129,4 @@ def set_priority(
         "priority": change.priority,
         "previous": change.previous,
         "reason": change.reason,
-    }
-
-
-@workspace_router.get("/me", response=schemas.MeOut, operation_id="whoami")
-def whoami(request: ApiRequest) -> dict[str, Any]:
-    """Tell whom the credential stands for."""
-    actor = request.auth
-    return {
-        "role": actor.role.value,
-        "workspace_id": actor.workspace_id,
-        "workspace": workspace_tree.workspace(actor).slug,
-        "id": actor.id,
-        "label": actor.label,
-        "crew_id": actor.crew_id,
-        "agent_role": actor.agent_role.value if actor.agent_role else None,
-        "scopes": sorted(scope.value for scope in actor.scopes),
-        "server_time": timezone.now(),
-    }
-
-
-@workspace_router.get(
-    "/crews", response=list[schemas.CrewOut], operation_id="list_crews"
-)
-def list_crews(request: ApiRequest) -> list[Crew]:
-    """List the crews the caller may name."""
-    return workspace_tree.crews(request.auth)
-
-
-@workspace_router.get(
-    "/agents", response=list[schemas.AgentOut], operation_id="list_agents"
-)
-def list_agents(request: ApiRequest) -> list[dict[str, Any]]:
-    """List the agents the caller may name."""
-    return [_agent(agent) for agent in workspace_tree.agents(request.auth)]
-
-
-def _agent(agent: Agent) -> dict[str, Any]:
-    return {
-        "id": agent.id,
-        "slug": agent.slug,
-        "name": agent.name,
-        "role": agent.role,
-        "crew_id": agent.crew_id,
-        "crew": agent.crew.slug,
-        "memory_walk_depth": agent.memory_walk_depth,
     }

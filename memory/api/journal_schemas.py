@@ -1,21 +1,18 @@
-"""Request and response shapes of the ground floor's JSON API."""
+"""Request and response shapes of the journal."""
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from ninja import Schema
-from pydantic import (
-    Field,
-)
+from pydantic import Field
 
 from memory.rules.entries import NewEntry, Priority, Severity
 from memory.rules.shapes import Id, Moment, Strict
 
 
 class EntryIn(Strict):
-    """One journal entry as an agent hands it in."""
+    """One journal entry to append."""
 
     entry_type: str = Field(strict=True, examples=["peer.escalation"])
     summary: str = Field(strict=True, examples=["Refund above $200 was denied"])
@@ -31,14 +28,14 @@ class EntryIn(Strict):
     )
 
     def entry(self) -> NewEntry:
-        """Return the service's own form."""
+        """Return the entry for the service."""
         fields = self.model_dump()
         fields["subjects"] = tuple(fields["subjects"])
         return NewEntry(**fields)
 
 
 class AppendedOut(Schema):
-    """A committed entry's place in the chain."""
+    """A committed entry's position in the chain."""
 
     id: str
     seq: int
@@ -48,7 +45,7 @@ class AppendedOut(Schema):
 
 
 class BatchIn(Strict):
-    """Up to a thousand entries; each is judged on its own."""
+    """Up to 1,000 entries; each is validated separately."""
 
     entries: list[dict[str, Any]] = Field(
         max_length=1000, description="Each as in POST /journal."
@@ -64,7 +61,7 @@ class AcceptedOut(Schema):
 
 
 class RejectedOut(Schema):
-    """One entry of a batch that was not."""
+    """One entry of a batch that was rejected."""
 
     index: int
     code: str
@@ -72,7 +69,7 @@ class RejectedOut(Schema):
 
 
 class BatchOut(Schema):
-    """What became of a batch."""
+    """The result of a batch."""
 
     accepted: list[AcceptedOut]
     rejected: list[RejectedOut]
@@ -94,19 +91,19 @@ class JournalQuery(Strict):
     until: Moment | None = None
     subject: str | None = Field(None, min_length=1, max_length=320)
     include_archive: bool = Field(
-        default=False, description="Also what compaction took out, marked as archived."
+        default=False, description="Also entries that compaction archived."
     )
 
 
 class PageQuery(JournalQuery):
-    """The filters, and which page."""
+    """The filters of the journal, and which page."""
 
     limit: int = Field(100, ge=1, le=500)
     cursor: str | None = Field(None, max_length=2_000)
 
 
 class ImportanceOut(Schema):
-    """What an entry's importance is made of, computed for now."""
+    """The parts of an entry's importance, computed for the present moment."""
 
     base: float
     recency: float
@@ -118,7 +115,7 @@ class ImportanceOut(Schema):
 
 
 class EmbeddingOut(Schema):
-    """Where an entry's embedding stands."""
+    """The state of an entry's embedding."""
 
     state: str
     model: str | None
@@ -156,7 +153,7 @@ class EntryOut(Schema):
 
 
 class ChainOut(Schema):
-    """An entry's place in the chain; the verdict: holds, erased, archived or broken."""
+    """An entry's position in the chain; verdict: holds, erased, archived or broken."""
 
     seq: int
     prev_hash: str
@@ -168,7 +165,7 @@ class ChainOut(Schema):
 
 
 class PriorityStep(Schema):
-    """One row of the priority ledger."""
+    """One change in the history of an entry's priority."""
 
     previous: str
     priority: str
@@ -178,7 +175,7 @@ class PriorityStep(Schema):
 
 
 class EntryDetailOut(EntryOut):
-    """An entry with its place in the chain and the ledger of its priority."""
+    """An entry with its position in the chain and the history of its priority."""
 
     chain: ChainOut
     priorities: list[PriorityStep]
@@ -200,7 +197,7 @@ class CountOut(Schema):
 
 
 class PriorityIn(Strict):
-    """What an operator marks an entry with."""
+    """The priority to set."""
 
     priority: Priority
     reason: str = Field("", strict=True, max_length=1_000)
@@ -216,7 +213,7 @@ class PriorityOut(Schema):
 
 
 class BreakOut(Schema):
-    """One place where the chain does not hold."""
+    """One place where the chain is broken."""
 
     kind: str
     seq: int
@@ -225,7 +222,7 @@ class BreakOut(Schema):
 
 
 class VerifyOut(Schema):
-    """What a walk along the chain found."""
+    """The result of verifying the whole chain."""
 
     ok: bool
     count: int
@@ -235,37 +232,3 @@ class VerifyOut(Schema):
     erased: int
     checkpoints: int
     unproved: int
-
-
-class AgentOut(Schema):
-    """An agent of the workspace."""
-
-    id: str
-    slug: str
-    name: str
-    role: str
-    crew_id: str
-    crew: str
-    memory_walk_depth: int
-
-
-class CrewOut(Schema):
-    """A crew of the workspace."""
-
-    id: str
-    slug: str
-    name: str
-
-
-class MeOut(Schema):
-    """Whom the credential stands for."""
-
-    role: str
-    workspace_id: str
-    workspace: str
-    id: str
-    label: str
-    crew_id: str | None
-    agent_role: str | None
-    scopes: list[str]
-    server_time: datetime

@@ -1,4 +1,4 @@
-"""The journal's pages: parse, call, render."""
+"""The views of the journal's pages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _page(
     report: Report | None = None,
     archived: ArchivedEntry | None = None,
 ) -> HttpResponse:
-    """Render the list, with one entry beside it or a report above it."""
+    """Render the list, with one entry next to it or a report above it."""
     actor = pages.actor(request)
     page = journal_page.build(actor, request.GET, entry, priority)
     region = part(request, "journal")
@@ -43,7 +43,7 @@ def _page(
     }
     response = render(request, f"{TEMPLATE}{region}", context, status=page.status)
     if region and entry is None and archived is None:
-        # A form sends its empty fields too; the address shows what is in force.
+        # A form sends its empty fields too; the address shows only the set filters.
         push_url(response, page.address)
     return response
 
@@ -56,7 +56,7 @@ def entries(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def entry(request: HttpRequest, entry_id: str) -> HttpResponse:
-    """Show one entry beside the list, or what the archive keeps of it."""
+    """Show one entry, or what the archive keeps of it, next to the list."""
     actor = pages.actor(request)
     try:
         return _page(request, queries.entry(actor, entry_id))
@@ -66,21 +66,21 @@ def entry(request: HttpRequest, entry_id: str) -> HttpResponse:
 
 @require_POST
 def priority(request: HttpRequest, entry_id: str) -> HttpResponse:
-    """Mark an entry, for an operator."""
+    """Set an entry's priority, for an operator."""
     actor = pages.actor(request)
     row = queries.entry(actor, entry_id)
     form = PriorityForm(request.POST)
     if not form.is_valid():
         return _page(request, row, form)
-    given = form.cleaned_data
+    fields = form.cleaned_data
     change = journal.prioritise(
-        row, Priority(given["priority"]), given["reason"], by=actor
+        row, Priority(fields["priority"]), fields["reason"], by=actor
     )
-    said = f"Priority set to {change.priority}, was {change.previous}"
+    message = f"Priority set to {change.priority}, was {change.previous}"
     if part(request, "journal"):
         response = _page(request, row)
-        return trigger_client_event(response, "toast", {"value": said})
-    messages.success(request, said)
+        return trigger_client_event(response, "toast", {"value": message})
+    messages.success(request, message)
     query = request.GET.urlencode()
     path = reverse("memory:entry", args=[row.id])
     return redirect(f"{path}?{query}" if query else path)
@@ -88,7 +88,7 @@ def priority(request: HttpRequest, entry_id: str) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def verify(request: HttpRequest) -> HttpResponse:
-    """Walk the whole chain and show what was found; a bare visit leads to the list."""
+    """Verify the whole chain and show the report; a GET redirects to the list."""
     if request.method == "GET":
         return redirect("memory:journal")
     actor = pages.actor(request)

@@ -1,10 +1,10 @@
-"""Addresses of the journal's pages."""
+"""URLs of the journal's pages."""
 
 from __future__ import annotations
 
 from django.urls import path
 
-from memory.web import views
+from memory.web import journal_views as views
 
 app_name = "memory"
 urlpatterns = [

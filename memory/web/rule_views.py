@@ -1,4 +1,4 @@
-"""The rule workbench: try a text, see every rule, switch one after a replay."""
+"""The views of the scanner rules: test a text, list the rules, change a mode."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ def _context(actor: Actor) -> dict[str, Any]:
     by_family = groupby(cards, key=lambda card: card.rule.family.value)
     lines = policy.lines(actor)
     return {
-        "families": [(name.replace("_", " "), list(some)) for name, some in by_family],
+        "families": [
+            (name.replace("_", " "), list(cards_of_family))
+            for name, cards_of_family in by_family
+        ],
         "count": len(cards),
         "changed": [card for card in cards if card.mode != policy.DEFAULT],
         "lines": lines,
@@ -39,30 +42,30 @@ def _context(actor: Actor) -> dict[str, Any]:
 
 @require_http_methods(PAGE_METHODS)
 def rules(request: HttpRequest) -> HttpResponse:
-    """Show the rules; a post judges a text and shows which of them fire."""
+    """Show the rules; a POST scans a text and shows which of them fire."""
     actor = pages.actor(request)
     actor.require("scanner.read")
-    form, tried, status = TextForm(), None, 200
+    form, attempt, status = TextForm(), None, 200
     if request.method == "POST":
         form = TextForm(request.POST)
         status = 200 if form.is_valid() else 422
         if form.is_valid():
-            told = form.cleaned_data
-            tried = rule_tester.attempt(actor, told["text"], told["source"])
+            fields = form.cleaned_data
+            attempt = rule_tester.attempt(actor, fields["text"], fields["source"])
     part = pages.part(request, "tried")
-    context = {"form": form, "tried": tried, "level": _level(tried)}
+    context = {"form": form, "tried": attempt, "level": _level(attempt)}
     if not part:
         context |= _context(actor)
     return render(request, f"memory/rules.html{part}", context, status=status)
 
 
-def _level(tried: rule_tester.Attempt | None) -> tuple[str, str]:
-    return review_detail.level(tried.verdict.risk) if tried else ("", "")
+def _level(attempt: rule_tester.Attempt | None) -> tuple[str, str]:
+    return review_detail.level(attempt.verdict.risk) if attempt else ("", "")
 
 
 @require_http_methods(PAGE_METHODS)
 def rule(request: HttpRequest, rule_id: str) -> HttpResponse:
-    """Show one rule and what another mode would do; a post switches it."""
+    """Show one rule and the effect of another mode; a POST sets the mode."""
     actor = pages.actor(request)
     actor.require("scanner.read")
     card = policy.card(actor, rule_id)
@@ -84,7 +87,7 @@ def rule(request: HttpRequest, rule_id: str) -> HttpResponse:
 
 @require_POST
 def policy_change(request: HttpRequest) -> HttpResponse:
-    """Say what happens to held verdicts of one tier or source."""
+    """Set the action for held verdicts of one tier or source."""
     actor = pages.actor(request)
     key, action = request.POST.get("key", ""), request.POST.get("action", "")
     try:
@@ -92,6 +95,6 @@ def policy_change(request: HttpRequest) -> HttpResponse:
     except errors.Invalid as error:
         messages.error(request, error.detail)
         return redirect("quarantine:rules")
-    said = f"{key} set to {action or 'the default'}, was {before or 'the default'}"
-    messages.success(request, said)
+    message = f"{key} set to {action or 'the default'}, was {before or 'the default'}"
+    messages.success(request, message)
     return redirect("quarantine:rules")

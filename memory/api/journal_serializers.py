@@ -1,4 +1,4 @@
-"""Journal rows as the JSON API shows them."""
+"""Journal rows in the form of the API."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from typing import Any
 
 from memory.journal import append as journal
 from memory.journal import queries, verify
-from memory.journal.queries import JournalFilter, JournalPage
+from memory.journal.queries import JournalPage
 from memory.models import ArchivedEntry, JournalEntry
 from memory.ports import ranker
 from memory.ports.ranker import EmbeddingState
-from memory.rules import errors
-from memory.rules.entries import Priority, Severity
 
 _PLAIN = (
     "id",
@@ -51,9 +49,9 @@ def entries(rows: Sequence[JournalEntry]) -> list[dict[str, Any]]:
 
 
 def _archived(row: ArchivedEntry) -> dict[str, Any]:
-    """Return what is left of an entry that went to the archive."""
-    kept = {name: getattr(row, name) for name in _PLAIN if name != "refs"}
-    return kept | {
+    """Return what the archive keeps of an entry."""
+    fields = {name: getattr(row, name) for name in _PLAIN if name != "refs"}
+    return fields | {
         "refs": {},
         "ts": journal.stamp(row.ts),
         "erased": False,
@@ -62,14 +60,17 @@ def _archived(row: ArchivedEntry) -> dict[str, Any]:
     }
 
 
-def page(found: JournalPage) -> list[dict[str, Any]]:
+def page(journal_page: JournalPage) -> list[dict[str, Any]]:
     """Return a page's entries, live and archived, newest first."""
-    made = [*entries(found.entries), *(_archived(row) for row in found.archived)]
-    return sorted(made, key=lambda row: (row["ts"], row["seq"]), reverse=True)
+    rows = [
+        *entries(journal_page.entries),
+        *(_archived(row) for row in journal_page.archived),
+    ]
+    return sorted(rows, key=lambda row: (row["ts"], row["seq"]), reverse=True)
 
 
 def entry(row: JournalEntry) -> dict[str, Any]:
-    """Return one entry with its place in the chain, ledger and people."""
+    """Return one entry with its position in the chain, priorities and subjects."""
     place = queries.entry_place(row)
     steps = queries.priorities(row)
     return entries([row])[0] | {
@@ -97,7 +98,7 @@ def entry(row: JournalEntry) -> dict[str, Any]:
 
 
 def archived_entry(row: ArchivedEntry) -> dict[str, Any]:
-    """Return what compaction kept of one entry; a checkpoint signs for its link."""
+    """Return one archived entry; a checkpoint signs its link in the chain."""
     return _archived(row) | {
         "chain": {
             "seq": row.seq,
@@ -114,7 +115,7 @@ def archived_entry(row: ArchivedEntry) -> dict[str, Any]:
 
 
 def appended(row: JournalEntry) -> dict[str, Any]:
-    """Return what an append is answered with."""
+    """Return the answer to an append."""
     return {
         "id": row.id,
         "seq": row.seq,
@@ -125,7 +126,7 @@ def appended(row: JournalEntry) -> dict[str, Any]:
 
 
 def batch(result: journal.BatchResult) -> dict[str, Any]:
-    """Return what a batch is answered with."""
+    """Return the answer to a batch."""
     return {
         "accepted": [
             {"index": index, "id": row.id, "seq": row.seq}
@@ -135,42 +136,14 @@ def batch(result: journal.BatchResult) -> dict[str, Any]:
     }
 
 
-def report(found: verify.Report) -> dict[str, Any]:
-    """Return what a walk along the chain found."""
+def report(verification: verify.Report) -> dict[str, Any]:
     return {
-        "ok": found.ok,
-        "count": found.count,
-        "checked_at": journal.stamp(found.checked_at),
-        "break_count": found.break_count,
-        "breaks": [asdict(one) for one in found.breaks],
-        "erased": found.erased,
-        "checkpoints": found.checkpoints,
-        "unproved": found.unproved,
+        "ok": verification.ok,
+        "count": verification.count,
+        "checked_at": journal.stamp(verification.checked_at),
+        "break_count": verification.break_count,
+        "breaks": [asdict(chain_break) for chain_break in verification.breaks],
+        "erased": verification.erased,
+        "checkpoints": verification.checkpoints,
+        "unproved": verification.unproved,
     }
-
-
-def _several(name: str, value: str | None, allowed: set[str] | None) -> tuple[str, ...]:
-    parts = tuple(part.strip() for part in (value or "").split(",") if part.strip())
-    unknown = [part for part in parts if allowed is not None and part not in allowed]
-    if unknown:
-        message = f"{name} is one of {', '.join(sorted(allowed or ()))}."
-        raise errors.Invalid(
-            message,
-            code=f"unknown_{name}",
-            errors=[{"field": name, "code": "enum", "message": message}],
-        )
-    return parts
-
-
-def journal_filter(query: dict[str, Any]) -> JournalFilter:
-    """Return the service's filter for a door's query; Invalid for unknown values."""
-    fields = {k: v for k, v in query.items() if k not in ("limit", "cursor")}
-    known = {
-        "entry_type": None,
-        "exclude_entry_type": None,
-        "severity": {s.value for s in Severity},
-        "priority": {p.value for p in Priority},
-    }
-    for name, allowed in known.items():
-        fields[name] = _several(name, fields.get(name), allowed)
-    return JournalFilter(**fields)
