@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 
@@ -89,7 +89,9 @@ class Rule:
 
     `phrases` are patterns over concepts. `expressions` are regular expressions over
     the folded text; one literal of `needs` and one of `also` must be near before they
-    are tried. A rule with neither is decided by code.
+    are tried. Every match of an expression contains one literal of `contains`, if any
+    are given; they only save time, so they are left out of the version. A rule with
+    neither phrases nor expressions is decided by code.
     """
 
     id: str
@@ -105,6 +107,7 @@ class Rule:
     also: tuple[str, ...] = ()
     negatable: bool = True
     quotable: bool = True
+    contains: tuple[str, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from memory.scanner import secrets
 from memory.scanner.model import Family, Rule, Severity
 
 _HERE = Path(__file__).parent
-_LISTS = ("phrases", "expressions", "needs", "also")
+_LISTS = ("phrases", "expressions", "needs", "also", "contains")
 
 
 def _rule(family: Family, row: dict[str, Any]) -> Rule:
