@@ -21,7 +21,7 @@ _CUES = re.compile(
     r"for example|for instance|e\.g\.|such as|detects?\b|detector|flags\b|flagged|"
     r"vulnerab|exploit|exfiltration|red.team|test case|owasp|social engineering|regex"
 )
-_CUE_BEFORE, _CUE_AFTER, _WHOLE = 220, 120, 0.8
+_CUE_BEFORE, _CUE_AFTER, _WHOLE_TEXT = 220, 120, 0.8
 _MANY_CUES, _DENSE, _DENSE_PER = 2, 3, 1500
 # Words joined by brackets and quotes are code, not a sentence.
 _SYNTAX = re.compile(
@@ -51,10 +51,15 @@ def survey(text: str) -> Quotations:
         span for span in _spans(_QUOTES, text) if not _is_json_value(text, span)
     )
     size = len(text.strip())
-    whole = [end - start >= _WHOLE * size for start, end in (*quotes, *fences)]
-    about = len(_CUES.findall(text)) > _DENSE * (1 + size // _DENSE_PER)
+    covers_text = [
+        end - start >= _WHOLE_TEXT * size for start, end in (*quotes, *fences)
+    ]
+    is_about_attacks = len(_CUES.findall(text)) > _DENSE * (1 + size // _DENSE_PER)
     return Quotations(
-        text, about, () if any(whole) else quotes, () if any(whole) else fences
+        text,
+        is_about_attacks,
+        () if any(covers_text) else quotes,
+        () if any(covers_text) else fences,
     )
 
 

@@ -27,7 +27,7 @@ class _Phrase(NamedTuple):
 
 
 class _Alternative(NamedTuple):
-    """One alternative of a phrase and the concepts it cannot do without."""
+    """One alternative of a phrase and the concepts it requires."""
 
     phrase: _Phrase
     needed: tuple[int, ...]
@@ -58,7 +58,7 @@ def _expression(rule: Rule) -> _Expression:
 
 
 def _index() -> dict[int, tuple[_Alternative, ...]]:
-    """Concept bit → the alternatives that need it most, by their rarest concept."""
+    """Concept bit → the alternatives whose rarest concept it is."""
     table: dict[int, list[_Alternative]] = {}
     for rule in registry.RULES:
         if not rule.phrases:
@@ -127,7 +127,7 @@ def _possible(mask: int) -> list[_Phrase]:
 
 
 def _raw_hits(text: str) -> Iterator[Hit]:
-    elsewhere = gate.elsewhere(text)
+    elsewhere = gate.literals_with_signs(text)
     stretches = gate.stretches(text)
     bounds: list[tuple[int, int]] = []
     if sentences.has_cjk(text):

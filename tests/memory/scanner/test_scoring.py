@@ -10,7 +10,7 @@ from memory import scanner
 from memory.rules.tiers import Tier
 from memory.scanner import registry, scoring
 from memory.scanner.model import Finding, Level, Mode
-from memory.scanner.scoring import HELD, WINDOW, Scored, Thresholds
+from memory.scanner.scoring import HELD_FROM, WINDOW, Scored, Thresholds
 
 
 def scored(
@@ -80,8 +80,8 @@ def test_the_thresholds_are_the_documented_ones_and_hold_at_their_edge() -> None
     assert scoring.thresholds("import", None) == Thresholds(0.35, 0.68)
     assert scoring.thresholds("operator", None) == Thresholds(0.5, 0.82)
     limits = scoring.thresholds(None, None)
-    assert scoring.level(HELD, [], limits) is Level.HELD
-    assert scoring.level(HELD - 0.0001, [], limits) is Level.SUSPICIOUS
+    assert scoring.level(HELD_FROM, [], limits) is Level.HELD
+    assert scoring.level(HELD_FROM - 0.0001, [], limits) is Level.SUSPICIOUS
     assert scoring.level(0.4, [], limits) is Level.SUSPICIOUS
     assert scoring.level(0.3999, [], limits) is Level.CLEAN
 

@@ -56,7 +56,7 @@ TEXTS = [
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_long_runs_are_what_the_expression_finds(text: str) -> None:
-    marked = decode._marked_runs(text)
+    marked = decode._mark_base64(text)
     found = [match.span() for match in decode._long_runs(text, marked)]
     assert found == [match.span() for match in decode._BASE64.finditer(text)]
 
@@ -73,7 +73,7 @@ def test_long_runs_are_what_the_expression_finds(text: str) -> None:
 def test_snakes_are_what_the_expression_finds(text: str) -> None:
     for sign, pattern in ciphers._SNAKE.items():
         signed = text.replace("_", sign)
-        found = [match.span() for match in ciphers._snakes(signed, sign)]
+        found = [match.span() for match in ciphers._snake_matches(signed, sign)]
         assert found == [match.span() for match in pattern.finditer(signed)]
 
 
