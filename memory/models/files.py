@@ -1,4 +1,4 @@
-"""The tables of memory files: what is there, every version, what was held back.
+"""The tables of memory files: files, versions, texts held for review.
 
 The bytes of live files and of versions rest on disk; these rows say which bytes, whose,
 and how they came. Only held texts rest in the database: nobody else may see them.
@@ -61,7 +61,7 @@ class MemoryFile(models.Model):
 
 
 class MemoryVersion(models.Model):
-    """One state a file was in. ``source`` tells how the bytes came to be there.
+    """One state a file was in. ``source`` tells how the bytes got there.
 
     A row with ``sha256`` empty says that the file was removed. ``committed`` is false
     from before the bytes are put in place until everything that follows has happened:
@@ -79,7 +79,7 @@ class MemoryVersion(models.Model):
     bytes = models.PositiveIntegerField(default=0)
     written_at = models.DateTimeField(default=timezone.now)
     written_by = models.CharField(max_length=254)
-    # The writer in full, so that a write that a crash interrupted keeps its author.
+    # The whole actor, so that a write interrupted by a crash keeps its author.
     author = models.JSONField(default=dict)
     source = models.CharField(max_length=16)
     note = models.CharField(max_length=400, blank=True)
@@ -107,7 +107,7 @@ class MemoryVersion(models.Model):
 
 
 class MemoryChunk(models.Model):
-    """A piece of a file for the word index; ``heading`` is the path of headings."""
+    """A chunk of a file in the word index; ``heading`` is the path of headings."""
 
     id = models.BigAutoField(primary_key=True)
     workspace = models.ForeignKey(Workspace, models.CASCADE, db_index=False)
@@ -126,7 +126,7 @@ class MemoryChunk(models.Model):
 
 
 class HeldState(models.TextChoices):
-    """What became of a held text."""
+    """The state of a held text."""
 
     HELD = "held"
     RELEASED = "released"
@@ -135,7 +135,7 @@ class HeldState(models.TextChoices):
 
 
 class HeldFile(models.Model):
-    """A text that the scanner held back, waiting for a person.
+    """A text that the scanner held for review.
 
     ``version`` is the optimistic lock: a decision names the version it was made on.
     ``base_sha256`` is what the file held when the text came, for the diff.
@@ -177,7 +177,7 @@ class HeldFile(models.Model):
     reason = models.TextField(blank=True)
     decided_by = models.CharField(max_length=254, blank=True)
     decided_at = models.DateTimeField(null=True, blank=True)
-    # What undo needs: the version a release made, what was blocked or cleared.
+    # For undo: the version that a release created, what was blocked or cleared.
     outcome = models.JSONField(default=dict, blank=True)
 
     class Meta:
@@ -195,7 +195,7 @@ class HeldFile(models.Model):
 
 
 class Clearance(models.Model):
-    """A fingerprint that a person let pass for good; other texts stay judged."""
+    """A fingerprint that a person allowed for good; other texts are still scanned."""
 
     id = models.BigAutoField(primary_key=True)
     workspace = models.ForeignKey(Workspace, models.CASCADE, db_index=False)
@@ -217,7 +217,7 @@ class Clearance(models.Model):
 
 
 class BlockedSource(models.Model):
-    """A writer whose texts are refused outright until somebody lifts it."""
+    """A writer whose texts are refused until the block is lifted."""
 
     id = models.BigAutoField(primary_key=True)
     workspace = models.ForeignKey(Workspace, models.CASCADE, db_index=False)
