@@ -31,7 +31,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="report as JSON")
 
     def handle(self, *, source: str, workspace: str, **options: Any) -> None:
-        """Plan, apply with ``--apply``, report; exit 1 if a document was not written."""
+        """Plan, apply with ``--apply``; exit 1 if a document was not written."""
         workspace_row = Workspace.objects.filter(slug=workspace).first()
         if workspace_row is None:
             raise CommandError(f"There is no workspace {workspace!r}.")

@@ -57,8 +57,8 @@ TEXTS = [
 @pytest.mark.parametrize("text", TEXTS)
 def test_long_runs_are_what_the_expression_finds(text: str) -> None:
     marked = decode._mark_base64(text)
-    found = [match.span() for match in decode._long_runs(text, marked)]
-    assert found == [match.span() for match in decode._BASE64.finditer(text)]
+    spans = [match.span() for match in decode._long_runs(text, marked)]
+    assert spans == [match.span() for match in decode._BASE64.finditer(text)]
 
 
 @pytest.mark.parametrize(
@@ -73,8 +73,8 @@ def test_long_runs_are_what_the_expression_finds(text: str) -> None:
 def test_snakes_are_what_the_expression_finds(text: str) -> None:
     for sign, pattern in ciphers._SNAKE.items():
         signed = text.replace("_", sign)
-        found = [match.span() for match in ciphers._snake_matches(signed, sign)]
-        assert found == [match.span() for match in pattern.finditer(signed)]
+        spans = [match.span() for match in ciphers._snake_matches(signed, sign)]
+        assert spans == [match.span() for match in pattern.finditer(signed)]
 
 
 def test_only_characters_beyond_ascii_are_left() -> None:
@@ -83,5 +83,5 @@ def test_only_characters_beyond_ascii_are_left() -> None:
 
 def test_words_are_not_kept_between_texts() -> None:
     scanner.scan("Jaroslava Quimbyova called twice.")
-    kept = gate._memory[0]
-    assert kept and all(isinstance(key, int) for key in kept)
+    memory = gate._memory[0]
+    assert memory and all(isinstance(key, int) for key in memory)
