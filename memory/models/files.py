@@ -1,7 +1,8 @@
 """The tables of memory files: files, versions, texts held for review.
 
-The bytes of live files and of versions rest on disk; these rows say which bytes, whose,
-and how they came. Only held texts rest in the database: nobody else may see them.
+The bytes of live files and of versions are stored on disk; these rows say which bytes,
+whose, and where they came from. Only held texts are stored in the database: only
+reviewers may see them.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class MemoryFile(models.Model):
     """One tier file that exists, or existed, for a crew or an agent.
 
     ``agent`` is None for the crew's own files. ``sha256`` is of the bytes that we last
-    put in place or found there; empty when the file is gone.
+    wrote or read there; empty when the file is gone.
     """
 
     id = models.CharField(primary_key=True, max_length=32, default=_file_id)
@@ -64,8 +65,8 @@ class MemoryVersion(models.Model):
     """One state a file was in. ``source`` tells how the bytes got there.
 
     A row with ``sha256`` empty says that the file was removed. ``committed`` is false
-    from before the bytes are put in place until everything that follows has happened:
-    after a crash such a row tells whose unfinished write the bytes on disk are.
+    from before the bytes are written until the whole write is complete: after a crash
+    such a row tells whose unfinished write the bytes on disk are.
     """
 
     id = models.CharField(primary_key=True, max_length=32, default=_version_id)
@@ -138,7 +139,7 @@ class HeldFile(models.Model):
     """A text that the scanner held for review.
 
     ``version`` is the optimistic lock: a decision names the version it was made on.
-    ``base_sha256`` is what the file held when the text came, for the diff.
+    ``base_sha256`` is the file's text when the held text was written, for the diff.
     """
 
     id = models.CharField(primary_key=True, max_length=32, default=_held_id)
@@ -240,7 +241,7 @@ class BlockedSource(models.Model):
 class KnownAttack(models.Model):
     """The signature of a text that a person discarded as an attack.
 
-    The store may hold a similar text by itself, because a person stands behind it.
+    The writer may hold a similar text automatically, because a person decided.
     """
 
     id = models.BigAutoField(primary_key=True)

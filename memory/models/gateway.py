@@ -1,7 +1,7 @@
 """The tables of the Memory Gateway: its users, and where turns are sent.
 
-What is served rests in records; of a conversation that waits for its flush only a keyed
-digest is kept.
+Served memories are stored in records; of a conversation that waits for its flush only a
+keyed digest is stored.
 """
 
 from __future__ import annotations

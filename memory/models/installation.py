@@ -53,7 +53,7 @@ class ChainSegment(models.Model):
 
     Entries up to ``last_seq`` were chained with the lost key: what they say is still
     compared with their commitments, and the links between them with each other, but
-    nobody can reproduce the hashes. ``mac`` signs the row with the new key.
+    the hashes cannot be recomputed. ``mac`` signs the row with the new key.
     """
 
     id = models.BigAutoField(primary_key=True)

@@ -15,7 +15,7 @@ class Invitation(models.Model):
     """A pending membership. It gives no access: it is not in the table of memberships.
 
     ``digest`` is the SHA-256 of the token in the invitation's link; empty when the
-    link has ended. ``mailed`` says that the link went to the mailbox and nobody saw it.
+    link has ended. ``mailed`` says that the link was sent by e-mail, not shown.
     """
 
     id = models.CharField(primary_key=True, max_length=32, default=ids.invitation)

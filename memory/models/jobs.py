@@ -21,8 +21,8 @@ class RunState(models.TextChoices):
 class JobRun(models.Model):
     """One run of a job. The process that inserts the (name, slot) pair runs it.
 
-    ``workspace`` is null for jobs of the whole house. ``heartbeat_at`` is the last
-    sign of life of the process that runs it.
+    ``workspace`` is null for jobs of the whole installation. ``heartbeat_at`` is the
+    last sign of life of the process that runs it.
     """
 
     id = models.BigAutoField(primary_key=True)

@@ -25,7 +25,7 @@ class Record(models.Model):
     """One remembered statement: a chain of journal entries with a current version.
 
     The entries say what was recorded, revised and forgotten, and by whom; this row says
-    what holds now. ``owner_*`` is whose record it is; the four scope strings are the
+    what is current. ``owner_*`` is whose record it is; the four scope strings are the
     caller's own division. A forgotten record keeps its row and none of its words.
     """
 

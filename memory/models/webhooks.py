@@ -72,8 +72,8 @@ class Webhook(models.Model):
 class WebhookDelivery(models.Model):
     """One message to one webhook. ``attempts`` counts the claims: each is one try.
 
-    ``next_attempt_at`` is also the end of a claim: a row whose sender died is due
-    again then.
+    ``next_attempt_at`` is also the end of a claim: a row whose sender crashed is
+    due again then.
     """
 
     id = models.CharField(primary_key=True, max_length=32, default=delivery_id)

@@ -24,14 +24,14 @@ MAX_HANGING: Final = 16
 
 @dataclass(slots=True)
 class _Answer:
-    pulse: Pulse | None = None
+    status: Pulse | None = None
 
 
 def _check_health(provider: Provider, answer: _Answer) -> None:
     try:
-        answer.pulse = provider.health(Health())
+        answer.status = provider.health(Health())
     except Exception:  # noqa: BLE001  (any error means unhealthy)
-        answer.pulse = Pulse(ok=False, message=BROKEN, checked_at=timezone.now())
+        answer.status = Pulse(ok=False, message=BROKEN, checked_at=timezone.now())
     finally:
         connections.close_all()
 
@@ -47,10 +47,10 @@ def pulse(provider: Provider, seconds: float) -> Pulse:
     )
     thread.start()
     thread.join(max(0.0, seconds))
-    if answer.pulse is None:
+    if answer.status is None:
         _hanging_threads.add(thread)
         return _too_late(seconds)
-    return answer.pulse
+    return answer.status
 
 
 def _too_late(seconds: float) -> Pulse:

@@ -1,8 +1,8 @@
 """Secrets: keys and tokens with a structure that can be checked.
 
-Written by hand instead of taken from detect-secrets: the pure room is stdlib only,
-must stay fast on every write, and needs spans; structure and checksums suffice here.
-Entropy alone holds nothing, and placeholders of documentation are left alone.
+Our own instead of detect-secrets: this package uses the standard library only, must
+stay fast on every write, and needs spans; structure and checksums suffice here.
+Entropy alone holds nothing, and placeholders of documentation are no secrets.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ def cancelled(harness: Harness) -> None:  # noqa: ARG001  (no harness can offer 
     raise NotApplicable(message)
 
 
-@check("P38", "A removal that fails is told as forget: remove")
+@check("P38", "A removal that fails is reported as forget: remove")
 def unremovable(harness: Harness) -> None:
     """Not as done."""
     provider = harness.unremovable("AGENT.md")

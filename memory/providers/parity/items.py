@@ -109,7 +109,7 @@ def by_subject(harness: Harness) -> None:
     _by_subject(harness)
 
 
-@check("P33", "A data subject that nobody named: 0, or the documented error")
+@check("P33", "A data subject that no item names: 0, or the documented error")
 def unknown_subject(harness: Harness) -> None:
     """Nothing else goes."""
     client = Client(harness)
@@ -214,7 +214,7 @@ def held_by_scanner(harness: Harness) -> None:
     )
     answer = client.recall("mongoose")
     expect(not answer.hits, "the held text was returned")
-    expect("pins.md" in answer.quarantined, "the label is not told")
+    expect("pins.md" in answer.quarantined, "the label is not listed")
 
 
 @check("X06", "The limit is honoured, and capped at twenty")

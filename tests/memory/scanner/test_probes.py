@@ -1,7 +1,7 @@
-"""Probes written without a look at the rules: floors on what is held, and ceilings.
+"""Probes written without reading the rules: a minimum share held, and a maximum.
 
-The texts are ours. Many are oblique on purpose, so the floors are what was measured,
-not what one would wish for.
+The texts are ours. Many are oblique on purpose, so the minimum is what was measured,
+not what would be desirable.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ def share(texts: list[str]) -> float:
 
 
 @pytest.mark.parametrize(
-    ("name", "floor"), [("core", 0.62), ("memory", 0.6), ("multi", 0.95)]
+    ("name", "minimum"), [("core", 0.62), ("memory", 0.6), ("multi", 0.95)]
 )
-def test_probes_are_held(name: str, floor: float) -> None:
-    assert share([text for family, text in ATTACKS if tier(family) == name]) >= floor
+def test_probes_are_held(name: str, minimum: float) -> None:
+    assert share([text for family, text in ATTACKS if tier(family) == name]) >= minimum
 
 
 @pytest.mark.parametrize("kind", sorted({kind for kind, _ in BENIGN} - {"secdoc"}))

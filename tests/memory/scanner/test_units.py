@@ -1,4 +1,4 @@
-"""The parts a redaction takes out: the whole text in order, and no half of an order."""
+"""The units a redaction removes: in order the whole text, and never half an order."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_nothing_of_a_span_is_left_and_again_changes_nothing(
 
 
 def remove(text: str, words: str) -> str:
-    """Return a text after some words of it were found."""
+    """Return a text after a redaction of some of its words."""
     start = text.index(words)
     return scanner.take_out(text, [Span(start, start + len(words), "x")]).text
 
