@@ -81,7 +81,7 @@ class _Lines:
         self._found_lines: dict[str, int | None] = {}
 
     def find(self, words: str, at: int) -> int | None:
-        """Return the number after the first line, from ``at``, that holds some words.
+        """Return the number of the line after the first with some words, from ``at``.
 
         Callers go from top to bottom, so each result is cached until it is passed.
         """
@@ -152,10 +152,8 @@ def _item_end(lines: _Lines, at: int) -> int | None:
         return None
     own, end = _indent(lines.text[at]), at + 1
     while end < len(lines) and lines.text[end].strip():
-        line = lines.text[end]
-        if _indent(line) <= own and (
-            _begins_block(line) or _ends_sentence(lines.text[end - 1])
-        ):
+        before, line = lines.text[end - 1], lines.text[end]
+        if _indent(line) <= own and (_begins_block(line) or _ends_sentence(before)):
             break
         end += 1
     return end
@@ -230,6 +228,10 @@ def units(text: str, *, by_sentence: bool = True) -> list[Unit]:
 
 
 # ── Removing ───────────────────────────────────────────────────────────────
+# The number of a part to remove → the spans that lie in it.
+_Removals = dict[int, list[Span]]
+
+
 def _introduced_parts(
     text: str, parts: Sequence[Unit], at: int, lists: dict[int, int]
 ) -> Iterator[int]:
@@ -262,8 +264,7 @@ def _is_blank(text: str, unit: Unit) -> bool:
 
 def _parts_to_remove(
     text: str, parts: Sequence[Unit], spans: Iterable[Span]
-) -> dict[int, list[Span]]:
-    """Return the parts to remove, by number, with the spans that lie in each."""
+) -> _Removals:
     starts, removals = [unit.start for unit in parts], dict[int, list[Span]]()
     for span in spans:
         at = max(bisect_right(starts, span.start) - 1, 0)
@@ -291,9 +292,7 @@ def _trim(text: str, unit: Unit, spans: Sequence[Span]) -> tuple[int, int]:
     return start, end
 
 
-def _runs(
-    text: str, parts: Sequence[Unit], removals: dict[int, list[Span]]
-) -> Iterator[list[int]]:
+def _runs(text: str, parts: Sequence[Unit], removals: _Removals) -> Iterator[list[int]]:
     """Return runs of adjacent parts; blank lines do not separate them."""
     run: list[int] = []
     for at in sorted(removals):
@@ -307,14 +306,11 @@ def _runs(
 
 
 def _neighbours(
-    text: str, parts: Sequence[Unit], removals: dict[int, list[Span]]
+    text: str, parts: Sequence[Unit], removals: _Removals
 ) -> Iterator[tuple[int, int]]:
     """Return the remaining parts that are nearest to a removed one."""
-    remaining = [
-        at
-        for at, unit in enumerate(parts)
-        if at not in removals and not _is_blank(text, unit)
-    ]
+    numbers = [at for at in range(len(parts)) if at not in removals]
+    remaining = [at for at in numbers if not _is_blank(text, parts[at])]
     neighbours = set[int]()
     for at in removals:
         place = bisect_right(remaining, at)
@@ -325,11 +321,7 @@ def _neighbours(
 
 def _reasons(start: int, end: int, findings: Iterable[Span]) -> list[str]:
     """Return the families of the findings that lie in a removed part."""
-    inside = {
-        finding.family
-        for finding in findings
-        if finding.start < end and finding.end > start
-    }
+    inside = {hit.family for hit in findings if hit.start < end and hit.end > start}
     return sorted(inside) or [REVIEWED]
 
 
@@ -342,9 +334,8 @@ def take_out(
 ) -> Cut:
     """Remove every part that a span touches; each run of parts leaves one mark.
 
-    A mark names the families of the ``known`` findings there, without any those of the
-    spans. With ``by_sentence`` off, for text that no person reviews, whole paragraphs
-    are removed.
+    A mark names the families of the ``known`` findings there, or else of the spans.
+    Whole paragraphs are removed where no person reviews the rest.
     """
     parts = units(text, by_sentence=by_sentence)
     removals = _parts_to_remove(text, parts, spans)
