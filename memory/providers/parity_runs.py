@@ -72,10 +72,10 @@ def run_now(workspace: Workspace, provider: str, *, by: Actor) -> ProviderRun:
             report = parity.run(harness)
     finally:
         _running.release()
-    return _save(workspace, report, started, by)
+    return _keep(workspace, report, started, by)
 
 
-def _save(
+def _keep(
     workspace: Workspace, report: parity.Report, started: datetime, by: Actor
 ) -> ProviderRun:
     passed, failed = report.count(parity.PASSED), report.count(parity.FAILED)
