@@ -1,8 +1,8 @@
-"""The scanner: what poisoned text and leaked secrets look like.
+"""The scanner: finds prompt injection and leaked secrets in a text.
 
 Pure: standard library only, no framework, no clock, no network. Rules and hidden
 channels decide; the learned head only orders the review queue. Text whose harm has no
-surface sign is not found here: scope, provenance and the untrusted fence defend there.
+surface sign is not found here: scopes, provenance and the prompt fence protect there.
 """
 
 from __future__ import annotations
