@@ -16,7 +16,7 @@ MONTHS: Final = 1
 MOST_EXTRA: Final = 2
 SOON_DAYS: Final = 7
 # The last moment a column of milliseconds can tell before midnight.
-_BEFORE: Final = timedelta(milliseconds=1)
+_RESOLUTION: Final = timedelta(milliseconds=1)
 
 
 def zone(name: str) -> ZoneInfo | None:
@@ -47,7 +47,7 @@ def end_of(day: date, where: ZoneInfo) -> datetime:
     Counted back from the next midnight, so a day of 23 or 25 hours ends where it ends.
     """
     midnight = datetime.combine(day + timedelta(days=1), time(), where)
-    return midnight.astimezone(UTC) - _BEFORE
+    return midnight.astimezone(UTC) - _RESOLUTION
 
 
 def due(received_at: datetime, where: ZoneInfo, extra: int = 0) -> datetime:
@@ -56,7 +56,7 @@ def due(received_at: datetime, where: ZoneInfo, extra: int = 0) -> datetime:
     return end_of(add_months(day, MONTHS + extra), where)
 
 
-def moved(moment: datetime, before: ZoneInfo, after: ZoneInfo) -> datetime:
+def same_day_in(moment: datetime, before: ZoneInfo, after: ZoneInfo) -> datetime:
     """Return the end of the same calendar day in another zone."""
     return end_of(moment.astimezone(before).date(), after)
 

@@ -30,11 +30,11 @@ def numbers(actor: Actor) -> Numbers | None:
     rules, now = privacy_settings.of(actor.workspace_id), timezone.now()
     rows = Case.objects.filter(workspace_id=actor.workspace_id, state__in=OPEN)
     slim = rows.only("due_at", "extended_until", "closed_at")
-    told = [queries.deadline(case, rules, now).urgency for case in slim.iterator()]
+    urgencies = [queries.deadline(case, rules, now).urgency for case in slim.iterator()]
     return Numbers(
-        open=len(told),
-        late=told.count("overdue"),
-        soon=told.count("today") + told.count("soon"),
+        open=len(urgencies),
+        late=urgencies.count("overdue"),
+        soon=urgencies.count("today") + urgencies.count("soon"),
     )
 
 
@@ -43,6 +43,6 @@ def urgent(actor: Actor, limit: int = 5) -> list[tuple[Case, queries.Deadline]]:
     if not actor.can("gdpr.read"):
         return []
     rules = privacy_settings.of(actor.workspace_id)
-    asked = queries.CaseQuery(state="open")
-    found = queries.page(actor, asked, limit=limit).items
-    return [(case, queries.deadline(case, rules)) for case in found]
+    query = queries.CaseQuery(state="open")
+    rows = queries.page(actor, query, limit=limit).items
+    return [(case, queries.deadline(case, rules)) for case in rows]

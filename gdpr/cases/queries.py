@@ -19,7 +19,7 @@ from memory import pagination
 from memory.journal import append as journal
 from memory.rules.permissions import Actor
 
-MOST: Final = 200
+MAX_LIMIT: Final = 200
 EVENTS: Final = 200
 
 
@@ -69,10 +69,10 @@ def deadline(
     """
     moment = case.closed_at or now or timezone.now()
     days = deadlines.days_left(effective(case), moment, privacy_settings.zone(rules))
-    told, urgency = deadlines.words(days), deadlines.urgency(days)
+    text, urgency = deadlines.words(days), deadlines.urgency(days)
     if case.closed_at:
-        told, urgency = ("in time" if days >= 0 else told), "closed"
-    return Deadline(effective(case), days, told, urgency)
+        text, urgency = ("in time" if days >= 0 else text), "closed"
+    return Deadline(effective(case), days, text, urgency)
 
 
 # ── The list ─────────────────────────────────────────────────────────────────
@@ -134,8 +134,8 @@ def page(
         edge = None
     if len(items) <= limit:
         items += _closed(rows, edge, limit + 1 - len(items))
-    more, items = len(items) > limit, items[:limit]
-    if not more:
+    has_more, items = len(items) > limit, items[:limit]
+    if not has_more:
         return Page(items, None)
     return Page(items, pagination.make(actor.workspace_id, question, _edge(items[-1])))
 
@@ -187,7 +187,7 @@ def dossier(actor: Actor, case: Case) -> Dossier:
     rules = privacy_settings.of(case.workspace_id)
     plan = cases.latest_plan(case)
     events = CaseEvent.objects.filter(workspace_id=case.workspace_id, case=case)
-    standing = legal_holds.listed(
+    active_holds = legal_holds.listed(
         actor, subject_id=case.subject_id or "-", state="standing", limit=20
     )
     return Dossier(
@@ -199,7 +199,7 @@ def dossier(actor: Actor, case: Case) -> Dossier:
         approval_missing=cases.approval_missing(case, rules),
         steps=leases.steps(case),
         events=list(events.order_by("-id")[:EVENTS]),
-        hold_ids=[hold.pk for hold in standing],
+        hold_ids=[hold.pk for hold in active_holds],
         verbs=[verb.value for verb in state_machine.verbs(case.state, case.held_from)],
     )
 
@@ -210,7 +210,7 @@ def _stamp(moment: datetime | None) -> str | None:
 
 
 PLAIN: Final = ("id", "kind", "state", "reason", "run", "version", "opened_by")
-MAYBE: Final = (
+OPTIONAL: Final = (
     "requester", "ticket", "assignee", "held_from", "extension_reason",
     "identity_how", "identity_by", "approved_by", "approved_plan", "executed_by",
     "break_glass_reason", "refusal_reason", "closed_by", "correction", "result",
@@ -226,7 +226,7 @@ def line(case: Case, rules: PrivacySettings) -> dict[str, Any]:
     due = deadline(case, rules)
     return (
         {name: getattr(case, name) for name in PLAIN}
-        | {name: getattr(case, name) or None for name in MAYBE}
+        | {name: getattr(case, name) or None for name in OPTIONAL}
         | {name: _stamp(getattr(case, name)) for name in TIMES}
         | {
             "subject_id": case.subject_ref,
@@ -238,10 +238,10 @@ def line(case: Case, rules: PrivacySettings) -> dict[str, Any]:
     )
 
 
-def lines(actor: Actor, found: list[Case]) -> list[dict[str, Any]]:
+def lines(actor: Actor, rows: list[Case]) -> list[dict[str, Any]]:
     """Return cases of the actor's workspace as lines of the list."""
     rules = privacy_settings.of(actor.workspace_id)
-    return [line(case, rules) for case in found]
+    return [line(case, rules) for case in rows]
 
 
 def _step(step: CaseStep) -> dict[str, Any]:
@@ -264,17 +264,17 @@ def event_line(event: CaseEvent) -> dict[str, Any]:
 def has_samples(plan: CasePlan | None) -> bool:
     """Whether a plan still holds words of the person."""
     holders = plan.body.get("holders", ()) if plan else ()
-    listed = plan.body.get("doubts", {}).get("rows") if plan else ()
-    return bool(listed) or any(one.get("samples") for one in holders)
+    doubt_rows = plan.body.get("doubts", {}).get("rows") if plan else ()
+    return bool(doubt_rows) or any(holder.get("samples") for holder in holders)
 
 
 def _doubts(plan: CasePlan) -> dict[str, Any]:
     """Return the rows that a person decides on, those that wait first."""
-    told = plan.body.get("doubts", {})
+    doubts = plan.body.get("doubts", {})
     return {
-        "doubtful": told.get("rows", []),
-        "doubtful_total": told.get("total", 0),
-        "doubtful_undecided": told.get("undecided", 0),
+        "doubtful": doubts.get("rows", []),
+        "doubtful_total": doubts.get("total", 0),
+        "doubtful_undecided": doubts.get("undecided", 0),
     }
 
 
@@ -293,14 +293,14 @@ def plan_line(plan: CasePlan, phrase: str) -> dict[str, Any]:
     }
 
 
-def whole(told: Dossier) -> dict[str, Any]:
+def whole(detail: Dossier) -> dict[str, Any]:
     """Return a case with its plan, steps and timeline."""
-    plan = plan_line(told.plan, told.phrase or "") if told.plan else None
-    return line(told.case, told.rules) | {
+    plan = plan_line(detail.plan, detail.phrase or "") if detail.plan else None
+    return line(detail.case, detail.rules) | {
         "plan": plan,
-        "steps": [_step(step) for step in told.steps],
-        "events": [event_line(event) for event in told.events],
-        "holds": told.hold_ids,
-        "allowed": told.verbs,
-        "approval_missing": told.approval_missing,
+        "steps": [_step(step) for step in detail.steps],
+        "events": [event_line(event) for event in detail.events],
+        "holds": detail.hold_ids,
+        "allowed": detail.verbs,
+        "approval_missing": detail.approval_missing,
     }

@@ -29,7 +29,7 @@ from memory.journal import append as journal
 
 FOLDER: Final = "erasures"
 # More words prove no more, and a large erasure must not fill the disk with them.
-MOST_BYTES: Final = 16 * 1024 * 1024
+MAX_BYTES: Final = 16 * 1024 * 1024
 _NONCE: Final = 12
 _LENGTH: Final = 4
 
@@ -54,11 +54,11 @@ def put(case: Case, names: list[Name], links: Iterable[Link] = ()) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     target = io.BytesIO()
     sealer = encrypted_file.Sealer(target, _key(case))
-    told = {
+    content = {
         "names": [[name.subject_id, name.kind, name.value] for name in names],
         "links": [list(link) for link in links],
     }
-    sealer.write(json.dumps(told).encode())
+    sealer.write(json.dumps(content).encode())
     sealer.close()
     fresh = path.with_suffix(".tmp")
     handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
@@ -70,28 +70,32 @@ def put(case: Case, names: list[Name], links: Iterable[Link] = ()) -> None:
     _sync(path.parent)
 
 
-def _told(case: Case) -> dict[str, Any] | None:
+def _content(case: Case) -> dict[str, Any] | None:
     try:
         data = _path(case).read_bytes()
     except FileNotFoundError:
         return None
-    told = b"".join(encrypted_file.opened(io.BytesIO(data), _key(case)))
-    return dict(json.loads(told))
+    content = b"".join(encrypted_file.opened(io.BytesIO(data), _key(case)))
+    return dict(json.loads(content))
 
 
 def get(case: Case) -> list[Name] | None:
     """Return the sealed names, None when there is no envelope."""
-    told = _told(case)
-    return None if told is None else [Name(*one) for one in told["names"]]
+    content = _content(case)
+    return None if content is None else [Name(*row) for row in content["names"]]
 
 
 def links(case: Case) -> list[Link]:
     """Return the sealed links, none when there is no envelope."""
-    told = _told(case)
-    return [] if told is None else [(one[0], one[1], one[2]) for one in told["links"]]
+    content = _content(case)
+    return (
+        []
+        if content is None
+        else [(row[0], row[1], row[2]) for row in content["links"]]
+    )
 
 
-def give_back(case: Case) -> None:
+def drop_names(case: Case) -> None:
     """Take the names' envelope away: they are in their tables again."""
     _remove(_path(case))
 
@@ -115,11 +119,11 @@ class Words:
 
     strings: set[bytes] = field(default_factory=set)
     runners: int = 0
-    whole: bool = True
+    complete: bool = True
 
-    def told(self) -> str:
+    def note(self) -> str:
         """Return on what a search rests, for its report."""
-        if not self.whole:
+        if not self.complete:
             return (
                 "the file of the erased rows' own words was damaged: after a crash the"
                 " search rests on names and on words of rows that went since"
@@ -146,11 +150,11 @@ def keep(case: Case, strings: Iterable[bytes]) -> None:
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
     handle = os.open(path, flags, 0o600)
     with os.fdopen(handle, "ab") as file:
-        if os.fstat(file.fileno()).st_size > MOST_BYTES:
+        if os.fstat(file.fileno()).st_size > MAX_BYTES:
             return
-        told = json.dumps([one.hex() for one in strings]).encode()
+        content = json.dumps([string.hex() for string in strings]).encode()
         nonce = secrets.token_bytes(_NONCE)
-        box = _cipher(case).encrypt(nonce, told, None)
+        box = _cipher(case).encrypt(nonce, content, None)
         file.write(len(box).to_bytes(_LENGTH, "big") + nonce + box)
 
 
@@ -168,38 +172,38 @@ def _boxes(data: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 def words(case: Case) -> Words:
     """Return what was kept of the rows that went."""
-    found = Words()
+    result = Words()
     try:
         data = _path(case, "words").read_bytes()
     except FileNotFoundError:
-        return found
+        return result
     cipher = _cipher(case)
     for nonce, box in _boxes(data):
         try:
             strings: Sequence[str] = json.loads(cipher.decrypt(nonce, box, None))
         except (InvalidTag, ValueError):
-            found.whole = False
+            result.complete = False
             continue
-        found.runners += not strings
-        found.strings.update(bytes.fromhex(one) for one in strings)
-    return found
+        result.runners += not strings
+        result.strings.update(bytes.fromhex(text) for text in strings)
+    return result
 
 
-def taken_up(case: Case) -> Words:
+def resume_words(case: Case) -> Words:
     """Note that a runner begins or goes on; return what those before it kept."""
-    _cut(_path(case, "words"))
+    _drop_torn_record(_path(case, "words"))
     keep(case, ())
     return words(case)
 
 
-def _cut(path: Path) -> None:
+def _drop_torn_record(path: Path) -> None:
     """Take away what a crash cut off: behind it nothing could be read."""
     if not path.exists():
         return
     data = path.read_bytes()
-    whole = sum(_LENGTH + _NONCE + len(box) for _, box in _boxes(data))
-    if whole < len(data):
-        os.truncate(path, whole)
+    length = sum(_LENGTH + _NONCE + len(box) for _, box in _boxes(data))
+    if length < len(data):
+        os.truncate(path, length)
 
 
 def _sync(folder: Path) -> None:

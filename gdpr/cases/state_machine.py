@@ -43,10 +43,10 @@ class Verb(StrEnum):
 
 R, I, P, A = State.RECEIVED, State.IDENTIFIED, State.PLANNED, State.APPROVED  # noqa: E741
 RUN, VER = State.RUNNING, State.VERIFYING
-HELD, PART = State.ON_HOLD, State.PARTIAL
-DONE, NO = State.COMPLETE, State.REFUSED
+ON_HOLD, PART = State.ON_HOLD, State.PARTIAL
+COMPLETE, REFUSED_STATE = State.COMPLETE, State.REFUSED
 
-_OPEN: Final = (R, I, P, A, RUN, VER, HELD, PART)
+_OPEN: Final = (R, I, P, A, RUN, VER, ON_HOLD, PART)
 
 
 def _stays(*states: State) -> dict[State, State]:
@@ -68,12 +68,12 @@ TABLE: Final[dict[Verb, dict[State, State]]] = {
     Verb.STEP_BACK: _to(P, RUN),
     Verb.VERIFY: _to(VER, RUN),
     Verb.REWORK: _to(RUN, VER),
-    Verb.COMPLETE: _to(DONE, VER),
+    Verb.COMPLETE: _to(COMPLETE, VER),
     Verb.LEAVE_PARTIAL: _to(PART, RUN, VER),
-    Verb.HOLD: _to(HELD, R, I, P, A, RUN, PART),
+    Verb.HOLD: _to(ON_HOLD, R, I, P, A, RUN, PART),
     # Where it leads is where the case was held.
-    Verb.RESUME: _stays(HELD),
-    Verb.REFUSE: _to(NO, R, I, P, A, HELD),
+    Verb.RESUME: _stays(ON_HOLD),
+    Verb.REFUSE: _to(REFUSED_STATE, R, I, P, A, ON_HOLD),
     Verb.EXTEND: _stays(*_OPEN),
     Verb.ASSIGN: _stays(*_OPEN),
     Verb.NOTE: _stays(*_OPEN),
@@ -90,7 +90,7 @@ def target(verb: Verb, state: str, held_from: str = "") -> State | None:
     if verb is Verb.RESUME and goal is not None:
         past = State(held_from) if held_from else None
         return past if past in TABLE[Verb.HOLD] else None
-    if verb is Verb.REFUSE and state == HELD and held_from in (RUN, PART):
+    if verb is Verb.REFUSE and state == ON_HOLD and held_from in (RUN, PART):
         # Part of it is done already: there is nothing left to refuse.
         return None
     return goal

@@ -18,7 +18,7 @@ from django.utils import timezone
 from gdpr.cases import deadlines, decided_rows, privacy_settings, transitions
 from gdpr.cases.privacy_settings import PrivacySettings
 from gdpr.cases.state_machine import Verb
-from gdpr.cases.transitions import Kind, locked, move, words
+from gdpr.cases.transitions import Kind, locked, move, clean_text
 from gdpr.models import (
     Case,
     CaseKind,
@@ -33,7 +33,7 @@ from memory.rules.permissions import Actor
 MAY: Final = "gdpr.manage"
 # What a hold keeps from being destroyed; access and restriction destroy nothing.
 HOLDABLE: Final = (CaseKind.ERASURE, CaseKind.RECTIFICATION)
-WORDS: Final = {
+PHRASE_VERBS: Final = {
     CaseKind.ERASURE: "erase",
     CaseKind.ACCESS: "export",
     CaseKind.RECTIFICATION: "rectify",
@@ -56,7 +56,7 @@ class NewCase:
 
 
 @dataclass(frozen=True, slots=True)
-class PlanMade:
+class PlanDraft:
     """A dry run: its hash, what people read, and place → [[row id, fate], …]."""
 
     plan_hash: str
@@ -65,31 +65,31 @@ class PlanMade:
 
 
 # ── Opening ──────────────────────────────────────────────────────────────────
-def _received(told: datetime | None, now: datetime) -> datetime:
-    if told is None:
+def _received(received_at: datetime | None, now: datetime) -> datetime:
+    if received_at is None:
         return now
-    if told.tzinfo is None:
+    if received_at.tzinfo is None:
         detail = "received_at needs a time zone, such as a final Z."
         raise errors.Invalid(detail, code="naive_received_at")
-    if told > now:
+    if received_at > now:
         detail = "A request cannot have been received in the future."
         raise errors.Invalid(detail, code="received_in_future")
-    if told < EARLIEST:
+    if received_at < EARLIEST:
         detail = f"received_at lies before {EARLIEST:%Y}."
         raise errors.Invalid(detail, code="received_too_early")
-    return told
+    return received_at
 
 
 def _subject(workspace_id: str, subject_id: str) -> Subject:
     rows = Subject.objects.filter(workspace_id=workspace_id, pk=subject_id)
-    found = rows.first()
-    if found is None:
+    subject = rows.first()
+    if subject is None:
         raise errors.NotFound
-    if found.merged_into_id:
+    if subject.merged_into_id:
         detail = "This person was merged into another; open the case for that one."
         code = "subject_merged"
-        raise errors.Conflict(detail, code=code, merged_into=found.merged_into_id)
-    return found
+        raise errors.Conflict(detail, code=code, merged_into=subject.merged_into_id)
+    return subject
 
 
 def open_case(new: NewCase, *, by: Actor) -> Case:
@@ -100,7 +100,7 @@ def open_case(new: NewCase, *, by: Actor) -> Case:
     by.require(MAY)
     now = timezone.now()
     received = _received(new.received_at, now)
-    reason = words(new.reason, "reason")
+    reason = clean_text(new.reason, "reason")
     if new.kind is CaseKind.RECTIFICATION and not new.correction:
         detail = "A rectification says what was wrong and what is right."
         raise errors.Invalid(detail, code="correction_required")
@@ -113,8 +113,8 @@ def open_case(new: NewCase, *, by: Actor) -> Case:
             subject_ref=subject.id,
             kind=new.kind,
             reason=reason,
-            requester=words(new.requester, "requester", 200, need=False),
-            ticket=words(new.ticket, "ticket", 120, need=False),
+            requester=clean_text(new.requester, "requester", 200, need=False),
+            ticket=clean_text(new.ticket, "ticket", 120, need=False),
             received_at=received,
             due_at=deadlines.due(received, zone),
             opened_by=by.label,
@@ -122,19 +122,19 @@ def open_case(new: NewCase, *, by: Actor) -> Case:
             correction=dict(new.correction),
         )
         transitions.event(case, Kind.MOVED, "Received", by=by)
-        transitions.tell(case, "case_opened", by=by)
-        if case.kind in HOLDABLE and holding(case):
+        transitions.record(case, "case_opened", by=by)
+        if case.kind in HOLDABLE and active_hold(case):
             put_on_hold(case, by=by)
     return case
 
 
-def verify_identity(case: Case, how: str, *, by: Actor) -> Case:
+def verify_identity(case: Case, method: str, *, by: Actor) -> Case:
     """Record how somebody made sure that the person is who they say."""
     by.require(MAY, case.workspace_id)
-    told = words(how, "how", 400)
+    method_text = clean_text(method, "how", 400)
     with transaction.atomic():
         live = locked(case)
-        live.identity_how, live.identity_by = told, by.label
+        live.identity_how, live.identity_by = method_text, by.label
         live.identity_at = timezone.now()
         return move(live, Verb.IDENTIFY, "Identity verified", by=by)
 
@@ -148,7 +148,7 @@ def latest_plan(case: Case) -> CasePlan | None:
 
 def phrase(case: Case, plan_hash: str) -> str:
     """Return what a person types to confirm; it changes with the plan."""
-    word = WORDS[CaseKind(case.kind)]
+    word = PHRASE_VERBS[CaseKind(case.kind)]
     return f"{word} {case.subject_ref} {plan_hash[:8]}"
 
 
@@ -161,11 +161,11 @@ def _must_be_identified(case: Case, rules: PrivacySettings) -> None:
 def may_plan(case: Case, *, by: Actor) -> None:
     """Refuse what ``keep_plan`` would refuse, before a long dry run is made."""
     by.require(MAY, case.workspace_id)
-    transitions.goal(case, Verb.PLAN)
+    transitions.target_state(case, Verb.PLAN)
     _must_be_identified(case, privacy_settings.of(case.workspace_id))
 
 
-def keep_plan(case: Case, made: PlanMade, *, by: Actor) -> CasePlan:
+def keep_plan(case: Case, draft: PlanDraft, *, by: Actor) -> CasePlan:
     """Keep a dry run as the case's next plan; an earlier approval falls with it."""
     with transaction.atomic():
         live = locked(case)
@@ -175,16 +175,16 @@ def keep_plan(case: Case, made: PlanMade, *, by: Actor) -> CasePlan:
             workspace_id=live.workspace_id,
             case=live,
             number=last.number + 1 if last else 1,
-            plan_hash=made.plan_hash,
-            body=dict(made.body),
-            rows=dict(made.rows),
+            plan_hash=draft.plan_hash,
+            body=dict(draft.body),
+            rows=dict(draft.rows),
             made_by=by.label,
             made_by_id=by.id,
         )
         live.approved_by = live.approved_by_id = live.approved_plan = ""
         live.approved_at = None
-        told = f"Plan {plan.number} made"
-        move(live, Verb.PLAN, told, by=by, plan_hash=plan.plan_hash, plan=plan.number)
+        text = f"Plan {plan.number} made"
+        move(live, Verb.PLAN, text, by=by, plan_hash=plan.plan_hash, plan=plan.number)
     return plan
 
 
@@ -201,7 +201,7 @@ def approve(case: Case, plan_hash: str, *, by: Actor) -> Case:
     by.require(MAY, case.workspace_id)
     with transaction.atomic():
         live = locked(case)
-        transitions.goal(live, Verb.APPROVE)
+        transitions.target_state(live, Verb.APPROVE)
         plan = _must_be_the_plan(live, plan_hash)
         if by.id in (live.opened_by_id, plan.made_by_id):
             detail = "Whoever opened or planned a case cannot approve it."
@@ -209,8 +209,8 @@ def approve(case: Case, plan_hash: str, *, by: Actor) -> Case:
         _must_be_decided(live, plan)
         live.approved_by, live.approved_by_id = by.label, by.id
         live.approved_at, live.approved_plan = timezone.now(), plan.plan_hash
-        told = f"Plan {plan.number} approved"
-        return move(live, Verb.APPROVE, told, by=by, plan_hash=plan.plan_hash)
+        text = f"Plan {plan.number} approved"
+        return move(live, Verb.APPROVE, text, by=by, plan_hash=plan.plan_hash)
 
 
 def undecided(plan: CasePlan | None) -> int:
@@ -221,7 +221,7 @@ def undecided(plan: CasePlan | None) -> int:
 def _must_be_decided(case: Case, plan: CasePlan) -> None:
     """Refuse a plan in which somebody else's rows may stand, or one spared since."""
     # The dry run came before the lock; a row may have been spared between them.
-    if decided_rows.overrule(case, plan.rows):
+    if decided_rows.spares_planned_row(case, plan.rows):
         detail = "A row of this plan was spared; a newer plan follows."
         raise errors.Conflict(detail, code="stale_plan")
     count = undecided(plan)
@@ -262,7 +262,7 @@ def _must_be_two(
 
 
 def _must_be_free(case: Case) -> None:
-    hold = holding(case)
+    hold = active_hold(case)
     if hold and case.kind in HOLDABLE:
         detail = "Everything of this person is under a legal hold."
         raise errors.Conflict(detail, code="on_hold", hold_id=hold.id)
@@ -277,10 +277,10 @@ def execute(
     reason for going on without the second person: it raises an alarm.
     """
     by.require(MAY, case.workspace_id)
-    reason = words(break_glass, "break_glass", need=False)
+    reason = clean_text(break_glass, "break_glass", need=False)
     with transaction.atomic():
         live = locked(case)
-        transitions.goal(live, Verb.EXECUTE)
+        transitions.target_state(live, Verb.EXECUTE)
         rules = privacy_settings.of(live.workspace_id)
         _must_be_identified(live, rules)
         plan = _must_be_the_plan(live, plan_hash)
@@ -290,25 +290,32 @@ def execute(
         if typed.strip() != phrase(live, plan.plan_hash):
             detail = "Type the phrase exactly as the plan shows it."
             raise errors.Invalid(detail, code="wrong_phrase")
-        alone = bool(reason) and approval_missing(live, rules)
+        without_second_person = bool(reason) and approval_missing(live, rules)
         live.run += 1
         live.executed_by, live.executed_by_id = by.label, by.id
-        live.break_glass_reason = reason if alone else ""
+        live.break_glass_reason = reason if without_second_person else ""
         live.claimed_by, live.lease_until, live.held_from = "", None, ""
-        if alone:
+        if without_second_person:
             _alarm(live, reason, by)
-        told = f"Run {live.run} started"
-        return move(live, Verb.EXECUTE, told, by=by, run=live.run, break_glass=alone)
+        text = f"Run {live.run} started"
+        return move(
+            live,
+            Verb.EXECUTE,
+            text,
+            by=by,
+            run=live.run,
+            break_glass=without_second_person,
+        )
 
 
 def _alarm(case: Case, reason: str, by: Actor) -> None:
     """Tell everybody who reads the journal; the reason stays in the case."""
     transitions.event(case, Kind.ALARM, f"Without a second person: {reason}", by=by)
-    transitions.tell(case, "break_glass", by=by, severity=Severity.ERROR)
+    transitions.record(case, "break_glass", by=by, severity=Severity.ERROR)
 
 
 # ── Holds ────────────────────────────────────────────────────────────────────
-def holding(case: Case) -> Hold | None:
+def active_hold(case: Case) -> Hold | None:
     """Return a hold on everything of the case's person, None when there is none."""
     rows = Hold.objects.filter(workspace_id=case.workspace_id, released_at=None)
     return rows.filter(subject_id=case.subject_id, scope="all").first()
@@ -316,14 +323,14 @@ def holding(case: Case) -> Hold | None:
 
 def put_on_hold(case: Case, *, by: Actor) -> Case:
     """Put a locked case on hold and note where it stood."""
-    transitions.goal(case, Verb.HOLD)
+    transitions.target_state(case, Verb.HOLD)
     case.held_from = case.state
     return move(case, Verb.HOLD, "On hold", by=by)
 
 
 def take_off_hold(case: Case, *, by: Actor) -> Case:
     """Bring a locked case back to where it stood."""
-    goal = transitions.goal(case, Verb.RESUME)
+    goal = transitions.target_state(case, Verb.RESUME)
     resumed = move(case, Verb.RESUME, f"Resumed: {goal.label.lower()}", by=by)
     resumed.held_from = ""
     resumed.save(update_fields=["held_from"])

@@ -29,7 +29,7 @@ ALGORITHM: Final = "Ed25519"
 CANONICAL: Final = "RFC 8785"
 MOST_BYTES: Final = 256 * 1024
 # One that names every place it could hold has some hundred.
-MOST_VALUES: Final = 10_000
+MAX_VALUES: Final = 10_000
 PUBLIC_BYTES: Final = 32
 SIGNATURE_BYTES: Final = 64
 CONTENT_NEEDS: Final = {
@@ -143,24 +143,24 @@ def sign(content: Mapping[str, Any], private: Ed25519PrivateKey) -> str:
     """Return a signed certificate as text; its key's id is put into the content."""
     public = public_of(private)
     name = key_id(public)
-    whole = {**content, "key_id": name}
+    signed_content = {**content, "key_id": name}
     signature = {
         "algorithm": ALGORITHM,
         "canonical": CANONICAL,
         "key_id": name,
         "public_key": public,
-        "value": encode(private.sign(canonical(whole))),
+        "value": encode(private.sign(canonical(signed_content))),
     }
-    return canonical({"content": whole, "signature": signature}).decode()
+    return canonical({"content": signed_content, "signature": signature}).decode()
 
 
 # ── Reading ──────────────────────────────────────────────────────────────────
-def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Refuse a name that appears twice: two readers would see two documents."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) != len(pairs):
         raise Malformed
-    return found
+    return mapping
 
 
 def _no_constant(_: str) -> Any:
@@ -171,18 +171,18 @@ def parse(document: str | bytes) -> dict[str, Any]:
     """Return a certificate's JSON; raise Malformed for anything else."""
     try:
         raw = document if isinstance(document, bytes) else document.encode()
-        if len(raw) > MOST_BYTES or not is_within(raw, values=MOST_VALUES):
+        if len(raw) > MOST_BYTES or not is_within(raw, values=MAX_VALUES):
             raise Malformed
-        found = json.loads(
+        parsed = json.loads(
             raw.decode("utf-8-sig"),
-            object_pairs_hook=_no_twins,
+            object_pairs_hook=_refuse_duplicates,
             parse_constant=_no_constant,
         )
     except (ValueError, RecursionError):
         raise Malformed from None
-    if not isinstance(found, dict):
+    if not isinstance(parsed, dict):
         raise Malformed
-    return found
+    return parsed
 
 
 def _parts(document: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
@@ -218,26 +218,26 @@ def _holds(public_key: str, content: Any, value: str) -> bool:
     return True
 
 
-def _judge_key(
+def _check_key(
     verdict: Verdict, signature: Mapping[str, str], keys: Mapping[str, str]
 ) -> None:
     """Say whether the signature holds, and whose it is."""
     content, value = verdict.content, signature["value"]
-    named = keys.get(signature["key_id"])
-    carried = _holds(signature["public_key"], content, value)
-    if named is None:
-        verdict.intact = carried
+    registered_key = keys.get(signature["key_id"])
+    signed_by_given_key = _holds(signature["public_key"], content, value)
+    if registered_key is None:
+        verdict.intact = signed_by_given_key
         verdict.add("unknown_key")
-        if not carried:
+        if not signed_by_given_key:
             verdict.add("tampered")
         return
-    verdict.intact = _holds(named, content, value)
-    if named != signature["public_key"]:
+    verdict.intact = _holds(registered_key, content, value)
+    if registered_key != signature["public_key"]:
         verdict.add("wrong_key")
     if verdict.intact:
         return
-    others = any(_holds(one, content, value) for one in keys.values())
-    verdict.add("wrong_key" if carried or others else "tampered")
+    signed_by_another = any(_holds(key, content, value) for key in keys.values())
+    verdict.add("wrong_key" if signed_by_given_key or signed_by_another else "tampered")
 
 
 def verify(
@@ -259,7 +259,7 @@ def verify(
         verdict.add("malformed")
         return verdict
     verdict.key_id, verdict.content = signature["key_id"], content
-    _judge_key(verdict, signature, keys)
+    _check_key(verdict, signature, keys)
     if content.get("key_id") != signature["key_id"]:
         verdict.add("wrong_key")
     version = content.get("version")

@@ -50,7 +50,7 @@ REPLICAS: Final = (
     "Anything about replicas, archived write-ahead logs and base backups of "
     "PostgreSQL: they follow their own retention."
 )
-RAN: Final = (CaseKind.ERASURE, CaseKind.RECTIFICATION)
+ERASING_KINDS: Final = (CaseKind.ERASURE, CaseKind.RECTIFICATION)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +70,7 @@ class Facts:
     residue: Mapping[str, Any]
     journal: Mapping[str, Any]
     ledger_action: str
-    spared: Mapping[str, int] = field(default_factory=dict)
+    spared_grounds: Mapping[str, int] = field(default_factory=dict)
     does_not_prove: Sequence[str] = ()
     software: Mapping[str, str] = field(default_factory=dict)
 
@@ -81,18 +81,18 @@ def _stamp(moment: datetime | None) -> str | None:
 
 
 def _software() -> dict[str, str]:
-    told = {"python": platform.python_version(), "django": django.get_version()}
+    versions = {"python": platform.python_version(), "django": django.get_version()}
     if connection.vendor == "sqlite":
-        return told | {"sqlite": sqlite3.sqlite_version}
+        return versions | {"sqlite": sqlite3.sqlite_version}
     with connection.cursor() as cursor:
         cursor.execute("SHOW server_version")
         row = cursor.fetchone()
-    return told | {"postgresql": str(row[0])}
+    return versions | {"postgresql": str(row[0])}
 
 
 def limits(case: Case, now: datetime, extra: Sequence[str] = ()) -> list[str]:
     """Return what a certificate of this case does not prove, in plain words."""
-    if case.kind not in RAN:
+    if case.kind not in ERASING_KINDS:
         return [*extra, COPIES]
     days = privacy_settings.of(case.workspace_id).backup_days
     last = (now + timedelta(days=days)).date()
@@ -103,8 +103,8 @@ def limits(case: Case, now: datetime, extra: Sequence[str] = ()) -> list[str]:
         f"That backups made before this run are gone: the last of them expires on "
         f"{last:%Y-%m-%d} at the latest, and {after}"
     )
-    told = [MEDIUM, backups, MACHINES, COPIES, *extra]
-    return told if connection.vendor == "sqlite" else [*told, REPLICAS]
+    texts = [MEDIUM, backups, MACHINES, COPIES, *extra]
+    return texts if connection.vendor == "sqlite" else [*texts, REPLICAS]
 
 
 def _installation() -> str:
@@ -112,17 +112,17 @@ def _installation() -> str:
     return certificate_document.digest_name(settings.SECRET_KEY)
 
 
-def _in_fields(facts: Facts) -> str:
+def _field_only_note(facts: Facts) -> str:
     """Return which identifiers were sought in no text, as a sentence behind others."""
-    sought = facts.residue.get("identifiers", {})
-    count = sought.get("sought_in_links_and_fields", 0)
+    identifiers = facts.residue.get("identifiers", {})
+    count = identifiers.get("sought_in_links_and_fields", 0)
     if not count:
         return ""
-    those = "1 identifier, an ordinary word or a number, was"
+    phrase = "1 identifier, an ordinary word or a number, was"
     if count > 1:
-        those = f"{count} identifiers, ordinary words or numbers, were"
+        phrase = f"{count} identifiers, ordinary words or numbers, were"
     return (
-        f" {those} sought only in links and in fields that say who, because in a text"
+        f" {phrase} sought only in links and in fields that say who, because in a text"
         " such a word means somebody else."
     )
 
@@ -135,14 +135,14 @@ def statement(case: Case, facts: Facts) -> str:
             f"The {kind} of subject {case.subject_ref} was carried out in part. What "
             "is left is counted under residue; the case stays open."
         )
-    if case.kind in RAN:
-        count = sum(facts.spared.values())
+    if case.kind in ERASING_KINDS:
+        count = sum(facts.spared_grounds.values())
         rows = "a row" if count == 1 else f"{count} rows"
-        kept = f" but in {rows} that a person decided to keep" if count else ""
+        exception = f" but in {rows} that a person decided to keep" if count else ""
         return (
             f"The {kind} of subject {case.subject_ref} was carried out for the "
             "registered identifiers. Afterwards every retrieval path and the bytes of "
-            f"every file were searched, and nothing was found{kept}.{_in_fields(facts)}"
+            f"every file were searched, and nothing was found{exception}.{_field_only_note(facts)}"
         )
     return f"The {kind} of subject {case.subject_ref} was carried out."
 
@@ -181,8 +181,8 @@ def _content(case: Case, facts: Facts, name: str, now: datetime) -> dict[str, An
         "plan_hash": facts.plan_hash,
         "rows_digest": facts.rows_digest,
         "rows_spared": {
-            "total": sum(facts.spared.values()),
-            "grounds": dict(facts.spared),
+            "total": sum(facts.spared_grounds.values()),
+            "grounds": dict(facts.spared_grounds),
         },
         "residue": dict(facts.residue),
         "journal": dict(facts.journal),
@@ -207,10 +207,12 @@ def issue(case: Case, facts: Facts) -> Certificate:
         live = Case.objects.select_for_update(of=("self",)).get(
             workspace_id=case.workspace_id, pk=case.pk
         )
-        mine = Certificate.objects.filter(workspace_id=live.workspace_id, case=live)
-        made = mine.filter(run=live.run).first()
-        if made is not None:
-            return made
+        certificates = Certificate.objects.filter(
+            workspace_id=live.workspace_id, case=live
+        )
+        existing = certificates.filter(run=live.run).first()
+        if existing is not None:
+            return existing
         now, name = timezone.now(), ids.make("cert")
         content = _content(live, facts, name, now)
         document = certificate_document.sign(content, private)
@@ -231,14 +233,14 @@ def issue(case: Case, facts: Facts) -> Certificate:
 def of_case(actor: Actor, case: Case) -> Certificate:
     """Return a case's newest certificate; NotFound before the first."""
     actor.require("gdpr.read", case.workspace_id)
-    found = _last(case)
-    if found is None:
+    certificate = _last(case)
+    if certificate is None:
         detail = "This case has no certificate yet."
         raise errors.NotFound(detail, code="no_certificate")
-    return found
+    return certificate
 
 
-def _mine(actor: Actor) -> QuerySet[Certificate]:
+def _in_workspace(actor: Actor) -> QuerySet[Certificate]:
     actor.require("gdpr.read")
     rows = Certificate.objects.filter(workspace_id=actor.workspace_id)
     return rows.select_related("case")
@@ -246,28 +248,33 @@ def _mine(actor: Actor) -> QuerySet[Certificate]:
 
 def get(actor: Actor, certificate_id: str) -> Certificate:
     """Return any certificate of the workspace, replaced ones too."""
-    found = _mine(actor).filter(pk=certificate_id).first()
-    if found is None:
+    certificate = _in_workspace(actor).filter(pk=certificate_id).first()
+    if certificate is None:
         raise errors.NotFound
-    return found
+    return certificate
 
 
-def page(actor: Actor, asked: Ask) -> Page[Certificate]:
+def page(actor: Actor, ask: Ask) -> Page[Certificate]:
     """Return a page of the workspace's certificates, the newest first."""
     home = actor.workspace_id
-    return pagination.newest(_mine(actor), "issued_at", asked, "certificates", home)
+    return pagination.newest(
+        _in_workspace(actor), "issued_at", ask, "certificates", home
+    )
 
 
 def count(actor: Actor) -> int:
     """Return how many certificates the workspace has."""
-    return _mine(actor).count()
+    return _in_workspace(actor).count()
 
 
 def replaced(rows: Iterable[Certificate]) -> frozenset[str]:
     """Return the ids of those that a later one replaced."""
     ids = [row.pk for row in rows]
     later = Certificate.objects.filter(replaces_id__in=ids)
-    return frozenset(str(one) for one in later.values_list("replaces_id", flat=True))
+    return frozenset(
+        str(certificate_id)
+        for certificate_id in later.values_list("replaces_id", flat=True)
+    )
 
 
 def verify(
@@ -291,15 +298,19 @@ def verify(
 
 def _compare(verdict: Verdict, content: Mapping[str, Any]) -> None:
     """Say whether it is recorded here, word for word, and the last of its case."""
-    named = str(content.get("id", ""))[:64]
-    kept = Certificate.objects.filter(pk=named).first() if named.isprintable() else None
-    if kept is None:
+    certificate_id = str(content.get("id", ""))[:64]
+    row = (
+        Certificate.objects.filter(pk=certificate_id).first()
+        if certificate_id.isprintable()
+        else None
+    )
+    if row is None:
         verdict.add("not_recorded")
         return
-    recorded = certificate_document.parse(kept.document)["content"]
+    recorded = certificate_document.parse(row.document)["content"]
     if certificate_document.canonical(recorded) != certificate_document.canonical(
         content
     ):
         verdict.add("not_as_recorded")
-    if Certificate.objects.filter(replaces=kept).exists():
+    if Certificate.objects.filter(replaces=row).exists():
         verdict.add("replaced")

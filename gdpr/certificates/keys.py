@@ -39,7 +39,7 @@ def _path(key_id: str) -> Path:
     return _folder() / f"certificates-{key_id}{SUFFIX}"
 
 
-def _keep(private: Ed25519PrivateKey, path: Path) -> None:
+def _write(private: Ed25519PrivateKey, path: Path) -> None:
     """Write a private key so that it is there whole, for us alone, or not at all."""
     pem = private.private_bytes(
         serialization.Encoding.PEM,
@@ -65,10 +65,10 @@ def _sync(folder: Path) -> None:
 
 
 def _load(path: Path) -> Ed25519PrivateKey:
-    found = serialization.load_pem_private_key(path.read_bytes(), None)
-    if not isinstance(found, Ed25519PrivateKey):
+    key = serialization.load_pem_private_key(path.read_bytes(), None)
+    if not isinstance(key, Ed25519PrivateKey):
         raise errors.Unavailable(reason="the signing key's file holds another key")
-    return found
+    return key
 
 
 def _make() -> SigningKey:
@@ -76,7 +76,7 @@ def _make() -> SigningKey:
     private = Ed25519PrivateKey.generate()
     public = document.public_of(private)
     name = document.key_id(public)
-    _keep(private, _path(name))
+    _write(private, _path(name))
     return SigningKey.objects.create(key_id=name, public_key=public)
 
 
@@ -123,21 +123,21 @@ def rotate() -> tuple[SigningKey, list[SigningKey]]:
         rows = SigningKey.objects.select_for_update().filter(retired_at=None)
         old = list(rows)
         rows.update(retired_at=timezone.now())
-        made = _make()
+        new_key = _make()
         installation.forget()
         for workspace_id in Workspace.objects.values_list("pk", flat=True):
-            _tell(workspace_id, made, old)
+            _record(workspace_id, new_key, old)
     for row in old:
         _path(row.key_id).unlink(missing_ok=True)
-    return made, old
+    return new_key, old
 
 
-def _tell(workspace_id: str, made: SigningKey, old: list[SigningKey]) -> None:
+def _record(workspace_id: str, new_key: SigningKey, old: list[SigningKey]) -> None:
     new = NewEntry(
         entry_type="gdpr.key_rotated",
         severity=Severity.NOTICE,
-        summary=f"Certificates are signed with {made.key_id} from now on",
-        payload={"key_id": made.key_id, "retired": [row.key_id for row in old]},
+        summary=f"Certificates are signed with {new_key.key_id} from now on",
+        payload={"key_id": new_key.key_id, "retired": [row.key_id for row in old]},
     )
     journal.write([new], by=permissions.system(workspace_id, "gdpr"))
 

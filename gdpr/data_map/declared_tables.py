@@ -39,7 +39,7 @@ from memory.models import (
     WorkspaceSetting,
 )
 
-MADE_FROM: Final = "It was made from an entry that names the person, or names them."
+FROM_ENTRY: Final = "It was made from an entry that names the person, or names them."
 
 
 # ── What is computed from words ──────────────────────────────────────────────
@@ -70,8 +70,8 @@ def _itself(workspace_id: str) -> Q:
 
 
 def _by_staff(workspace_id: str) -> Q:
-    mine = Q(memberships__workspace_id=workspace_id)
-    return Q(user__in=User.objects.filter(mine | Q(is_superuser=True)))
+    in_workspace = Q(memberships__workspace_id=workspace_id)
+    return Q(user__in=User.objects.filter(in_workspace | Q(is_superuser=True)))
 
 
 RECORDS: Final = Family(
@@ -201,7 +201,7 @@ DELIVERIES: Final = Family(
         jsons=("body",),
         entry="entry_id",
         at="created_at",
-        why=MADE_FROM,
+        why=FROM_ENTRY,
     ),
 )
 WEBHOOKS: Final = Family(
@@ -230,7 +230,7 @@ GATEWAY: Final = Family(
         labels=("updated_by",),
         keeps=("user_id", "base_url", "app_id", "project_id", "scope"),
         at="updated_at",
-        why_kept="The set-up signs in with this name; change it on its page.",
+        keep_reason="The set-up signs in with this name; change it on its page.",
     ),
 )
 KEYS: Final = Family(
@@ -257,28 +257,28 @@ TENANCY: Final = Family(
         keeps=("slug",),
         within=_itself,
         at="created_at",
-        why_kept=_SLUG_KEPT,
+        keep_reason=_SLUG_KEPT,
     ),
     Table(
         model=WorkspaceSetting,
         labels=("changed_by",),
         keeps=("value",),
         at="changed_at",
-        why_kept="A setting of the workspace names the person; change it on its page.",
+        keep_reason="A setting of the workspace names the person; change it on its page.",
     ),
     Table(
         model=Crew,
         labels=("name",),
         keeps=("slug",),
         at="created_at",
-        why_kept=_SLUG_KEPT,
+        keep_reason=_SLUG_KEPT,
     ),
     Table(
         model=Agent,
         labels=("name",),
         keeps=("slug",),
         at="created_at",
-        why_kept=_SLUG_KEPT,
+        keep_reason=_SLUG_KEPT,
     ),
 )
 ADMIN_LOG: Final = Family(

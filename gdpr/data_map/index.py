@@ -18,7 +18,7 @@ from episodic.vectors.base import VectorScope
 from episodic.vectors.scan import ScanIndex
 from gdpr.data_map import row_text
 from gdpr.data_map.base import Fate, Found, Person, Trace
-from gdpr.data_map.journal import followed
+from gdpr.data_map.journal import entries_naming
 from memory import fulltext
 from memory.journal import erasure
 from memory.models import JournalEntry
@@ -26,7 +26,7 @@ from memory.models import JournalEntry
 VECTOR_BYTES: Final = 24
 
 
-class Following(ABC):
+class DerivedHolder(ABC):
     """What all places have in common that follow the journal."""
 
     derived = True
@@ -40,10 +40,10 @@ class Following(ABC):
 
     def find(self, person: Person) -> Iterator[Found]:
         """Return what was made from entries that name the person."""
-        for part in row_text.batches(sorted(followed(person))):
+        for part in row_text.batches(sorted(entries_naming(person))):
             for row_id in self._ids(person.workspace_id, part):
-                why = "It was made from an entry and goes with it."
-                yield Found(row_id, Fate.DELETE, why)
+                reason = "It was made from an entry and goes with it."
+                yield Found(row_id, Fate.DELETE, reason)
 
     def export(
         self,
@@ -51,8 +51,8 @@ class Following(ABC):
         rows: Iterable[Found],
     ) -> Iterator[dict[str, Any]]:
         """Return that it exists; its words are the entry's."""
-        for found in rows:
-            yield {"place": self.name, "id": found.row_id}
+        for match in rows:
+            yield {"place": self.name, "id": match.row_id}
 
     def tokens(
         self,
@@ -75,7 +75,7 @@ class Following(ABC):
         return iter(())
 
 
-class WordIndex(Following):
+class WordIndex(DerivedHolder):
     """The journal's full-text index, asked the way a search box asks it."""
 
     name, title = "word_index", "Word index"
@@ -90,22 +90,22 @@ class WordIndex(Following):
         An alias that means somebody in a field only is no question for an index.
         """
         for alias in person.matcher.searched:
-            asked = fulltext.matching(
+            docids = fulltext.matching(
                 person.workspace_id, '"' + alias.value.replace('"', " ") + '"'
             )
-            if asked is None:
+            if docids is None:
                 continue
             rows = JournalEntry.objects.filter(
-                workspace_id=person.workspace_id, docid__in=asked
+                workspace_id=person.workspace_id, docid__in=docids
             )
-            found = rows.values_list("pk", "summary", "body", "erased_at")
-            for entry_id, summary, body, erased_at in found:
-                said = row_text.joined([summary, body])
-                if erased_at is not None or person.matcher.names(said):
+            values = rows.values_list("pk", "summary", "body", "erased_at")
+            for entry_id, summary, body, erased_at in values:
+                text = row_text.joined([summary, body])
+                if erased_at is not None or person.matcher.names(text):
                     yield Trace(self.name, entry_id, "search hit")
 
 
-class Vectors(Following):
+class Vectors(DerivedHolder):
     """Embeddings, and the matrix of this process."""
 
     name, title = "vectors", "Embeddings and matrices"
@@ -119,17 +119,17 @@ class Vectors(Following):
         """Return the beginnings of vectors."""
         for part in row_text.batches(row_ids):
             rows = Embedding.objects.filter(pk__in=part).exclude(dim=0)
-            found = erasure.of(rows, person.workspace_id)
-            for vector in found.values_list("vector", flat=True):
+            embeddings = erasure.of(rows, person.workspace_id)
+            for vector in embeddings.values_list("vector", flat=True):
                 yield bytes(vector)[:VECTOR_BYTES]
 
     def verify(self, person: Person) -> Iterator[Trace]:
         """Look for vectors of erased entries, stored or held in memory."""
-        gone = JournalEntry.objects.filter(
+        erased = JournalEntry.objects.filter(
             workspace_id=person.workspace_id, erased_at__isnull=False
         )
         # Joined, every vector of the workspace would be looked up.
-        for part in row_text.batches(list(gone.values_list("pk", flat=True))):
+        for part in row_text.batches(list(erased.values_list("pk", flat=True))):
             for entry_id in self._ids(person.workspace_id, part):
                 yield Trace(self.name, entry_id, "vector")
         yield from self._in_memory(person)
@@ -146,15 +146,15 @@ class Vectors(Following):
             return
         matrix, _ = index.view(scope, dim)
         for part in row_text.batches(sorted(person.linked("journal"))):
-            gone = JournalEntry.objects.filter(
+            erased = JournalEntry.objects.filter(
                 workspace_id=person.workspace_id, pk__in=part, erased_at__isnull=False
             )
-            for entry_id in gone.values_list("pk", flat=True):
+            for entry_id in erased.values_list("pk", flat=True):
                 if matrix.position(entry_id) is not None:
                     yield Trace(self.name, entry_id, "row of a matrix")
 
 
-class Relations(Following):
+class Relations(DerivedHolder):
     """Edges between entries: they say that two entries are alike."""
 
     name, title = "relations", "Relations"
@@ -168,6 +168,6 @@ class Relations(Following):
     def verify(self, person: Person) -> Iterator[Trace]:
         """Look for edges from or to erased entries."""
         rows = MemoryRelation.objects.filter(workspace_id=person.workspace_id)
-        gone = Q(src__erased_at__isnull=False) | Q(dst__erased_at__isnull=False)
-        for pk in rows.filter(gone).values_list("pk", flat=True):
+        erased = Q(src__erased_at__isnull=False) | Q(dst__erased_at__isnull=False)
+        for pk in rows.filter(erased).values_list("pk", flat=True):
             yield Trace(self.name, str(pk), "edge")

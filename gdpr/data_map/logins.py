@@ -30,7 +30,7 @@ def _addresses(workspace_id: str) -> Q:
     return Q(user__memberships__workspace_id=workspace_id)
 
 
-_KEPT: Final = (
+_KEEP_REASON: Final = (
     "It is a login of this workspace. An admin takes the member away on the members"
     " page; the audit trail needs it until then."
 )
@@ -42,9 +42,11 @@ LOGINS: Final = Family(
         keeps=("id", "email", "name"),
         within=_members,
         at="date_joined",
-        why_kept=_KEPT,
+        keep_reason=_KEEP_REASON,
     ),
-    Table(model=Membership, keeps=("user_id",), at="created_at", why_kept=_KEPT),
+    Table(
+        model=Membership, keeps=("user_id",), at="created_at", keep_reason=_KEEP_REASON
+    ),
     Table(
         model=Invitation,
         words=("email",),
@@ -53,7 +55,12 @@ LOGINS: Final = Family(
         at="created_at",
         why="The invitation waits for the person; it can be made again.",
     ),
-    Table(model=EmailAddress, keeps=("email",), within=_addresses, why_kept=_KEPT),
+    Table(
+        model=EmailAddress,
+        keeps=("email",),
+        within=_addresses,
+        keep_reason=_KEEP_REASON,
+    ),
 )
 
 
@@ -76,11 +83,11 @@ class Sessions:
         while True:
             chunk = list(sessions.filter(pk__gt=last)[: row_text.CHUNK])
             for row in chunk:
-                told = row.get_decoded()
-                user = told.get(SESSION_KEY)
+                data = row.get_decoded()
+                user = data.get(SESSION_KEY)
                 if user is None or user in members:
                     row_id = sha256(row.pk.encode()).hexdigest()[:32]
-                    yield row_id, row, row_text.plain(told)
+                    yield row_id, row, row_text.plain(data)
             if len(chunk) < row_text.CHUNK:
                 return
             last = chunk[-1].pk
@@ -89,14 +96,14 @@ class Sessions:
         """Return the sessions that name the person."""
         for row_id, row, text in self._rows(person):
             if person.matcher.sure(text):
-                why = "The browser has to sign in again."
-                yield Found(row_id, Fate.DELETE, why, "", row.expire_date)
+                reason = "The browser has to sign in again."
+                yield Found(row_id, Fate.DELETE, reason, "", row.expire_date)
 
     def export(self, person: Person, rows: Iterable[Found]) -> Iterator[dict[str, Any]]:
         """Return when sessions end; what they hold opens doors and stays out."""
-        wanted = {found.row_id for found in rows}
+        requested_ids = {match.row_id for match in rows}
         for row_id, row, _ in self._rows(person):
-            if row_id in wanted:
+            if row_id in requested_ids:
                 ends = row.expire_date.isoformat()
                 yield {"place": self.name, "id": row_id, "expires_at": ends}
 
@@ -110,8 +117,10 @@ class Sessions:
 
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:
         """Delete sessions."""
-        wanted = set(row_ids)
-        keys = [row.pk for row_id, row, _ in self._rows(person) if row_id in wanted]
+        requested_ids = set(row_ids)
+        keys = [
+            row.pk for row_id, row, _ in self._rows(person) if row_id in requested_ids
+        ]
         return Session.objects.filter(pk__in=keys).delete()[0]
 
     def redact(self, person: Person, row_ids: Sequence[str]) -> int:
@@ -120,8 +129,8 @@ class Sessions:
 
     def verify(self, person: Person) -> Iterator[Trace]:
         """Read every session again."""
-        for found in self.find(person):
-            yield Trace(self.name, found.row_id, "session")
+        for match in self.find(person):
+            yield Trace(self.name, match.row_id, "session")
 
     def stays(self, person: Person) -> Iterator[str]:  # noqa: ARG002
         """Nothing is kept."""

@@ -25,56 +25,59 @@ from memory.rules.tiers import Tier
 
 PLACE: Final = "files"
 # Versions whose writer said in so many words whom they are about.
-NAMED: Final = "versions:named"
+NAMED_VERSIONS: Final = "versions:named"
 # Behind a file's id: its lines that may be somebody else's.
-DOUBTED: Final = "?"
+DOUBTFUL_SUFFIX: Final = "?"
 # The same for a card that may be somebody else's.
-DOUBTED_CARD: Final = "!"
+DOUBTFUL_CARD_SUFFIX: Final = "!"
 
 
 def editor(
-    person: Person, doomed: frozenset[str], *, doubtful: bool = True
+    person: Person, erased_lines: frozenset[str], *, include_doubtful: bool = True
 ) -> Callable[[str], str]:
     """Return what erasing does to a file's text; ``doomed`` are lines that go too.
 
     With ``doubtful`` the lines go as well that may be somebody else's.
     """
-    least = Sign.DOUBTFUL if doubtful else Sign.SURE
+    threshold = Sign.DOUBTFUL if include_doubtful else Sign.SURE
     closer = person.matcher.for_redaction()
 
     def sign(line: str) -> Sign:
-        if line.strip() in doomed:
+        if line.strip() in erased_lines:
             return Sign.SURE
         return person.matcher.sign(line)
 
-    def left(line: str) -> str:
-        if sign(line) < least:
+    def edited_line(line: str) -> str:
+        if sign(line) < threshold:
             return line
         return closer.mask(line, row_text.ERASED) if person.others.names(line) else ""
 
     def edit(text: str) -> str:
         lines = text.splitlines(keepends=True)
-        kept = [left(line) for line in lines]
-        if kept == lines and person.matcher.sign(text) < least:
+        edited_lines = [edited_line(line) for line in lines]
+        if edited_lines == lines and person.matcher.sign(text) < threshold:
             return text
-        joined = "".join(kept)
-        if not doubtful:
-            return person.matcher.only_sure().mask(joined, row_text.ERASED)
+        edited_text = "".join(edited_lines)
+        if not include_doubtful:
+            return person.matcher.only_sure().mask(edited_text, row_text.ERASED)
         # A name that is split over two lines is in no line alone.
-        return person.matcher.mask(joined, row_text.ERASED)
+        return person.matcher.mask(edited_text, row_text.ERASED)
 
     return edit
 
 
 def pen(
-    person: Person, doomed: frozenset[str] = frozenset(), *, doubtful: bool = True
+    person: Person,
+    erased_lines: frozenset[str] = frozenset(),
+    *,
+    include_doubtful: bool = True,
 ) -> Pen:
     """Return how a person is taken out of files and held texts."""
 
     def mask(value: Any) -> Any:
         return row_text.masked(person.matcher.for_redaction(), value)
 
-    return Pen(editor(person, doomed, doubtful=doubtful), mask)
+    return Pen(editor(person, erased_lines, include_doubtful=include_doubtful), mask)
 
 
 def slug(workspace_id: str) -> str:
@@ -90,22 +93,24 @@ class _Hits:
     sure: int = 0
     doubtful: int = 0
     sample: str = ""
-    doubted: str = ""
+    doubtful_sample: str = ""
 
 
-def _doubted(person: Person, text: str, doomed: frozenset[str]) -> list[str]:
+def _doubtful_lines(
+    person: Person, text: str, erased_lines: frozenset[str]
+) -> list[str]:
     """Return the lines that may be about the person and hold nothing surer."""
     sign = person.matcher.sign
-    lines = (line for line in text.splitlines() if line.strip() not in doomed)
+    lines = (line for line in text.splitlines() if line.strip() not in erased_lines)
     return [line for line in lines if sign(line) is Sign.DOUBTFUL]
 
 
 def _file_ids(row_ids: Sequence[str]) -> list[str]:
-    return [row_id.rstrip(DOUBTED + DOUBTED_CARD) for row_id in row_ids]
+    return [row_id.rstrip(DOUBTFUL_SUFFIX + DOUBTFUL_CARD_SUFFIX) for row_id in row_ids]
 
 
 def _row(file_id: str, sign: Sign) -> str:
-    return file_id if sign is Sign.SURE else f"{file_id}{DOUBTED}"
+    return file_id if sign is Sign.SURE else f"{file_id}{DOUBTFUL_SUFFIX}"
 
 
 class MemoryFiles:
@@ -125,31 +130,33 @@ class MemoryFiles:
         reconcile.sweep(slug(person.workspace_id))
         for file in self._files(person).order_by("path"):
             if (card := self._card(file, person)) is not Sign.NONE:
-                why = "It is a card about the person: it goes whole, with its versions."
-                doubtful, at = card is not Sign.SURE, file.updated_at
-                row_id = f"{file.id}{DOUBTED_CARD}" if doubtful else file.id
-                yield Found(row_id, Fate.DELETE, why, file.key, at, doubtful)
-                if not doubtful:
+                reason = (
+                    "It is a card about the person: it goes whole, with its versions."
+                )
+                is_doubtful, at = card is not Sign.SURE, file.updated_at
+                row_id = f"{file.id}{DOUBTFUL_CARD_SUFFIX}" if is_doubtful else file.id
+                yield Found(row_id, Fate.DELETE, reason, file.key, at, is_doubtful)
+                if not is_doubtful:
                     continue
-            yield from self._found(file, person)
+            yield from self._matches(file, person)
 
-    def _found(self, file: MemoryFile, person: Person) -> Iterator[Found]:
+    def _matches(self, file: MemoryFile, person: Person) -> Iterator[Found]:
         hits = self._hits(file, person)
         if hits.sure:
-            why = (
+            reason = (
                 f"{hits.sure} of {hits.versions} versions name the person: those lines"
                 " go; lines that name somebody else too are masked."
             )
             sample, at = hits.sample, file.updated_at
-            yield Found(file.id, Fate.REDACT, why, sample, at)
+            yield Found(file.id, Fate.REDACT, reason, sample, at)
         if hits.doubtful:
-            why = (
+            reason = (
                 f"Lines in {hits.doubtful} of {hits.versions} versions hold a word that"
                 " may mean the person, and nothing else that does."
             )
-            sample, row_id = hits.doubted, f"{file.id}{DOUBTED}"
+            sample, row_id = hits.doubtful_sample, f"{file.id}{DOUBTFUL_SUFFIX}"
             at = file.updated_at
-            yield Found(row_id, Fate.REDACT, why, sample, at, doubtful=True)
+            yield Found(row_id, Fate.REDACT, reason, sample, at, doubtful=True)
 
     def _files(self, person: Person) -> Any:
         rows = MemoryFile.objects.filter(workspace_id=person.workspace_id)
@@ -164,27 +171,29 @@ class MemoryFiles:
 
     def _hits(self, file: MemoryFile, person: Person) -> _Hits:
         linked, hits = person.linked("versions"), _Hits()
-        whole = file.id in person.linked(PLACE)
-        doomed = self._doomed(file, person)
+        file_is_linked = file.id in person.linked(PLACE)
+        named_lines = self._named_lines(file, person)
         for version, text in erasure.texts(file):
             hits.versions += 1
             by = row_text.plain(version.written_by, "written_by")
-            beside = row_text.joined([text, version.note, by])
-            is_linked = whole or version.id in linked
-            sign = person.matcher.judge(beside, linked=is_linked)
+            version_text = row_text.joined([text, version.note, by])
+            is_linked = file_is_linked or version.id in linked
+            sign = person.matcher.judge(version_text, linked=is_linked)
             if sign is Sign.SURE:
                 hits.sure += 1
-                hits.sample = row_text.sample(person, beside)
-            doubted = [] if sign is Sign.NONE else _doubted(person, text, doomed)
-            if doubted:
+                hits.sample = row_text.sample(person, version_text)
+            doubtful_lines = (
+                [] if sign is Sign.NONE else _doubtful_lines(person, text, named_lines)
+            )
+            if doubtful_lines:
                 hits.doubtful += 1
-                hits.doubted = row_text.sample(person, doubted[0])
+                hits.doubtful_sample = row_text.sample(person, doubtful_lines[0])
         return hits
 
     # ── Reading ──────────────────────────────────────────────────────────────
     def export(self, person: Person, rows: Iterable[Found]) -> Iterator[dict[str, Any]]:
         """Return files with every version's text; other people are masked."""
-        ids = _file_ids([found.row_id for found in rows])
+        ids = _file_ids([match.row_id for match in rows])
         for part in row_text.batches(ids):
             for file in self._files(person).filter(pk__in=part).order_by("path"):
                 yield {
@@ -194,15 +203,15 @@ class MemoryFiles:
                     "tier": file.tier,
                     "updated_at": journal.stamp(file.updated_at),
                     "versions": [
-                        self._told(version, text, person)
+                        self._version_json(version, text, person)
                         for version, text in erasure.texts(file)
                     ],
                 }
 
-    def _told(
+    def _version_json(
         self, version: MemoryVersion, text: str, person: Person
     ) -> dict[str, Any]:
-        told = {
+        values = {
             "number": version.number,
             "written_at": journal.stamp(version.written_at),
             "written_by": version.written_by,
@@ -210,7 +219,7 @@ class MemoryFiles:
             "note": version.note,
             "text": text,
         }
-        return dict(row_text.masked(person.others, told, row_text.OTHERS))
+        return dict(row_text.masked(person.others, values, row_text.OTHERS))
 
     def tokens(self, person: Person, row_ids: Sequence[str]) -> Iterator[bytes]:
         """Return the long words of the lines about to go, and the names of blobs."""
@@ -218,20 +227,28 @@ class MemoryFiles:
             card = self._card(file, person) is Sign.SURE
             edit = self._pen(file, person).edit
             for version, text in erasure.texts(file):
-                left = set() if card else set(edit(text).splitlines())
-                gone = [line for line in text.splitlines() if line not in left]
-                yield from row_text.rare("\n".join(gone))
-                if version.sha256 and gone:
+                remaining = set() if card else set(edit(text).splitlines())
+                erased_lines = [
+                    line for line in text.splitlines() if line not in remaining
+                ]
+                yield from row_text.rare("\n".join(erased_lines))
+                if version.sha256 and erased_lines:
                     yield version.sha256.encode()
 
-    def _pen(self, file: MemoryFile, person: Person, *, doubtful: bool = True) -> Pen:
-        return pen(person, self._doomed(file, person), doubtful=doubtful)
+    def _pen(
+        self, file: MemoryFile, person: Person, *, include_doubtful: bool = True
+    ) -> Pen:
+        return pen(
+            person, self._named_lines(file, person), include_doubtful=include_doubtful
+        )
 
-    def _doomed(self, file: MemoryFile, person: Person) -> frozenset[str]:
+    def _named_lines(self, file: MemoryFile, person: Person) -> frozenset[str]:
         """Return the lines of versions whose writer said whom they are about."""
-        named = person.linked(NAMED)
+        version_ids = person.linked(NAMED_VERSIONS)
         lines: set[str] = set()
-        for version in file.versions.filter(pk__in=list(named)) if named else ():
+        for version in (
+            file.versions.filter(pk__in=list(version_ids)) if version_ids else ()
+        ):
             lines |= erasure.added(version)
         return frozenset(lines)
 
@@ -245,11 +262,15 @@ class MemoryFiles:
 
     def redact(self, person: Person, row_ids: Sequence[str]) -> int:
         """Take the person's lines out of files and all their versions."""
-        doubted = {row_id for row_id in row_ids if row_id.endswith(DOUBTED)}
+        doubtful_ids = {
+            row_id for row_id in row_ids if row_id.endswith(DOUBTFUL_SUFFIX)
+        }
         rows = list(self._files(person).filter(pk__in=_file_ids(row_ids)))
         for file in rows:
-            every = f"{file.id}{DOUBTED}" in doubted
-            erasure.rewrite(file, self._pen(file, person, doubtful=every))
+            include_doubtful = f"{file.id}{DOUBTFUL_SUFFIX}" in doubtful_ids
+            erasure.rewrite(
+                file, self._pen(file, person, include_doubtful=include_doubtful)
+            )
         return len(rows)
 
     # ── Looking again ────────────────────────────────────────────────────────
@@ -260,7 +281,9 @@ class MemoryFiles:
             card = self._card(file, person)
             if card is not Sign.NONE or person.matcher.sure(file.path):
                 row_id = (
-                    file.id if card is not Sign.DOUBTFUL else f"{file.id}{DOUBTED_CARD}"
+                    file.id
+                    if card is not Sign.DOUBTFUL
+                    else f"{file.id}{DOUBTFUL_CARD_SUFFIX}"
                 )
                 yield Trace(PLACE, file.id, "file name", row_id)
             for version, text in erasure.texts(file):
@@ -309,20 +332,20 @@ class Strays:
         """Return strays that name the person in their path or bytes."""
         for row_id, _, text in self._rows(person):
             if (sign := person.matcher.sign(text)) is not Sign.NONE:
-                why, doubtful = (
+                reason, is_doubtful = (
                     "Nothing points to this file: it goes.",
                     sign < Sign.SURE,
                 )
                 sample = row_text.sample(person, text)
-                yield Found(row_id, Fate.DELETE, why, sample, None, doubtful)
+                yield Found(row_id, Fate.DELETE, reason, sample, None, is_doubtful)
 
     def export(self, person: Person, rows: Iterable[Found]) -> Iterator[dict[str, Any]]:
         """Return the text of strays; other people are masked."""
-        wanted = {found.row_id for found in rows}
+        requested_ids = {match.row_id for match in rows}
         for row_id, _, text in self._rows(person):
-            if row_id in wanted:
-                told = person.others.mask(text, row_text.OTHERS)
-                yield {"place": self.name, "id": row_id, "text": told}
+            if row_id in requested_ids:
+                masked_text = person.others.mask(text, row_text.OTHERS)
+                yield {"place": self.name, "id": row_id, "text": masked_text}
 
     def tokens(self, person: Person, row_ids: Sequence[str]) -> Iterator[bytes]:
         """Return the long words of strays."""
@@ -333,7 +356,9 @@ class Strays:
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:
         """Remove strays."""
         rows = list(self._rows(person))
-        return sum(erasure.discard(path) for one, path, _ in rows if one in row_ids)
+        return sum(
+            erasure.discard(path) for row_id, path, _ in rows if row_id in row_ids
+        )
 
     def redact(self, person: Person, row_ids: Sequence[str]) -> int:
         """Remove them all the same: no row says whose they are."""
@@ -341,8 +366,8 @@ class Strays:
 
     def verify(self, person: Person) -> Iterator[Trace]:
         """Look at every stray again."""
-        for found in self.find(person):
-            yield Trace(self.name, found.row_id, "file")
+        for match in self.find(person):
+            yield Trace(self.name, match.row_id, "file")
 
     def stays(self, person: Person) -> Iterator[str]:  # noqa: ARG002
         """Nothing is kept."""

@@ -16,7 +16,7 @@ from gdpr.data_map.base import Fate, Found, Person, Trace
 from memory import fulltext
 
 
-def forget(person: Person) -> int:
+def drop_cached_texts(person: Person) -> int:
     """Drop the person's questions from this process's memory; return how many."""
     fulltext.frequencies.clear()
     # The names themselves are held for looking out for them; they are read again.
@@ -38,8 +38,8 @@ class _Volatile:
         rows: Iterable[Found],
     ) -> Iterator[dict[str, Any]]:
         """Return that it was there."""
-        for found in rows:
-            yield {"place": self.name, "id": found.row_id}
+        for match in rows:
+            yield {"place": self.name, "id": match.row_id}
 
     def tokens(
         self,
@@ -65,14 +65,14 @@ class Caches(_Volatile):
 
     def find(self, person: Person) -> Iterator[Found]:
         """Return one line when a kept question names the person."""
-        kept = engine.embedder().count(lambda text: bool(person.matcher.names(text)))
-        if kept:
-            why = f"{kept} questions kept in memory name the person."
-            yield Found("questions", Fate.DELETE, why)
+        count = engine.embedder().count(lambda text: bool(person.matcher.names(text)))
+        if count:
+            reason = f"{count} questions kept in memory name the person."
+            yield Found("questions", Fate.DELETE, reason)
 
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:  # noqa: ARG002
         """Drop questions and counts of words."""
-        return forget(person)
+        return drop_cached_texts(person)
 
     def redact(self, person: Person, row_ids: Sequence[str]) -> int:
         """Drop them all the same."""
@@ -80,8 +80,8 @@ class Caches(_Volatile):
 
     def verify(self, person: Person) -> Iterator[Trace]:
         """Look at the kept questions again."""
-        for found in self.find(person):
-            yield Trace(self.name, found.row_id, "question")
+        for match in self.find(person):
+            yield Trace(self.name, match.row_id, "question")
 
 
 class Logs(_Volatile):
@@ -105,8 +105,8 @@ class Logs(_Volatile):
             lines = path.open(encoding="utf-8", errors="replace")
             with lines:
                 if any(person.matcher.sure(line) for line in lines):
-                    why = "A log file names the person; rotate it away by hand."
-                    yield Found(f"log:{number}", Fate.KEEP, why)
+                    reason = "A log file names the person; rotate it away by hand."
+                    yield Found(f"log:{number}", Fate.KEEP, reason)
 
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:  # noqa: ARG002
         """Nothing is done to files that a handler of somebody else's holds open."""
@@ -118,8 +118,8 @@ class Logs(_Volatile):
 
     def verify(self, person: Person) -> Iterator[Trace]:
         """Return log files that still name the person."""
-        for found in self.find(person):
-            yield Trace(self.name, found.row_id, "log file")
+        for match in self.find(person):
+            yield Trace(self.name, match.row_id, "log file")
 
 
 def _names() -> list[str]:

@@ -18,7 +18,7 @@ class Quarantine(Family):
     """Held texts. One that a block of a writer stands on is emptied, not deleted."""
 
     def __init__(self) -> None:
-        held = Table(
+        held_table = Table(
             model=HeldFile,
             cards=True,
             words=("body", "findings", "label", "key", "reason", "outcome"),
@@ -26,22 +26,22 @@ class Quarantine(Family):
             at="received_at",
             why="The held text names the person; no model ever saw it.",
         )
-        super().__init__(PLACE, "Texts held for review", held, *_beside())
+        super().__init__(PLACE, "Texts held for review", held_table, *_other_tables())
 
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:
         """Delete held texts, or empty those that a block stands on."""
-        held, rest = _split(row_ids)
-        done = erasure.discard_held(person.workspace_id, held)
-        return done + (super().erase(person, rest) if rest else 0)
+        held_ids, rest = _split(row_ids)
+        count = erasure.discard_held(person.workspace_id, held_ids)
+        return count + (super().erase(person, rest) if rest else 0)
 
     def redact(self, person: Person, row_ids: Sequence[str]) -> int:
         """Mask the person in held texts, and judge what is left anew."""
-        held, rest = _split(row_ids)
-        done = erasure.mask_held(person.workspace_id, held, pen(person))
-        return done + (super().redact(person, rest) if rest else 0)
+        held_ids, rest = _split(row_ids)
+        count = erasure.mask_held(person.workspace_id, held_ids, pen(person))
+        return count + (super().redact(person, rest) if rest else 0)
 
 
-def _beside() -> tuple[Table, ...]:
+def _other_tables() -> tuple[Table, ...]:
     return (
         Table(model=HeldRecord, words=("draft",)),
         Table(model=Clearance, labels=("cleared_by",), at="cleared_at"),
@@ -51,5 +51,5 @@ def _beside() -> tuple[Table, ...]:
 
 
 def _split(row_ids: Sequence[str]) -> tuple[list[str], list[str]]:
-    held = [row_id for row_id in row_ids if ":" not in row_id]
-    return held, [row_id for row_id in row_ids if ":" in row_id]
+    held_ids = [row_id for row_id in row_ids if ":" not in row_id]
+    return held_ids, [row_id for row_id in row_ids if ":" in row_id]

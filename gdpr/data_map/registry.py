@@ -15,7 +15,7 @@ from gdpr.data_map.archive import Archive
 from gdpr.data_map.base import Holder, Person
 from gdpr.data_map.index import Relations, Vectors, WordIndex
 from gdpr.data_map.journal import Journal
-from gdpr.data_map.memory_files import NAMED, MemoryFiles, Strays
+from gdpr.data_map.memory_files import NAMED_VERSIONS, MemoryFiles, Strays
 from gdpr.data_map.process import Caches, Logs
 from gdpr.data_map.quarantine import Quarantine
 from gdpr.matching import patterns
@@ -123,12 +123,14 @@ def named(name: str) -> Holder:
 # ── Whom the holders look for ────────────────────────────────────────────────
 def _names(workspace_id: str, subject_id: str) -> tuple[list[Name], list[Name]]:
     """Return the person's aliases, and everybody else's in the workspace."""
-    mine: list[Name] = []
-    others: list[Name] = []
+    own_names: list[Name] = []
+    other_names: list[Name] = []
     rows = Alias.objects.filter(workspace_id=workspace_id).order_by("pk")
-    for whose, kind, value in rows.values_list("subject_id", "kind", "value"):
-        (mine if whose == subject_id else others).append(Name(whose, kind, value))
-    return mine, others
+    for owner_id, kind, value in rows.values_list("subject_id", "kind", "value"):
+        (own_names if owner_id == subject_id else other_names).append(
+            Name(owner_id, kind, value)
+        )
+    return own_names, other_names
 
 
 Places = dict[str, frozenset[str]]
@@ -140,19 +142,21 @@ def _links(workspace_id: str, subject_id: str) -> tuple[Places, Places, Places]:
     Shared is a row that its writer linked to somebody else as well.
     """
     rows = SubjectLink.objects.filter(workspace_id=workspace_id)
-    named: dict[str, set[str]] = defaultdict(set)
+    linked: dict[str, set[str]] = defaultdict(set)
     matched: dict[str, set[str]] = defaultdict(set)
-    mine = rows.filter(subject_id=subject_id)
-    for place, row_id, via in mine.values_list("place", "row_id", "via").iterator():
-        (named if via == Via.NAMED else matched)[place].add(row_id)
+    own_links = rows.filter(subject_id=subject_id)
+    for place, row_id, via in own_links.values_list(
+        "place", "row_id", "via"
+    ).iterator():
+        (linked if via == Via.NAMED else matched)[place].add(row_id)
         if place == "versions" and via == Via.NAMED:
-            named[NAMED].add(row_id)
-    shared: dict[str, set[str]] = defaultdict(set)
-    theirs = rows.exclude(subject_id=subject_id).filter(via=Via.NAMED)
-    for place, row_id in theirs.values_list("place", "row_id").iterator():
-        if row_id in named[place] or row_id in matched[place]:
-            shared[place].add(row_id)
-    return _frozen(named), _frozen(matched), _frozen(shared)
+            linked[NAMED_VERSIONS].add(row_id)
+    shared_rows: dict[str, set[str]] = defaultdict(set)
+    other_links = rows.exclude(subject_id=subject_id).filter(via=Via.NAMED)
+    for place, row_id in other_links.values_list("place", "row_id").iterator():
+        if row_id in linked[place] or row_id in matched[place]:
+            shared_rows[place].add(row_id)
+    return _frozen(linked), _frozen(matched), _frozen(shared_rows)
 
 
 def _frozen(sets: dict[str, set[str]]) -> dict[str, frozenset[str]]:
@@ -161,35 +165,39 @@ def _frozen(sets: dict[str, set[str]]) -> dict[str, frozenset[str]]:
 
 def person(subject: Subject) -> Person:
     """Return whom the holders look for when a subject is meant."""
-    mine, others = _names(subject.workspace_id, subject.id)
-    links, matched, shared = _links(subject.workspace_id, subject.id)
+    own_names, other_names = _names(subject.workspace_id, subject.id)
+    links, matched, shared_rows = _links(subject.workspace_id, subject.id)
     return Person(
         workspace_id=subject.workspace_id,
         subject_id=subject.id,
-        matcher=matcher_of(mine, others),
-        others=Matcher(others),
+        matcher=matcher_of(own_names, other_names),
+        others=Matcher(other_names),
         links=links,
-        shared=shared,
+        shared=shared_rows,
         matched=matched,
     )
 
 
-def matcher_of(mine: Sequence[Name], others: Iterable[Name]) -> Matcher:
+def matcher_of(own_names: Sequence[Name], other_names: Iterable[Name]) -> Matcher:
     """Return what finds a person; a name that somebody else has too is in doubt."""
-    own = {patterns.folded("name", one.value) for one in mine if one.kind == "name"}
-    theirs = {
-        patterns.folded("name", one.value) for one in others if one.kind == "name"
+    own_folded = {
+        patterns.folded("name", name.value) for name in own_names if name.kind == "name"
     }
-    return Matcher(mine, frozenset(own & theirs))
+    other_folded = {
+        patterns.folded("name", name.value)
+        for name in other_names
+        if name.kind == "name"
+    }
+    return Matcher(own_names, frozenset(own_folded & other_folded))
 
 
-def staying(who: Person) -> Iterator[Name]:
+def kept_names(person: Person) -> Iterator[Name]:
     """Return the aliases that legitimately remain somewhere, because a row is kept.
 
     The search of the bytes cannot ask for these to be gone.
     """
-    kept = [text for holder in ALL for text in holder.stays(who)]
-    for name in who.matcher.names_known:
-        alone = Matcher([name])
-        if any(alone.names(text) for text in kept):
+    kept_texts = [text for holder in ALL for text in holder.stays(person)]
+    for name in person.matcher.names_known:
+        matcher = Matcher([name])
+        if any(matcher.names(text) for text in kept_texts):
             yield name

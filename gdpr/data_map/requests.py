@@ -47,21 +47,23 @@ class _Cases(Family):
 
     def own(self, person: Person) -> set[str]:
         """Return the rows of the person's own cases."""
-        found: set[str] = set()
+        row_ids: set[str] = set()
         for table in self._tables:
             fields = {field.name for field in table.model._meta.get_fields()}
-            whose = {"case__subject_ref": person.subject_id} if "case" in fields else {}
+            condition = (
+                {"case__subject_ref": person.subject_id} if "case" in fields else {}
+            )
             for name in ("subject_ref", "subject"):
-                if not whose and name in fields:
-                    whose = {name: person.subject_id}
+                if not condition and name in fields:
+                    condition = {name: person.subject_id}
             rows = table.rows(person.workspace_id)
-            found |= {
+            row_ids |= {
                 self._row_id(table, pk)
-                for pk in (rows.filter(**whose) if whose else rows.none()).values_list(
-                    "pk", flat=True
-                )
+                for pk in (
+                    rows.filter(**condition) if condition else rows.none()
+                ).values_list("pk", flat=True)
             }
-        return found
+        return row_ids
 
 
 CASES: Final = _Cases(
@@ -135,7 +137,7 @@ CASES: Final = _Cases(
         model=Certificate,
         keeps=("document",),
         at="issued_at",
-        why_kept="A certificate is signed and can only be replaced.",
+        keep_reason="A certificate is signed and can only be replaced.",
     ),
 )  # fmt: skip
 
@@ -155,7 +157,7 @@ class _Decisions(Family):
         own = dict.fromkeys(self.own(person))
         for row_id in own:
             yield Found(row_id, Fate.DELETE, "It was decided about this person.")
-        yield from (one for one in super().find(person) if one.row_id not in own)
+        yield from (match for match in super().find(person) if match.row_id not in own)
 
 
 DECISIONS: Final = _Decisions(
@@ -194,12 +196,12 @@ class Exports:
         """Return every bundle that is still there."""
         for row in self._rows(person):
             if row.state != ExportState.GONE or self._files(row):
-                why = "It is a copy of everything about the person."
-                yield Found(row.id, Fate.DELETE, why, "", row.made_at)
+                reason = "It is a copy of everything about the person."
+                yield Found(row.id, Fate.DELETE, reason, "", row.made_at)
 
     def export(self, person: Person, rows: Iterable[Found]) -> Iterator[dict[str, Any]]:
         """Return when bundles were made; a bundle in a bundle says nothing new."""
-        ids = [found.row_id for found in rows]
+        ids = [match.row_id for match in rows]
         for row in self._rows(person).filter(pk__in=ids):
             yield {
                 "place": self.name,
@@ -219,13 +221,18 @@ class Exports:
 
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:
         """Remove bundles; that they were made stays in the ledger."""
-        done = 0
+        count = 0
         for row in self._rows(person).filter(pk__in=row_ids):
             for path in self._files(row):
                 path.unlink(missing_ok=True)
-            gone = {"state": ExportState.GONE, "sha256": "", "error": "", "counts": {}}
-            done += Export.objects.filter(pk=row.pk).update(**gone)
-        return done
+            erased_fields = {
+                "state": ExportState.GONE,
+                "sha256": "",
+                "error": "",
+                "counts": {},
+            }
+            count += Export.objects.filter(pk=row.pk).update(**erased_fields)
+        return count
 
     def redact(self, person: Person, row_ids: Sequence[str]) -> int:
         """Remove them: a bundle is about one person."""
@@ -233,8 +240,8 @@ class Exports:
 
     def verify(self, person: Person) -> Iterator[Trace]:
         """Look for bundles again."""
-        for found in self.find(person):
-            yield Trace(self.name, found.row_id, "bundle")
+        for match in self.find(person):
+            yield Trace(self.name, match.row_id, "bundle")
 
     def stays(self, person: Person) -> Iterator[str]:  # noqa: ARG002
         """Nothing is kept."""
@@ -248,28 +255,32 @@ class Subjects:
     tables = ("gdpr.Subject", "gdpr.Alias", "gdpr.SubjectLink")
     files: tuple[str, ...] = ()
 
-    def _mine(self, person: Person) -> list[tuple[str, Model, str]]:
+    def _named_rows(self, person: Person) -> list[tuple[str, Model, str]]:
         rows = {"workspace_id": person.workspace_id}
-        whose = Subject.objects.filter(pk=person.subject_id, **rows)
+        subjects = Subject.objects.filter(pk=person.subject_id, **rows)
         aliases = Alias.objects.filter(subject_id=person.subject_id, **rows)
-        found: list[tuple[str, Model, str]] = [
-            (one.id, one, row_text.joined([one.display_name, one.consent_note]))
-            for one in whose
+        named_rows: list[tuple[str, Model, str]] = [
+            (
+                subject.id,
+                subject,
+                row_text.joined([subject.display_name, subject.consent_note]),
+            )
+            for subject in subjects
         ]
-        return found + [(f"alias:{a.pk}", a, a.value) for a in aliases]
+        return named_rows + [(f"alias:{a.pk}", a, a.value) for a in aliases]
 
     def find(self, person: Person) -> Iterator[Found]:
         """Return the row and every alias."""
-        for row_id, _, text in self._mine(person):
+        for row_id, _, text in self._named_rows(person):
             if text:
-                why = "It is wiped at the end: everything else is found by it."
-                yield Found(row_id, Fate.DELETE, why, text)
+                reason = "It is wiped at the end: everything else is found by it."
+                yield Found(row_id, Fate.DELETE, reason, text)
 
     def export(self, person: Person, rows: Iterable[Found]) -> Iterator[dict[str, Any]]:
         """Return the names."""
-        wanted = {found.row_id for found in rows}
-        for row_id, _, text in self._mine(person):
-            if row_id in wanted:
+        requested_ids = {match.row_id for match in rows}
+        for row_id, _, text in self._named_rows(person):
+            if row_id in requested_ids:
                 yield {"place": self.name, "id": row_id, "text": text}
 
     def tokens(
@@ -290,10 +301,10 @@ class Subjects:
 
     def verify(self, person: Person) -> Iterator[Trace]:
         """Return names that outlived the end of an erasure."""
-        ended = Subject.objects.filter(
+        is_erased = Subject.objects.filter(
             pk=person.subject_id, erased_at__isnull=False
         ).exists()
-        for row_id, _, text in self._mine(person) if ended else ():
+        for row_id, _, text in self._named_rows(person) if is_erased else ():
             if text:
                 yield Trace(self.name, row_id, "alias")
 

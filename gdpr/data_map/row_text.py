@@ -33,18 +33,18 @@ def plain(value: object, column: str = "") -> str:
     """
     if value is None:
         return ""
-    said = ""
+    field_line = ""
     if (
         column
         and name_fields.is_value(value)
         and (key := name_fields.key_of(column)) in _SURE
     ):
-        said = name_fields.line(key, value)
+        field_line = name_fields.line(key, value)
     if isinstance(value, str):
-        return f"{value}\n{said}" if said else value
+        return f"{value}\n{field_line}" if field_line else value
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value).decode("utf-8", "replace")
-    return name_fields.rendered(value) or said
+    return name_fields.rendered(value) or field_line
 
 
 def from_json(text: str) -> str:
@@ -71,10 +71,10 @@ def masked(matcher: Matcher, value: Any, mark: str = ERASED, column: str = "") -
     A name can be split over two texts of a list: what still names somebody after
     masking goes as a whole.
     """
-    left = matcher.mask_json(value, mark, column)
-    if isinstance(left, (dict, list)) and matcher.names(plain(left)):
-        return type(left)()
-    return left
+    result = matcher.mask_json(value, mark, column)
+    if isinstance(result, (dict, list)) and matcher.names(plain(result)):
+        return type(result)()
+    return result
 
 
 def facts(value: Any, *, quoted: bool, key: str = "") -> Iterator[str]:
@@ -95,7 +95,10 @@ def facts(value: Any, *, quoted: bool, key: str = "") -> Iterator[str]:
 def masked_facts(matcher: Matcher, value: Any, key: str = "") -> Any:
     """Return what the program wrote with names masked in its texts, and only there."""
     if isinstance(value, dict):
-        return {name: masked_facts(matcher, one, name) for name, one in value.items()}
+        return {
+            name: masked_facts(matcher, item_value, name)
+            for name, item_value in value.items()
+        }
     if isinstance(value, (list, tuple)):
         return [masked_facts(matcher, item, key) for item in value]
     if not isinstance(value, str):
@@ -116,9 +119,11 @@ def sample(person: Person, text: str) -> str:
     """Return where a text names the person, with what stands around it."""
     spans = person.matcher.spans(text)
     first = max(0, spans[0].start - SAMPLE_CHARS // 2) if spans else 0
-    cut = name_fields.readable(text[first : first + SAMPLE_CHARS].replace(SEAM, " · "))
-    cut = cut.replace(name_fields.BEGIN, " ").replace(name_fields.END, " ")
-    return " ".join(person.others.mask(cut, OTHERS).split())
+    excerpt = name_fields.readable(
+        text[first : first + SAMPLE_CHARS].replace(SEAM, " · ")
+    )
+    excerpt = excerpt.replace(name_fields.BEGIN, " ").replace(name_fields.END, " ")
+    return " ".join(person.others.mask(excerpt, OTHERS).split())
 
 
 def entry_ids(text: str) -> list[str]:

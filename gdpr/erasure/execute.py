@@ -34,13 +34,17 @@ from gdpr.models import (
 )
 
 BATCH: Final = 50
-LEAST: Final = 25
-MOST: Final = 500
+MIN_BATCH: Final = 25
+MAX_BATCH: Final = 500
 # How long a batch may hold the lock that appenders wait for, in seconds.
-HOLD: Final = 0.08
-LONGEST: Final = 0.3
+LOCK_SECONDS: Final = 0.08
+MAX_PAUSE_SECONDS: Final = 0.3
 ROUNDS: Final = 3
-COUNTED: Final = {Fate.DELETE: "deleted", Fate.REDACT: "redacted", Fate.KEEP: "kept"}
+COUNT_NAMES: Final = {
+    Fate.DELETE: "deleted",
+    Fate.REDACT: "redacted",
+    Fate.KEEP: "kept",
+}
 _LEDGER: Final = {
     CaseKind.ERASURE: ActionKind.DELETE,
     CaseKind.RECTIFICATION: ActionKind.RECTIFY,
@@ -58,7 +62,7 @@ class Deferred(Exception):
 
 
 # ── Before anything is destroyed ─────────────────────────────────────────────
-def opened(run: Run) -> GdprAction:
+def ledger_row(run: Run) -> GdprAction:
     """Return the run's row in the ledger, written now unless it is there."""
     case = run.case
     return audit_log.begin(
@@ -81,8 +85,8 @@ def announce(run: Run, rows: dict[str, list[list[str]]]) -> None:
             run=run.case.run,
             at=tombstones.now(),
             aliases=tuple(
-                Digest(*one)
-                for one in suppression.digests_of(
+                Digest(*row)
+                for row in suppression.digests_of(
                     run.case.workspace_id, run.person().matcher.names_known
                 )
             ),
@@ -91,7 +95,7 @@ def announce(run: Run, rows: dict[str, list[list[str]]]) -> None:
     )
 
 
-def close_the_door(run: Run) -> None:
+def suppress_subject(run: Run) -> None:
     """Keep the person from coming back while we erase: opted out, suppressed.
 
     Of all that is known of people only this changes, so that a journal that was read
@@ -107,18 +111,18 @@ def close_the_door(run: Run) -> None:
         before = cache_version.held(home)
         suppression.suppress(subject, case_ref=run.case.id)
         after = cache_version.current(home)
-    journal.still_read(person, before, after)
+    journal.keep_reading(person, before, after)
 
 
 def prepare(run: Run, step: CaseStep) -> None:
     """Ledger, erasures file, suppression: in this order, before the first batch."""
     leases.begin(step)
-    opened(run)
+    ledger_row(run)
     failpoints.step("ledgered")
     if not run.rectifies:
         announce(run, run.plan.rows)
         failpoints.step("announced")
-        close_the_door(run)
+        suppress_subject(run)
         failpoints.step("suppressed")
     leases.finish(step)
 
@@ -126,7 +130,7 @@ def prepare(run: Run, step: CaseStep) -> None:
 # ── The places ───────────────────────────────────────────────────────────────
 def places(run: Run) -> list[Holder]:
     """Return the holders that erase by themselves, in the order of erasure."""
-    left_out = dry_run.UNTOUCHED if run.rectifies else frozenset()
+    left_out = dry_run.NOT_RECTIFIED if run.rectifies else frozenset()
     return [
         holder
         for holder in registry.ALL
@@ -134,7 +138,7 @@ def places(run: Run) -> list[Holder]:
     ]
 
 
-def everywhere(run: Run) -> bool:
+def erase_places(run: Run) -> bool:
     """Go through every place; return whether a hold left one for later."""
     deferred = False
     person, steps = run.person_now(), run.steps()
@@ -144,26 +148,26 @@ def everywhere(run: Run) -> bool:
             continue
         try:
             _place(run, holder, step, person)
-        except Deferred as kept:
-            leases.defer_step(step, kept.hold)
+        except Deferred as deferral:
+            leases.defer_step(step, deferral.hold)
             deferred = True
         failpoints.step("place_done")
     return deferred
 
 
 def _place(run: Run, holder: Holder, step: CaseStep, person: Person) -> None:
-    _look_for_hold(run, holder)
+    _require_no_hold(run, holder)
     leases.begin(step)
     planned = [
         (row_id, Fate(fate)) for row_id, fate in run.plan.rows.get(holder.name, ())
     ]
     _rows(run, holder, step, person, planned)
-    late = _late(run, holder, {row_id for row_id, _ in planned})
-    counts = Counter(COUNTED[fate] for _, fate in (*planned, *late))
+    late = _erase_late_rows(run, holder, {row_id for row_id, _ in planned})
+    counts = Counter(COUNT_NAMES[fate] for _, fate in (*planned, *late))
     leases.finish(step, len(planned), **counts, late=len(late))
 
 
-def _look_for_hold(run: Run, holder: Holder) -> None:
+def _require_no_hold(run: Run, holder: Holder) -> None:
     hold = legal_holds.in_force(
         run.case.workspace_id, run.case.subject_ref, holder.name
     )
@@ -186,11 +190,11 @@ class Pace:
         """Let others write before the next batch."""
         time.sleep(max(0.0, self._free_until - time.monotonic()))
 
-    def held(self, seconds: float) -> None:
+    def record(self, seconds: float) -> None:
         """Note how long a batch held the lock, and fit the next to it."""
-        self._free_until = time.monotonic() + min(seconds, LONGEST)
-        fitting = int(self.rows * HOLD / max(seconds, 0.001))
-        self.rows = max(LEAST, min(fitting, 2 * self.rows, MOST))
+        self._free_until = time.monotonic() + min(seconds, MAX_PAUSE_SECONDS)
+        fitting = int(self.rows * LOCK_SECONDS / max(seconds, 0.001))
+        self.rows = max(MIN_BATCH, min(fitting, 2 * self.rows, MAX_BATCH))
 
 
 def _batches(rows: Rows, pace: Pace) -> Iterator[tuple[int, Rows]]:
@@ -204,42 +208,42 @@ def _batches(rows: Rows, pace: Pace) -> Iterator[tuple[int, Rows]]:
 
 def _rows(run: Run, holder: Holder, step: CaseStep, person: Person, rows: Rows) -> None:
     """Do a place's planned rows, from where a runner before us stopped."""
-    begun, pace = min(step.done, len(rows)), Pace()
-    for end, batch in _batches(rows[begun:], pace):
-        run.hold_on()
-        _look_for_hold(run, holder)
+    start, pace = min(step.done, len(rows)), Pace()
+    for end, batch in _batches(rows[start:], pace):
+        run.renew_lease()
+        _require_no_hold(run, holder)
         _batch(run, holder, person, batch, pace)
         failpoints.step("batch_erased")
         with transaction.atomic():
             _unlink(run, holder, [row_id for row_id, _ in batch])
-            leases.progress(step, begun + end)
+            leases.progress(step, start + end)
         failpoints.step("batch_counted")
 
 
 def _batch(run: Run, holder: Holder, person: Person, batch: Rows, pace: Pace) -> None:
-    gone = [row_id for row_id, fate in batch if fate is Fate.DELETE]
-    masked = [row_id for row_id, fate in batch if fate is Fate.REDACT]
+    delete_ids = [row_id for row_id, fate in batch if fate is Fate.DELETE]
+    mask_ids = [row_id for row_id, fate in batch if fate is Fate.REDACT]
     if run.tokens.wants(holder.name, len(batch)):
-        for one in (holder, *_followers(holder)):
-            found = list(one.tokens(person, [*gone, *masked]))
-            run.tokens.add(one.name, found)
+        for source in (holder, *_followers(holder)):
+            tokens = list(source.tokens(person, [*delete_ids, *mask_ids]))
+            run.tokens.add(source.name, tokens)
             # Sealed beside the ledger: whoever goes on after a crash seeks them too.
-            if found:
-                sealed_names.keep(run.case, found)
+            if tokens:
+                sealed_names.keep(run.case, tokens)
     pace.wait()
-    began = time.monotonic()
-    if gone:
-        holder.erase(person, gone)
-    if masked:
-        holder.redact(person, masked)
-    pace.held(time.monotonic() - began)
+    started = time.monotonic()
+    if delete_ids:
+        holder.erase(person, delete_ids)
+    if mask_ids:
+        holder.redact(person, mask_ids)
+    pace.record(time.monotonic() - started)
 
 
 def _followers(holder: Holder) -> list[Holder]:
     """Return what was made from a place's rows: it knows them by the same ids."""
     if holder.name != "journal":
         return []
-    return [one for one in registry.ALL if one.derived]
+    return [follower for follower in registry.ALL if follower.derived]
 
 
 def _unlink(run: Run, holder: Holder, row_ids: Sequence[str]) -> None:
@@ -251,31 +255,31 @@ def _unlink(run: Run, holder: Holder, row_ids: Sequence[str]) -> None:
     ).delete()
 
 
-def _late(run: Run, holder: Holder, known: set[str]) -> Rows:
+def _erase_late_rows(run: Run, holder: Holder, planned_ids: set[str]) -> Rows:
     """Do what came to a place since the plan was made; return those rows."""
-    found: list[tuple[str, Fate]] = []
+    late_rows: list[tuple[str, Fate]] = []
     for _ in range(ROUNDS):
-        run.beat()
+        run.check_lease()
         person = run.person_now()
         fresh = [
             (row.row_id, row.fate)
             for row in holder.find(person)
             if row.fate is not Fate.KEEP
-            and row.row_id not in known
+            and row.row_id not in planned_ids
             # Nobody decided on a doubtful row that came late: the search tells of it.
             and person.goes(holder.name, row.row_id, doubtful=row.doubtful)
         ]
         if not fresh:
             break
-        if not run.rectifies and holder.name not in dry_run.RESTLESS:
+        if not run.rectifies and holder.name not in dry_run.VOLATILE:
             announce(run, {holder.name: [[row_id, f.value] for row_id, f in fresh]})
         pace = Pace()
         for _, batch in _batches(fresh, pace):
-            run.hold_on()
-            _look_for_hold(run, holder)
+            run.renew_lease()
+            _require_no_hold(run, holder)
             _batch(run, holder, person, batch, pace)
             with transaction.atomic():
                 _unlink(run, holder, [row_id for row_id, _ in batch])
-        known |= {row_id for row_id, _ in fresh}
-        found += fresh
-    return found
+        planned_ids |= {row_id for row_id, _ in fresh}
+        late_rows += fresh
+    return late_rows

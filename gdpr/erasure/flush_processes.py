@@ -16,24 +16,24 @@ from gdpr.erasure.run_context import Run
 from gdpr.models import CaseStep
 
 
-def tell(run: Run, step: CaseStep) -> None:
+def flush(run: Run, step: CaseStep) -> None:
     """Make every process forget; the step says how many did not in time."""
     leases.begin(step)
     if not settings.REDIS_URL:
         cache.clear()
-    leases.finish(step, **_ordered(run))
+    leases.finish(step, **_order_and_wait(run))
 
 
-def again(run: Run) -> None:
+def flush_again(run: Run) -> None:
     """Once more, when the names are out of the tables: now nobody reads them again."""
     step = run.steps()["processes"]
-    leases.progress(step, step.done, **_ordered(run))
+    leases.progress(step, step.done, **_order_and_wait(run))
 
 
-def _ordered(run: Run) -> dict[str, int]:
-    number = process_caches.order(run.case.workspace_id)
-    left = process_caches.obeyed_by_all(number, run.beat)
-    return {"processes": process_caches.live(), "unconfirmed": left}
+def _order_and_wait(run: Run) -> dict[str, int]:
+    number = process_caches.order_flush(run.case.workspace_id)
+    pending = process_caches.wait_for_all(number, run.check_lease)
+    return {"processes": process_caches.live_processes(), "unconfirmed": pending}
 
 
 def unconfirmed(step: CaseStep) -> list[str]:
@@ -41,9 +41,9 @@ def unconfirmed(step: CaseStep) -> list[str]:
     count = step.counts.get("unconfirmed", 0)
     if not count:
         return []
-    told = (
+    text = (
         f"That {count} of {step.counts.get('processes', count)} running processes"
         " dropped the texts of recent questions from memory: they did not say so in"
         " time. They do at a restart. Vectors are wiped before the next answer."
     )
-    return [told]
+    return [text]

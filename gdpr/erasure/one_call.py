@@ -31,7 +31,7 @@ from memory.rules.permissions import Actor
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class StartedErasure:
     """An erasure that was set running; ``rows`` is place → rows that will go.
 
     One that waits for a person's decision has no rows and a warning that says so.
@@ -49,18 +49,20 @@ def home(text: str, slug: str = "") -> str:
     For commands, which no credential binds to a workspace.
     """
     rows = Workspace.objects.filter(slug=slug) if slug else Workspace.objects.all()
-    homes = list(rows.order_by("number").values_list("pk", flat=True))
-    if not slug and len(homes) > 1:
-        homes = [one for one in homes if _knows(one, text)]
-    if len(homes) != 1:
+    candidates = list(rows.order_by("number").values_list("pk", flat=True))
+    if not slug and len(candidates) > 1:
+        candidates = [
+            workspace_id for workspace_id in candidates if _knows(workspace_id, text)
+        ]
+    if len(candidates) != 1:
         detail = "Name one workspace: none, or several, know this person."
         raise errors.Invalid(detail, code="which_workspace")
-    return homes[0]
+    return candidates[0]
 
 
 def _knows(workspace_id: str, text: str) -> bool:
-    named = Subject.objects.filter(workspace_id=workspace_id, pk=text).exists()
-    if named or subjects.aliased(workspace_id, text):
+    is_id = Subject.objects.filter(workspace_id=workspace_id, pk=text).exists()
+    if is_id or subjects.aliased(workspace_id, text):
         return True
     return subjects.is_named(workspace_id, text)
 
@@ -92,10 +94,10 @@ def person(text: str, *, by: Actor, named: bool) -> Subject:
 def everything(alias: str, *, by: Actor) -> dict[str, Any]:
     """Return everything about a person, named by id or alias, or raise."""
     by.require("gdpr.manage")
-    return export.whole(person(alias, by=by, named=True), by=by)
+    return export.export_document(person(alias, by=by, named=True), by=by)
 
 
-def erase(alias: str, reason: str, *, by: Actor) -> Begun:
+def erase(alias: str, reason: str, *, by: Actor) -> StartedErasure:
     """Open a case for a person, plan it and set it running.
 
     A plan with rows that may be about somebody else is not run: the case waits with it
@@ -115,15 +117,15 @@ def erase(alias: str, reason: str, *, by: Actor) -> Begun:
         case = transitions.case(by, case.id)
         # The row is taken over by the run that comes when a person decided.
         action = _action(case, {audit_log.WAITS: case.run + 1}, by)
-        return Begun(case, action.id, {}, _warn(plan))
+        return StartedErasure(case, action.id, {}, _warn(plan))
     phrase = cases.phrase(case, plan.plan_hash)
     running = erasure.start(
         transitions.case(by, case.id), plan.plan_hash, phrase, by=by
     )
     # The runner may have been quicker: it is one row per run.
-    told = {"run": running.run, "plan_hash": plan.plan_hash}
-    action = _action(case, told, by)
-    return Begun(running, action.id, _rows(plan.rows), _warn(plan))
+    scope = {"run": running.run, "plan_hash": plan.plan_hash}
+    action = _action(case, scope, by)
+    return StartedErasure(running, action.id, _rows(plan.rows), _warn(plan))
 
 
 def _action(case: Case, scope: dict[str, Any], by: Actor) -> GdprAction:
@@ -139,32 +141,36 @@ def _action(case: Case, scope: dict[str, Any], by: Actor) -> GdprAction:
 
 
 def _rows(rows: dict[str, list[list[str]]]) -> dict[str, int]:
-    counted = {
-        place: sum(fate == "delete" for _, fate in found)
-        for place, found in rows.items()
+    counts = {
+        place: sum(fate == "delete" for _, fate in place_rows)
+        for place, place_rows in rows.items()
     }
-    return {place: count for place, count in counted.items() if count}
+    return {place: count for place, count in counts.items() if count}
 
 
 def _warn(plan: CasePlan) -> list[str]:
-    told, rows = [], plan.rows
-    doubtful = cases.undecided(plan)
-    if doubtful:
-        told.append(
-            f"{doubtful} rows may be about somebody else. Nothing was erased: the case"
+    warnings, rows = [], plan.rows
+    doubtful_rows = cases.undecided(plan)
+    if doubtful_rows:
+        warnings.append(
+            f"{doubtful_rows} rows may be about somebody else. Nothing was erased: the case"
             " waits with its plan until a person decides on them."
         )
-    waiting = len(plan.body.get("beside", ()))
-    if waiting:
-        told.append(
-            f"{waiting} addresses stand beside the person and are registered as"
+    addresses = len(plan.body.get("beside", ()))
+    if addresses:
+        warnings.append(
+            f"{addresses} addresses stand beside the person and are registered as"
             " nobody's: they stay where the person is not named."
         )
     for fate, sentence in (
         ("redact", "{} rows name other people too: the person is masked in them."),
         ("keep", "{} rows stay, for the reasons that the case's plan gives."),
     ):
-        count = sum(one == fate for found in rows.values() for _, one in found)
+        count = sum(
+            row_fate == fate
+            for place_rows in rows.values()
+            for _, row_fate in place_rows
+        )
         if count:
-            told.append(sentence.format(count))
-    return told
+            warnings.append(sentence.format(count))
+    return warnings

@@ -30,11 +30,11 @@ from memory.rules.permissions import Actor
 
 BEAT_SECONDS: Final = 10.0
 # The kind under which the display name lies in the envelope; no alias has it.
-SHOWN: Final = "display"
+DISPLAY_NAME: Final = "display"
 log = structlog.get_logger(__name__)
 
 
-def name() -> str:
+def runner_name() -> str:
     """Return a name for this runner that no other has."""
     return f"{socket.gethostname()[:60]}:{os.getpid()}:{secrets.token_hex(4)}"
 
@@ -44,9 +44,9 @@ class Run:
     """One runner's hold on a case. ``lost`` is set when somebody else has it."""
 
     case: Case
-    me: str
+    runner: str
     tokens: Tokens = field(default_factory=Tokens)
-    lost: threading.Event = field(default_factory=threading.Event)
+    lease_lost: threading.Event = field(default_factory=threading.Event)
     _plan: CasePlan | None = field(default=None, repr=False)
     _known: tuple[object, Person] | None = field(default=None, repr=False)
 
@@ -82,15 +82,15 @@ class Run:
         """Return whom to look for: by the names in the tables, or in the envelope."""
         subject = self.case.subject
         assert subject is not None  # noqa: S101  (subjects are kept, without names)
-        found = decided_rows.known_to(registry.person(subject), self.case)
-        kept = sealed_names.get(self.case)
+        base = decided_rows.with_decisions(registry.person(subject), self.case)
+        sealed = sealed_names.get(self.case)
         if self.rectifies:
-            return rectification.person(found, *self.correction(kept))
-        if kept is None:
-            return found
-        names = [one for one in kept if one.kind != SHOWN]
-        matcher = registry.matcher_of(names, found.others.names_known)
-        return replace(found, matcher=matcher)
+            return rectification.person(base, *self.correction(sealed))
+        if sealed is None:
+            return base
+        names = [name for name in sealed if name.kind != DISPLAY_NAME]
+        matcher = registry.matcher_of(names, base.others.names_known)
+        return replace(base, matcher=matcher)
 
     def person_now(self) -> Person:
         """Return the person; read again only when names or links came.
@@ -104,43 +104,43 @@ class Run:
             self._known = (now, self.person())
         return replace(self._known[1], memo={})
 
-    def correction(self, kept: list[Name] | None) -> tuple[str, str]:
+    def correction(self, sealed: list[Name] | None) -> tuple[str, str]:
         """Return what was wrong and what is right, wherever it rests now."""
-        if kept is None:
+        if sealed is None:
             return rectification.told(self.case)
-        return kept[0].value, kept[1].value
+        return sealed[0].value, sealed[1].value
 
     def steps(self) -> dict[str, CaseStep]:
         """Return the steps of this run by name."""
         return {step.name: step for step in leases.steps(self.case)}
 
-    def hold_on(self) -> None:
+    def renew_lease(self) -> None:
         """Renew the lease; raise LeaseLost when the case is somebody else's.
 
         Raises NotReady when the data folder went away: what is not there is not erased,
         and a search of it proves nothing.
         """
         installation.require()
-        if self.lost.is_set() or not leases.renew(self.case, self.me):
-            self.lost.set()
+        if self.lease_lost.is_set() or not leases.renew(self.case, self.runner):
+            self.lease_lost.set()
             raise LeaseLost
 
-    def beat(self) -> None:
+    def check_lease(self) -> None:
         """Stop in the middle of a long step when the case is somebody else's."""
-        if self.lost.is_set():
+        if self.lease_lost.is_set():
             raise LeaseLost
 
 
 @contextmanager
-def heart(run: Run) -> Iterator[None]:
+def heartbeat(run: Run) -> Iterator[None]:
     """Renew the lease from a thread, for steps that take longer than it lasts."""
     over = threading.Event()
 
     def beat() -> None:
         while not over.wait(BEAT_SECONDS):
             try:
-                if not leases.renew(run.case, run.me):
-                    run.lost.set()
+                if not leases.renew(run.case, run.runner):
+                    run.lease_lost.set()
                     break
             except DatabaseError:
                 log.warning("gdpr_heartbeat_missed", case=run.case.id)

@@ -13,7 +13,7 @@ from django.utils import timezone
 from gdpr import cache_version
 from gdpr.cases import leases, sealed_names
 from gdpr.erasure import failpoints, flush_processes
-from gdpr.erasure.run_context import SHOWN, Run
+from gdpr.erasure.run_context import DISPLAY_NAME, Run
 from gdpr.matching import patterns
 from gdpr.matching.matcher import Name
 from gdpr.models import Alias, Case, Subject, SubjectLink
@@ -31,9 +31,9 @@ def seal(run: Run) -> None:
     if run.rectifies:
         leases.wipe(run.case)
     else:
-        _wipe(subject)
-        leases.wipe_all(subject.workspace_id, subject.id)
-        flush_processes.again(run)
+        _erase_names(subject)
+        leases.erase_texts_of(subject.workspace_id, subject.id)
+        flush_processes.flush_again(run)
     failpoints.step("names_wiped")
 
 
@@ -41,9 +41,9 @@ def _names(subject: Subject) -> list[Name]:
     aliases = Alias.objects.filter(
         workspace_id=subject.workspace_id, subject_id=subject.pk
     )
-    names = [Name(subject.id, one.kind, one.value) for one in aliases]
+    names = [Name(subject.id, alias.kind, alias.value) for alias in aliases]
     if subject.display_name:
-        names.append(Name(subject.id, SHOWN, subject.display_name))
+        names.append(Name(subject.id, DISPLAY_NAME, subject.display_name))
     return names
 
 
@@ -58,52 +58,54 @@ def _links(subject: Subject) -> list[sealed_names.Link]:
 def _correction(run: Run) -> list[Name]:
     # After a crash between sealing and wiping the case still says it.
     wrong, right = run.correction(sealed_names.get(run.case))
-    whose = run.case.subject_ref
-    return [Name(whose, "wrong", wrong), Name(whose, "right", right)]
+    subject_ref = run.case.subject_ref
+    return [Name(subject_ref, "wrong", wrong), Name(subject_ref, "right", right)]
 
 
-def _wipe(subject: Subject) -> None:
+def _erase_names(subject: Subject) -> None:
     """Leave a subject without a name: its id, for its cases' sake."""
-    mine = {"workspace_id": subject.workspace_id, "subject_id": subject.pk}
+    of_subject = {"workspace_id": subject.workspace_id, "subject_id": subject.pk}
     with transaction.atomic():
-        Alias.objects.filter(**mine).delete()
-        SubjectLink.objects.filter(**mine).delete()
+        Alias.objects.filter(**of_subject).delete()
+        SubjectLink.objects.filter(**of_subject).delete()
         Subject.objects.filter(pk=subject.pk).update(display_name="", consent_note="")
 
 
-def put_back(run: Run) -> None:
+def restore(run: Run) -> None:
     """Give back what was sealed, because it is not over."""
     names = sealed_names.get(run.case)
     subject = run.case.subject
     if names is None or subject is None:
         return
     if run.rectifies:
-        told = {"wrong": names[0].value, "right": names[1].value}
-        Case.objects.filter(pk=run.case.pk).update(correction=told)
+        correction = {"wrong": names[0].value, "right": names[1].value}
+        Case.objects.filter(pk=run.case.pk).update(correction=correction)
     else:
-        _name_again(subject, names, sealed_names.links(run.case))
-    sealed_names.give_back(run.case)
+        _restore_names(subject, names, sealed_names.links(run.case))
+    sealed_names.drop_names(run.case)
 
 
-def _name_again(
+def _restore_names(
     subject: Subject, names: list[Name], links: list[sealed_names.Link]
 ) -> None:
     aliases = [
         Alias(
             workspace_id=subject.workspace_id,
             subject=subject,
-            kind=one.kind,
-            value=one.value,
-            folded=patterns.folded(one.kind, one.value),
+            kind=name.kind,
+            value=name.value,
+            folded=patterns.folded(name.kind, name.value),
             added_by="gdpr",
             swept_at=timezone.now(),
         )
-        for one in names
-        if one.kind != SHOWN
+        for name in names
+        if name.kind != DISPLAY_NAME
     ]
     with transaction.atomic():
-        shown = next((one.value for one in names if one.kind == SHOWN), "")
-        Subject.objects.filter(pk=subject.pk).update(display_name=shown)
+        display_name = next(
+            (name.value for name in names if name.kind == DISPLAY_NAME), ""
+        )
+        Subject.objects.filter(pk=subject.pk).update(display_name=display_name)
         Alias.objects.bulk_create(aliases, ignore_conflicts=True)
         SubjectLink.objects.bulk_create(
             [
@@ -122,7 +124,7 @@ def _name_again(
         cache_version.changed(subject.workspace_id)
 
 
-def forget(run: Run) -> None:
+def finalize(run: Run) -> None:
     """Burn the envelope; an erased person is noted as that."""
     if not run.rectifies:
         Subject.objects.filter(pk=run.case.subject_ref, erased_at=None).update(

@@ -97,22 +97,22 @@ def _checked(line: bytes, before: str, number: int) -> tuple[Record, str]:
     try:
         outer = json.loads(line)
         body, mac = str(outer["body"]), str(outer["mac"])
-        told: dict[str, Any] = json.loads(body)
+        fields: dict[str, Any] = json.loads(body)
     except (ValueError, KeyError, TypeError) as error:
         message = f"Line {number} of the erasures file is not a record."
         raise Damaged(message) from error
     if not hmac.compare_digest(mac, _mac(before, body)):
         message = f"Line {number} of the erasures file was changed, moved or forged."
         raise Damaged(message)
-    aliases = tuple(Digest(**one) for one in told.pop("aliases"))
-    record = Record(aliases=aliases, **told)
+    aliases = tuple(Digest(**alias) for alias in fields.pop("aliases"))
+    record = Record(aliases=aliases, **fields)
     if record.number != number:
         message = f"Line {number} of the erasures file has the number {record.number}."
         raise Damaged(message)
     return record, mac
 
 
-def _walk(path: Path) -> tuple[list[Record], str]:
+def _read_chain(path: Path) -> tuple[list[Record], str]:
     records, mac = [], _FIRST
     for number, line in enumerate(_lines(path), start=1):
         record, mac = _checked(line, mac, number)
@@ -122,7 +122,7 @@ def _walk(path: Path) -> tuple[list[Record], str]:
 
 def read(workspace_id: str) -> list[Record]:
     """Return what was announced, oldest first; raise Damaged when it was changed."""
-    return _walk(path_of(workspace_id))[0]
+    return _read_chain(path_of(workspace_id))[0]
 
 
 def workspaces() -> list[str]:
@@ -137,29 +137,29 @@ def announce(record: Record) -> Record:
     The caller may not destroy anything before this returns.
     """
     with _locked(record.workspace_id) as path:
-        known, mac = _walk(path)
-        for one in known:
-            if (one.case_id, one.run) == (record.case_id, record.run):
-                if _same(one.rows, record.rows):
-                    return one
-        told = {**asdict(record), "number": len(known) + 1}
-        body = entries.canonical(told)
+        records, mac = _read_chain(path)
+        for earlier in records:
+            if (earlier.case_id, earlier.run) == (record.case_id, record.run):
+                if _equal_rows(earlier.rows, record.rows):
+                    return earlier
+        fields = {**asdict(record), "number": len(records) + 1}
+        body = entries.canonical(fields)
         line = json.dumps({"body": body, "mac": _mac(mac, body)}) + "\n"
         _append(path, line.encode())
-    return Record(**{**told, "aliases": record.aliases})
+    return Record(**{**fields, "aliases": record.aliases})
 
 
-def _same(one: object, other: object) -> bool:
-    return entries.canonical({"r": one}) == entries.canonical({"r": other})
+def _equal_rows(left_rows: object, right_rows: object) -> bool:
+    return entries.canonical({"r": left_rows}) == entries.canonical({"r": right_rows})
 
 
 def _append(path: Path, line: bytes) -> None:
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        whole = sum(len(known) + 1 for known in _lines(path))
+        length = sum(len(record_line) + 1 for record_line in _lines(path))
         # What a crash cut off would spoil this line, so it goes first.
-        os.ftruncate(handle, whole)
-        os.lseek(handle, whole, os.SEEK_SET)
+        os.ftruncate(handle, length)
+        os.lseek(handle, length, os.SEEK_SET)
         while line:
             line = line[os.write(handle, line) :]
         os.fsync(handle)
@@ -197,7 +197,7 @@ def sign_again() -> int:
 
 
 # ── Comparing ────────────────────────────────────────────────────────────────
-def missing(workspace_id: str) -> list[Record]:
+def unreplayed(workspace_id: str) -> list[Record]:
     """Return the records the database knows nothing of: it is older than they are.
 
     Every run has a row in the ledger before its record is written, so a record without
@@ -207,36 +207,41 @@ def missing(workspace_id: str) -> list[Record]:
     records = read(workspace_id)
     if not Workspace.objects.filter(pk=workspace_id).exists():
         return []
-    known = {
+    ledger_runs = {
         (case, str(scope.get("run", "")))
         for case, scope in GdprAction.objects.filter(
-            workspace_id=workspace_id, case_ref__in={one.case_id for one in records}
+            workspace_id=workspace_id,
+            case_ref__in={record.case_id for record in records},
         ).values_list("case_ref", "scope")
     }
-    return [one for one in records if (one.case_id, str(one.run)) not in known]
+    return [
+        record
+        for record in records
+        if (record.case_id, str(record.run)) not in ledger_runs
+    ]
 
 
-def lost() -> list[str]:
+def truncated() -> list[str]:
     """Return the workspaces whose file ends too early: the database knows more.
 
     The MACs hold a file together but not its end; what was carried out had a record.
     """
-    done = GdprAction.objects.filter(
+    finished = GdprAction.objects.filter(
         action=ActionKind.DELETE,
         status__in=(ActionStatus.COMPLETED, ActionStatus.PARTIAL),
         scope__has_key="run",
     )
-    wanted: dict[str, set[tuple[str, str]]] = {}
-    for home, case, scope in done.values_list("workspace_id", "case_ref", "scope"):
-        wanted.setdefault(home, set()).add((case, str(scope["run"])))
+    runs_by_workspace: dict[str, set[tuple[str, str]]] = {}
+    for home, case, scope in finished.values_list("workspace_id", "case_ref", "scope"):
+        runs_by_workspace.setdefault(home, set()).add((case, str(scope["run"])))
     return sorted(
         home
-        for home, runs in wanted.items()
-        if runs - {(one.case_id, str(one.run)) for one in read(home)}
+        for home, runs in runs_by_workspace.items()
+        if runs - {(record.case_id, str(record.run)) for record in read(home)}
     )
 
 
 def behind() -> dict[str, int]:
     """Return workspace id → how many records wait for a replay."""
-    found = {name: len(missing(name)) for name in workspaces()}
-    return {name: count for name, count in found.items() if count}
+    counts = {name: len(unreplayed(name)) for name in workspaces()}
+    return {name: count for name, count in counts.items() if count}

@@ -47,8 +47,11 @@ class Place:
     @property
     def pages(self) -> list[str]:
         """The file names of its pages."""
-        many = max(1, -(-len(self.rows) // PAGE))
-        return [f"places/{self.name}-{number:03}.html" for number in range(1, many + 1)]
+        page_count = max(1, -(-len(self.rows) // PAGE))
+        return [
+            f"places/{self.name}-{number:03}.html"
+            for number in range(1, page_count + 1)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,9 @@ class Collection:
             "places": {place.name: place.rows for place in self.places},
             "actions": list(self.actions),
             "not_included": list(NOT_INCLUDED),
-            "left_out": {one.name: one.left_out for one in self.places if one.left_out},
+            "left_out": {
+                place.name: place.left_out for place in self.places if place.left_out
+            },
         }
 
 
@@ -113,9 +118,9 @@ def packed(collection: Collection) -> bytes:
 
 
 def _files(collection: Collection) -> Iterator[tuple[str, str]]:
-    told = {"told": collection, "not_included": NOT_INCLUDED}
-    yield "index.html", render_to_string("gdpr/bundle/index.html", told)
-    yield "actions.html", render_to_string("gdpr/bundle/actions.html", told)
+    context = {"told": collection, "not_included": NOT_INCLUDED}
+    yield "index.html", render_to_string("gdpr/bundle/index.html", context)
+    yield "actions.html", render_to_string("gdpr/bundle/actions.html", context)
     for place in collection.places:
         yield from _pages(collection, place)
     document = collection.document()
@@ -137,13 +142,13 @@ def _pages(collection: Collection, place: Place) -> Iterator[tuple[str, str]]:
 
 def _fields(row: dict[str, Any]) -> Sequence[tuple[str, str, bool]]:
     """Return a row as (label, text, is long) for a page, empty values left out."""
-    shown = []
+    fields = []
     for key, value in row.items():
         if value in (None, "", [], {}):
             continue
         text = value if isinstance(value, str) else _plain(value)
-        shown.append((key.replace("_", " "), text, len(text) > 90 or "\n" in text))
-    return shown
+        fields.append((key.replace("_", " "), text, len(text) > 90 or "\n" in text))
+    return fields
 
 
 def _plain(value: Any) -> str:

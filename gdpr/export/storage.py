@@ -37,10 +37,10 @@ def _key(export: Export) -> bytes:
 def key_opens(key: str) -> bool | None:
     """Try a key on the bundles that rest here; None when there are none."""
     rows = Export.objects.filter(state=ExportState.READY).order_by("-made_at")
-    here = [row for row in rows[:SAMPLE] if path(row).is_file()]
-    if not here:
+    stored = [row for row in rows[:SAMPLE] if path(row).is_file()]
+    if not stored:
         return None
-    return any(_opens(row, key) for row in here)
+    return any(_opens(row, key) for row in stored)
 
 
 def _opens(export: Export, key: str) -> bool:
@@ -74,9 +74,9 @@ class _Summing:
 
 def store(export: Export, collection: Collection) -> None:
     """Seal a bundle into its file: whole or not at all, durable when this returns."""
-    there = path(export)
-    there.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    fresh = there.with_suffix(f".{secrets.token_hex(4)}.part")
+    target = path(export)
+    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    fresh = target.with_suffix(f".{secrets.token_hex(4)}.part")
     try:
         with fresh.open("xb") as file:
             fresh.chmod(0o600)
@@ -86,7 +86,7 @@ def store(export: Export, collection: Collection) -> None:
             sealer.close()
             file.flush()
             os.fsync(file.fileno())
-        fresh.replace(there)
+        fresh.replace(target)
     finally:
         fresh.unlink(missing_ok=True)
     export.sha256, export.bytes = plain.sha256.hexdigest(), plain.size

@@ -27,18 +27,18 @@ ROWS: Final = 2_000
 _SHADOWS: Final = re.compile(r"_fts(_(data|idx|docsize|config|content))?$")
 
 
-def _joined(texts: Iterable[bytes]) -> Iterator[bytes]:
+def _join_texts(texts: Iterable[bytes]) -> Iterator[bytes]:
     """Return texts in large pieces; a zero keeps one text's end from the next."""
-    waiting: list[bytes] = []
+    pending: list[bytes] = []
     size = 0
     for text in texts:
-        waiting.append(text)
+        pending.append(text)
         size += len(text) + 1
         if size >= BUFFER:
-            yield b"\x00".join(waiting)
-            waiting, size = [], 0
-    if waiting:
-        yield b"\x00".join(waiting)
+            yield b"\x00".join(pending)
+            pending, size = [], 0
+    if pending:
+        yield b"\x00".join(pending)
 
 
 # ── Rows ─────────────────────────────────────────────────────────────────────
@@ -107,7 +107,7 @@ def _postgres_texts() -> Iterator[bytes]:
 def rows() -> Iterator[bytes]:
     """Return what every row of every table says, in large pieces."""
     lite = connection.vendor == "sqlite"
-    return _joined(_sqlite_texts() if lite else _postgres_texts())
+    return _join_texts(_sqlite_texts() if lite else _postgres_texts())
 
 
 def terms() -> Iterator[bytes]:
@@ -116,7 +116,7 @@ def terms() -> Iterator[bytes]:
     That a term stands for a row that is gone is another question, and asked as well.
     """
     if connection.vendor == "sqlite":
-        yield from _joined(term.encode() for _, term, _ in sqlite.vocabulary())
+        yield from _join_texts(term.encode() for _, term, _ in sqlite.vocabulary())
 
 
 # ── Files ────────────────────────────────────────────────────────────────────
@@ -145,31 +145,31 @@ class KnownFiles:
         return parts[0] == "static"
 
 
-def files(known: KnownFiles, overlap: int) -> Iterator[bytes]:
+def files(known_files: KnownFiles, overlap: int) -> Iterator[bytes]:
     """Return what known files say."""
     for path in file_scan.files():
-        if known(path):
+        if known_files(path):
             yield from file_scan.pieces(path, overlap)
 
 
-def shared(finder: Finder, known: KnownFiles) -> set[bytes]:
-    """Return the needles that lie in what stays; each is looked for until found."""
-    seen: set[bytes] = set()
+def shared_patterns(finder: Finder, known_files: KnownFiles) -> set[bytes]:
+    """Return the patterns that lie in what stays; each is looked for until found."""
+    patterns: set[bytes] = set()
     # The cheap sources first: mostly nothing is left to ask the rows for.
-    for source in (terms, lambda: files(known, finder.longest), rows):
+    for source in (terms, lambda: files(known_files, finder.longest), rows):
         if len(finder):
-            seen |= _seen_in(source(), finder)
-    return seen
+            patterns |= _patterns_in(source(), finder)
+    return patterns
 
 
-def _seen_in(source: Iterable[bytes], finder: Finder) -> set[bytes]:
-    """Return the needles that lie in a source, read until there is none to look for."""
-    seen: set[bytes] = set()
+def _patterns_in(source: Iterable[bytes], finder: Finder) -> set[bytes]:
+    """Return the patterns that lie in a source, read until there is none to look for."""
+    patterns: set[bytes] = set()
     for piece in source:
-        hits = finder.found(piece)
+        hits = finder.find(piece)
         if hits:
-            seen |= hits
+            patterns |= hits
             finder.drop(hits)
             if not len(finder):
                 break
-    return seen
+    return patterns

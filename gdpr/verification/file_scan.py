@@ -19,40 +19,42 @@ from gdpr.verification.report import Report
 # What the search works out about a piece has to fit into the processor's own memory.
 PIECE: Final = 1024 * 1024
 # What a short name needs around it, to be told from chance.
-SPARE: Final = 8
-BESIDE: Final = ("", "-wal", "-shm", "-journal")
+MARGIN: Final = 8
+DATABASE_SUFFIXES: Final = ("", "-wal", "-shm", "-journal")
 
 
-def _silent() -> None:
+def _no_beat() -> None:
     return None
 
 
 def files(*roots: Path) -> Iterator[Path]:
     """Return every plain file of the installation, wherever its database lies."""
-    seen = set()
+    visited = set()
     for root in (Path(settings.DATA_DIR), *roots):
         for folder, _, names in os.walk(root, followlinks=False):
             for name in sorted(names):
                 path = Path(folder) / name
                 if path.is_file() and not path.is_symlink():
-                    seen.add(path)
+                    visited.add(path)
                     yield path
     if connection.vendor == "sqlite":
         database = Path(str(connection.settings_dict["NAME"]))
-        for ending in BESIDE:
+        for ending in DATABASE_SUFFIXES:
             path = database.with_name(database.name + ending)
-            if path.is_file() and path not in seen:
+            if path.is_file() and path not in visited:
                 yield path
 
 
-def named(path: Path, finder: Finder) -> str:
+def display_path(path: Path, finder: Finder) -> str:
     """Return where a file lies; a name with a person in it is told by its digest."""
     root = Path(settings.DATA_DIR)
-    shown = str(path.relative_to(root)) if path.is_relative_to(root) else path.name
-    if not finder.found(shown.encode("utf-8", "surrogateescape")):
-        return shown
-    top = Path(shown).parts[0]
-    return f"{top}/…{hashlib.sha256(shown.encode(errors='replace')).hexdigest()[:12]}"
+    relative = str(path.relative_to(root)) if path.is_relative_to(root) else path.name
+    if not finder.find(relative.encode("utf-8", "surrogateescape")):
+        return relative
+    top = Path(relative).parts[0]
+    return (
+        f"{top}/…{hashlib.sha256(relative.encode(errors='replace')).hexdigest()[:12]}"
+    )
 
 
 def _is_database(path: Path) -> bool:
@@ -60,7 +62,7 @@ def _is_database(path: Path) -> bool:
     if connection.vendor != "sqlite":
         return False
     name = Path(str(connection.settings_dict["NAME"])).name
-    return path.name in {name + ending for ending in BESIDE}
+    return path.name in {name + ending for ending in DATABASE_SUFFIXES}
 
 
 # Descriptors of the database's own files, by device and inode, open until the process
@@ -74,8 +76,8 @@ _opening = threading.Lock()
 def _descriptor(path: Path) -> int:
     """Return a descriptor of a file of the database; nobody may close it."""
     with _opening:
-        told = path.stat()
-        key = (told.st_dev, told.st_ino)
+        stat = path.stat()
+        key = (stat.st_dev, stat.st_ino)
         if key not in _kept_open:
             _kept_open[key] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         return _kept_open[key]
@@ -96,11 +98,11 @@ def _of_file(path: Path) -> Iterator[bytes]:
 
 def pieces(path: Path, overlap: int) -> Iterator[bytes]:
     """Return a file in pieces that overlap; one that goes away meanwhile just ends."""
-    kept = b""
+    tail = b""
     try:
         for data in _of_database(path) if _is_database(path) else _of_file(path):
-            yield kept + data
-            kept = data[-overlap:] if overlap else b""
+            yield tail + data
+            tail = data[-overlap:] if overlap else b""
     except OSError:
         return
 
@@ -111,7 +113,7 @@ def search(
     report: Report,
     skip: Callable[[Path], bool],
     roots: Sequence[Path] = (),
-    beat: Callable[[], None] = _silent,
+    beat: Callable[[], None] = _no_beat,
 ) -> dict[bytes, str]:
     """Search every file for byte strings; return each that was found with its place.
 
@@ -119,19 +121,19 @@ def search(
     longer. A file that is called by one of the ``names`` is a trace at once. ``beat``
     is called again and again, and may raise to end it.
     """
-    overlap = max(0, finder.longest - 1) + SPARE
+    overlap = max(0, finder.longest - 1) + MARGIN
     first: dict[bytes, str] = {}
     for path in files(*roots):
-        where = named(path, names)
+        where = display_path(path, names)
         if "…" in where:
-            report.found.append(Trace("files", where, "name of a file"))
+            report.traces.append(Trace("files", where, "name of a file"))
         if skip(path):
             continue
         report.files += 1
         for piece in pieces(path, overlap):
             beat()
             report.bytes += len(piece)
-            hits = finder.found(piece)
+            hits = finder.find(piece)
             if hits:
                 first.update(dict.fromkeys(hits - first.keys(), where))
                 finder.drop(hits)

@@ -17,18 +17,18 @@ from django.db import DatabaseError, OperationalError, ProgrammingError, connect
 TRIES: Final = 30
 WAIT: Final = 0.5
 # Times WAIT: how long a transaction that began before us is waited for.
-LONGEST: Final = 240
-SWITCHES: Final = 4
+MAX_WAITS: Final = 240
+LOG_SWITCHES: Final = 4
 # Where the server keeps its write-ahead log.
 WAL: Final = "pg_wal"
 PATIENCE: Final = "500ms"
-SEEN: Final = (
+OPEN_TRANSACTION: Final = (
     "A transaction of this server that began before the erasure is still open, so that"
     " rewritten tables keep rows it may see. End it and run the case again."
 )
 
 
-def _silent() -> None:
+def _no_beat() -> None:
     return None
 
 
@@ -37,7 +37,7 @@ def _run(sql: str) -> None:
         cursor.execute(sql)
 
 
-def _may(sql: str, params: list[str] | None = None) -> bool:
+def _try(sql: str, params: list[str] | None = None) -> bool:
     """Do what only some roles may; return whether this one did."""
     try:
         with connection.cursor() as cursor:
@@ -66,7 +66,7 @@ def rewrite(table: str) -> bool:
                 time.sleep(WAIT)
         else:
             # An empty table keeps the samples of its last rows through ANALYZE.
-            _may(_UNSAMPLE, [name, name])
+            _try(_UNSAMPLE, [name, name])
             _run(f"ANALYZE {name}")
             return True
         finally:
@@ -105,26 +105,26 @@ def _number() -> str:
         return str(cursor.fetchone()[0])
 
 
-def seen_by_nobody(beat: Callable[[], None] = _silent) -> bool:
+def wait_for_older_transactions(beat: Callable[[], None] = _no_beat) -> bool:
     """Wait until no transaction is left that began before this call; False when one is.
 
     What was deleted before is then dead for everybody, and a rewrite leaves it out.
     """
     last = _number()
-    for attempt in range(LONGEST):
+    for attempt in range(MAX_WAITS):
         with connection.cursor() as cursor:
             cursor.execute(_EARLIER, [last])
             if not cursor.fetchone()[0]:
                 return True
         beat()
-        if attempt + 1 < LONGEST:
+        if attempt + 1 < MAX_WAITS:
             time.sleep(WAIT)
     return False
 
 
 def _statistics() -> str:
     """Rewrite the planner's samples, which a superuser alone may."""
-    if _may("VACUUM FULL pg_statistic"):
+    if _try("VACUUM FULL pg_statistic"):
         return ""
     return (
         "Values the planner had sampled (pg_statistic) leave its file with the next"
@@ -134,11 +134,11 @@ def _statistics() -> str:
 
 def _log() -> str:
     """Move the write-ahead log on, as far as this role may."""
-    moved = _may("CHECKPOINT")
-    for _ in range(SWITCHES):
-        moved = _may("SELECT pg_switch_wal()") and moved
-    moved = _may("CHECKPOINT") and moved
-    if moved and not keeps_log():
+    is_moved = _try("CHECKPOINT")
+    for _ in range(LOG_SWITCHES):
+        is_moved = _try("SELECT pg_switch_wal()") and is_moved
+    is_moved = _try("CHECKPOINT") and is_moved
+    if is_moved and not keeps_log():
         return ""
     return (
         "Segments of the write-ahead log hold earlier states of rows until the server"
@@ -161,26 +161,26 @@ def _setting(name: str) -> str:
 
 
 def clean(
-    tables: Iterable[str], beat: Callable[[], None] = _silent
+    tables: Iterable[str], beat: Callable[[], None] = _no_beat
 ) -> tuple[list[str], list[str], list[str]]:
     """Rewrite what was touched; return what was done, what remains, what is to do."""
-    done: list[str] = []
-    todo = [] if seen_by_nobody(beat) else [SEEN]
+    methods: list[str] = []
+    todo = [] if wait_for_older_transactions(beat) else [OPEN_TRANSACTION]
     for table in sorted(set(tables)):
         if rewrite(table):
-            done.append(f"VACUUM FULL and ANALYZE of {table}")
+            methods.append(f"VACUUM FULL and ANALYZE of {table}")
         else:
             todo.append(f"{table} could not be rewritten: somebody holds it.")
         beat()
-    if not todo and not seen_by_nobody(beat):
-        todo.append(SEEN)
-    remains = [told for told in (_statistics(), _log()) if told]
-    done.append("CHECKPOINT and pg_switch_wal")
+    if not todo and not wait_for_older_transactions(beat):
+        todo.append(OPEN_TRANSACTION)
+    remains = [sentence for sentence in (_statistics(), _log()) if sentence]
+    methods.append("CHECKPOINT and pg_switch_wal")
     remains.append(
         "Replicas, archived segments, base backups and other databases of this server"
         " are out of reach; they end with their own retention."
     )
-    return done, remains, todo
+    return methods, remains, todo
 
 
 def _own_number() -> str:
@@ -205,7 +205,7 @@ def roots() -> list[Path]:
     return [top, *spaces]
 
 
-def others() -> Callable[[Path], bool]:
+def other_databases() -> Callable[[Path], bool]:
     """Return what tells the files of other databases of the same server.
 
     What they say about a person is their owners' to erase, and no trace of ours.

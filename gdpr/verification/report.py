@@ -20,11 +20,11 @@ class Report:
     searches: int = 0
     as_words: int = 0
     in_fields: int = 0
-    sought: int = 0
+    patterns: int = 0
     shared: int = 0
     files: int = 0
     bytes: int = 0
-    found: list[Trace] = field(default_factory=list)
+    traces: list[Trace] = field(default_factory=list)
     checkpoint: list[int] | None = None
     methods: list[str] = field(default_factory=list)
     remains: list[str] = field(default_factory=list)
@@ -33,9 +33,9 @@ class Report:
     @property
     def is_clean(self) -> bool:
         """Nothing was found and nothing is left to do."""
-        return not self.found and not self.todo
+        return not self.traces and not self.todo
 
-    def told(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return the report as JSON; no trace holds a word of anybody."""
         return {
             "searches": self.searches,
@@ -43,14 +43,14 @@ class Report:
                 "sought_as_words": self.as_words,
                 "sought_in_links_and_fields": self.in_fields,
             },
-            "sought": self.sought,
+            "sought": self.patterns,
             "shared": self.shared,
             "files": self.files,
             "bytes_searched": self.bytes,
-            "found": len(self.found),
+            "found": len(self.traces),
             "traces": [
                 {"place": trace.place, "where": trace.where, "what": trace.what}
-                for trace in self.found[:100]
+                for trace in self.traces[:100]
             ],
             "checkpoint": self.checkpoint,
             "methods": self.methods,

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from gdpr.cases import leases, privacy_settings
 from gdpr.cases import workflow as cases
-from gdpr.cases.workflow import NewCase, PlanMade
+from gdpr.cases.workflow import NewCase, PlanDraft
 from gdpr.certificates.issue import Facts
 from gdpr.models import Case, CaseKind, CaseState, Subject
 from memory.models import JournalEntry
@@ -54,7 +54,7 @@ def opened(world: World, who: str = "compliance", **fields: Any) -> Case:
 
 def planned(case: Case, by: Actor, plan_hash: str = HASH) -> Case:
     """Return a case with a plan."""
-    cases.keep_plan(case, PlanMade(plan_hash, BODY, ROWS), by=by)
+    cases.keep_plan(case, PlanDraft(plan_hash, BODY, ROWS), by=by)
     return fresh(case)
 
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from gdpr.cases import actions, privacy_settings, queries, transitions
 from gdpr.cases import workflow as cases
-from gdpr.cases.workflow import NewCase, PlanMade
+from gdpr.cases.workflow import NewCase, PlanDraft
 from gdpr.models import Case, CaseEvent, CaseKind, CasePlan, CaseState
 from memory.models import JournalEntry
 from memory.rules import errors
@@ -107,7 +107,7 @@ def test_who_may_not(world: World, who: str) -> None:
     acts: list[Callable[[], object]] = [
         lambda: make.opened(world, who, subject=case.subject),
         lambda: cases.verify_identity(case, "by code", by=by),
-        lambda: cases.keep_plan(case, PlanMade(HASH, {}, {}), by=by),
+        lambda: cases.keep_plan(case, PlanDraft(HASH, {}, {}), by=by),
         lambda: cases.approve(case, HASH, by=by),
         lambda: run(case, by),
         lambda: actions.refuse(case, "no", by=by),

@@ -364,7 +364,7 @@ def test_a_login_is_kept_with_a_reason_and_its_sessions_go(world: World) -> None
     assert list(plan["sessions"].values()) == [Fate.DELETE]
     assert kit.traces(who, "sessions", "logins") == []
     person = registry.person(who)
-    staying = {name.kind for name in registry.staying(person)}
+    staying = {name.kind for name in registry.kept_names(person)}
     assert "email" in staying
 
 
@@ -389,7 +389,7 @@ def test_an_agent_with_a_persons_name_keeps_its_slug(world: World) -> None:
     assert plan == {f"agent:{ada.id}": Fate.REDACT}
     assert (ada.name, ada.slug) == ("[erased]'s helper", "ada")
     assert kit.fates("tenancy", who) == {f"agent:{ada.id}": Fate.KEEP}
-    assert [name.value for name in registry.staying(registry.person(who))] == ["Ada"]
+    assert [name.value for name in registry.kept_names(registry.person(who))] == ["Ada"]
 
 
 def test_the_one_who_acted_stays_in_the_audit_trail(world: World) -> None:

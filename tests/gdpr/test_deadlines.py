@@ -163,9 +163,9 @@ def test_another_zone_keeps_the_day_that_people_were_told(
     received: datetime, before: ZoneInfo, after: ZoneInfo
 ) -> None:
     due = deadlines.due(received, before)
-    moved = deadlines.moved(due, before, after)
+    moved = deadlines.same_day_in(due, before, after)
     assert moved.astimezone(after).date() == due.astimezone(before).date()
-    assert deadlines.moved(moved, after, before) == due
+    assert deadlines.same_day_in(moved, after, before) == due
 
 
 @given(st.integers(-400, 400))

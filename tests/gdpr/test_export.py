@@ -90,7 +90,7 @@ class _Faulty:
 def test_the_document_holds_bodies_and_masks_other_people(
     world: World, maria: Subject
 ) -> None:
-    told = export.whole(maria, by=_officer(world))
+    told = export.export_document(maria, by=_officer(world))
     texts = json.dumps(told["places"]["journal"], ensure_ascii=False)
     assert "likes tea" in texts
     assert "a fact about Maria only" in texts
@@ -104,18 +104,18 @@ def test_the_document_holds_bodies_and_masks_other_people(
 
 
 def test_every_place_is_in_the_scope_map(world: World, maria: Subject) -> None:
-    told = export.whole(maria, by=_officer(world))
+    told = export.export_document(maria, by=_officer(world))
     assert set(told["scope"]) == {one.name for one in registry.ALL if not one.derived}
     assert told["data_subject_id"] == maria.id
     assert told["workspace_id"] == world.acme.id
 
 
 def test_the_ledger_knows_of_it_before_and_after(world: World, maria: Subject) -> None:
-    told = export.whole(maria, reason="asked by mail", by=_officer(world))
+    told = export.export_document(maria, reason="asked by mail", by=_officer(world))
     row = GdprAction.objects.get(pk=told["action_id"])
     assert (row.status, row.reason) == (ActionStatus.COMPLETED, "asked by mail")
     assert row.scope["journal"] == 2
-    again = export.whole(maria, by=_officer(world))
+    again = export.export_document(maria, by=_officer(world))
     assert told["action_id"] in {one["id"] for one in again["actions"]}
 
 
@@ -124,7 +124,7 @@ def test_half_an_answer_is_no_answer(
 ) -> None:
     monkeypatch.setattr(registry, "ALL", (*registry.ALL, _Faulty()))
     with pytest.raises(OSError, match="disk"):
-        export.whole(maria, by=_officer(world))
+        export.export_document(maria, by=_officer(world))
     assert GdprAction.objects.get().status == ActionStatus.FAILED
     made = export.make(export.request(maria, by=_officer(world)))
     assert (made.state, made.error) == (ExportState.FAILED, "OSError")
@@ -214,7 +214,7 @@ def test_an_erasure_takes_every_bundle_along(world: World, maria: Subject) -> No
 @pytest.mark.parametrize("role", [Role.VIEWER, Role.OPERATOR, Role.AGENT])
 def test_only_compliance_may(world: World, maria: Subject, role: Role) -> None:
     actor = Actor(role, world.acme.id, "x", "x")
-    for call in (export.whole, export.request):
+    for call in (export.export_document, export.request):
         with pytest.raises(errors.Forbidden):
             call(maria, by=actor)
 
@@ -225,7 +225,7 @@ def test_another_workspace_sees_none(world: World, maria: Subject) -> None:
     calls: list[Any] = [
         lambda: export.get(made.id, by=stranger),
         lambda: export.read(made, by=stranger),
-        lambda: export.whole(maria, by=stranger),
+        lambda: export.export_document(maria, by=stranger),
     ]
     for call in calls:
         with pytest.raises(errors.NotFound):

@@ -161,7 +161,7 @@ def test_a_bundle_is_neither_asked_for_nor_finished_meanwhile(
     told: list[str] = []
 
     def ask() -> None:
-        for act in (export.request, export.whole):
+        for act in (export.request, export.export_document):
             with pytest.raises(errors.Conflict) as refused:
                 act(who, by=by)
             told.append(str(refused.value.problem_code))
@@ -347,7 +347,7 @@ def test_an_erasures_file_without_its_end_is_noticed(shared_world: World) -> Non
     assert replay.state()["ok"]
     path = tombstones.path_of(world.acme.id)
     path.write_bytes(b"")
-    assert replay.state() == {"ok": False, "behind": 0, "fault": replay.LOST}
+    assert replay.state() == {"ok": False, "behind": 0, "fault": replay.TAIL_LOST}
     path.unlink()
     assert not replay.state()["ok"]
 
@@ -355,20 +355,20 @@ def test_an_erasures_file_without_its_end_is_noticed(shared_world: World) -> Non
 # ── Words of rows that went ──────────────────────────────────────────────────
 def test_words_are_kept_sealed_and_survive_what_a_crash_cut_off(world: World) -> None:
     case = erasing.opened(world, erasing.maria(world))
-    sealed_names.taken_up(case)
+    sealed_names.resume_words(case)
     sealed_names.keep(case, [WORD.encode(), b"\x00\xff\x01vector"])
     path = sealed_names._path(case, "words")
     whole = path.read_bytes()
     assert WORD.encode() not in whole
     path.write_bytes(whole + whole[:20])
-    again = sealed_names.taken_up(case)
+    again = sealed_names.resume_words(case)
     assert again.strings == {WORD.encode(), b"\x00\xff\x01vector"}
-    assert (again.runners, again.whole) == (2, True)
-    assert "taken up again (1×)" in again.told()
+    assert (again.runners, again.complete) == (2, True)
+    assert "taken up again (1×)" in again.note()
     damaged = bytearray(path.read_bytes())
     damaged[60] ^= 1
     path.write_bytes(bytes(damaged))
-    assert "damaged" in sealed_names.words(case).told()
+    assert "damaged" in sealed_names.words(case).note()
     sealed_names.drop(case)
     assert not path.exists()
-    assert sealed_names.words(case).told() == ""
+    assert sealed_names.words(case).note() == ""

@@ -115,7 +115,7 @@ def test_a_world_that_moved_brings_the_run_back_to_its_plan(world: World) -> Non
     cases.approve(case, HASH, by=world.actor("owner"))
     case = run(make.fresh(case), by)
     assert leases.claim(case.workspace_id, case.id, ME)
-    case = leases.back(case, ME, "Three rows are new", by=make.house(world))
+    case = leases.step_back(case, ME, "Three rows are new", by=make.house(world))
     assert (case.state, case.approved_by_id, case.claimed_by) == ("planned", "", "")
 
 
@@ -131,8 +131,8 @@ def test_wiping_takes_a_persons_words_out_of_their_cases(world: World) -> None:
     cases.verify_identity(other, "Maria's passport", by=by)
     make.searched(case, house)
     leases.close(case, ME, "complete", {}, by=house)
-    assert leases.wipe_all(world.acme.id, person.id) == 2
-    assert leases.wipe_all(world.acme.id, person.id) == 2
+    assert leases.erase_texts_of(world.acme.id, person.id) == 2
+    assert leases.erase_texts_of(world.acme.id, person.id) == 2
     for row in Case.objects.all():
         told = queries.whole(queries.dossier(by, row))
         assert "Maria" not in str(told).replace("Maria Keller", "")
@@ -151,7 +151,7 @@ def test_wiping_leaves_the_words_of_other_people(world: World) -> None:
     actions.comment(other, "Otto called", by=by)
     make.searched(case, house)
     leases.close(case, ME, "complete", {}, by=house)
-    assert leases.wipe_all(world.acme.id, case.subject_ref) == 1
+    assert leases.erase_texts_of(world.acme.id, case.subject_ref) == 1
     assert make.fresh(other).reason == "Otto left"
     assert CaseEvent.objects.filter(case=other, text="Otto called").exists()
     assert CasePlan.objects.get(case=other).body == BODY

@@ -184,11 +184,11 @@ def test_a_transaction_that_began_before_keeps_dead_rows_and_is_told(
 
     hand.erase(shared_world.acme.id, [row.id])
     with monkeypatch.context() as hurry:
-        hurry.setattr(postgres, "LONGEST", 2)
+        hurry.setattr(postgres, "MAX_WAITS", 2)
         _, _, todo = postgres.clean(["journal_entries"])
     _written_out()
     assert _tables_hold(folder, WORD), "whoever began before may still see the row"
-    assert postgres.SEEN in todo
+    assert postgres.OPEN_TRANSACTION in todo
     early.rollback()
     _, _, todo = postgres.clean(["journal_entries"])
     assert not todo
@@ -210,11 +210,11 @@ def test_a_transaction_that_writes_in_another_database_keeps_dead_rows_too(
 
     hand.erase(shared_world.acme.id, [row.id])
     with monkeypatch.context() as hurry:
-        hurry.setattr(postgres, "LONGEST", 2)
+        hurry.setattr(postgres, "MAX_WAITS", 2)
         _, _, todo = postgres.clean(["journal_entries"])
     _written_out()
     assert _tables_hold(folder, WORD), "the rewrite looked as far back as the writer"
-    assert postgres.SEEN in todo
+    assert postgres.OPEN_TRANSACTION in todo
     neighbour.rollback()
     _, _, todo = postgres.clean(["journal_entries"])
     assert not todo

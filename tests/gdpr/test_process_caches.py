@@ -91,7 +91,7 @@ def test_a_process_that_keeps_silent_is_told_of(
     shared_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = shared_world
-    monkeypatch.setattr(process_caches, "PATIENCE", 0.5)
+    monkeypatch.setattr(process_caches, "MAX_WAIT_SECONDS", 0.5)
     erasing.lived_in(world)
     who = erasing.maria(world)
     with _beside(world) as other:
@@ -109,11 +109,11 @@ def test_a_dead_process_is_not_waited_for(world: World) -> None:
     long_ago = Now() - 2 * process_caches.DEAD
     LiveProcess.objects.create(pk="1:dead", seen_at=long_ago)
     LiveProcess.objects.create(pk="2:alive", seen_at=Now())
-    number = process_caches.order(world.acme.id)
-    assert process_caches.waiting(number) == 1
+    number = process_caches.order_flush(world.acme.id)
+    assert process_caches.pending(number) == 1
     assert not LiveProcess.objects.filter(pk="1:dead").exists()
     LiveProcess.objects.filter(pk="2:alive").update(obeyed=number)
-    assert process_caches.obeyed_by_all(number, lambda: None, patience=0) == 0
+    assert process_caches.wait_for_all(number, lambda: None, max_seconds=0) == 0
 
 
 @pytest.mark.django_db
@@ -121,14 +121,14 @@ def test_a_listener_obeys_each_order_once(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[str] = []
-    monkeypatch.setattr(process_caches, "forget", told.append)
+    monkeypatch.setattr(process_caches, "flush", told.append)
     listener = process_caches.Listener()
     ForgetOrder.objects.create(workspace_id="ws_a")
     last = ForgetOrder.objects.create(workspace_id="ws_b")
-    listener.look()
+    listener.poll()
     assert sorted(told) == ["ws_a", "ws_b"]
     assert LiveProcess.objects.get(pk=listener.name).obeyed == last.pk
-    listener.look()
+    listener.poll()
     assert len(told) == 2
 
 
@@ -137,7 +137,7 @@ def test_forgetting_leaves_nothing_of_names_and_questions(world: World) -> None:
     erasing.maria(world)
     engine.embedder().embed_query(f"where is {MAIL}?")
     linking.known(world.acme.id)
-    process_caches.forget(world.acme.id)
+    process_caches.flush(world.acme.id)
     assert engine.embedder().count(lambda _: True) == 0
     assert linking.forget() == 0
 
@@ -155,6 +155,6 @@ def test_a_matrix_nobody_asks_is_wiped_as_well(world: World) -> None:
     assert at is not None
     assert view.columns.vectors[at].any()
     entry.embedding.delete()
-    process_caches.forget(world.acme.id)
+    process_caches.flush(world.acme.id)
     assert matrix.position(entry.id) is None
     assert not np.asarray(view.columns.vectors[at]).any()

@@ -208,7 +208,7 @@ def test_a_backup_from_before_a_waiting_run_is_noticed(world: World) -> None:
         "sub_1", ActionKind.DELETE, by=by, case_ref="c_1", reason="Asked", scope=scope
     )
     tombstones.announce(_record(1, workspace_id=home))
-    assert [one.case_id for one in tombstones.missing(home)] == ["c_1"]
+    assert [one.case_id for one in tombstones.unreplayed(home)] == ["c_1"]
 
 
 def test_an_entry_that_stays_stays_wherever_the_backup_has_it(world: World) -> None:

@@ -56,14 +56,14 @@ def _report(world: World, *tokens: bytes) -> Report:
 def test_the_search_finds_exactly_what_is_there(
     noise: bytes, sought: list[bytes], data: st.DataObject
 ) -> None:
-    low = [needle.lower() for needle in sought]
+    low = [pattern.lower() for pattern in sought]
     at = data.draw(st.integers(0, len(noise)))
     text = noise[:at] + data.draw(st.sampled_from(sought)) + noise[at:]
-    expected = {needle for needle in low if needle in text.lower()}
-    assert Finder(low).found(text) == expected
+    expected = {pattern for pattern in low if pattern in text.lower()}
+    assert Finder(low).find(text) == expected
 
 
-def test_a_needle_across_two_pieces_of_a_file_is_found(
+def test_a_pattern_across_two_pieces_of_a_file_is_found(
     tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.DATA_DIR = tmp_path
@@ -87,7 +87,7 @@ def test_a_needle_across_two_pieces_of_a_file_is_found(
     ],
 )
 def test_a_name_is_found_in_every_shape(shape: bytes) -> None:
-    assert Finder(byte_search.of_alias(MAIL)).found(b"\x00x" + shape + b"\x00")
+    assert Finder(byte_search.of_alias(MAIL)).find(b"\x00x" + shape + b"\x00")
 
 
 @pytest.mark.parametrize("written", ["Jürgen Öztürk", "JÜRGEN ÖZTÜRK", "J\\u00fcrgen"])
@@ -95,22 +95,22 @@ def test_a_name_beyond_ascii_is_found(written: str) -> None:
     finder = Finder(
         byte_search.of_alias("Jürgen Öztürk") | byte_search.of_alias("Jürgen")
     )
-    assert finder.found(b"note: " + written.encode() + b" ")
+    assert finder.find(b"note: " + written.encode() + b" ")
 
 
 def test_a_short_name_counts_only_as_a_word_of_text() -> None:
     finder = Finder(byte_search.of_alias("Anna"))
-    assert finder.found(b"ask Anna about it")
-    assert not finder.found(b"the annals of it")
-    assert not finder.found(b"\x01\x02\x03\x04anna\x05\x06\x07\x01")
+    assert finder.find(b"ask Anna about it")
+    assert not finder.find(b"the annals of it")
+    assert not finder.find(b"\x01\x02\x03\x04anna\x05\x06\x07\x01")
 
 
 def test_two_letters_are_no_two_small_numbers() -> None:
     """A catalogue holds many: ``97, 108`` is ``al`` in sixteen bits each."""
     numbers = struct.pack("<6h", 0, 97, 108, 0, 97, 110)
     for name in ("al", "Al", "AL"):
-        assert not Finder(byte_search.of_alias(name)).found(numbers)
-    assert Finder(byte_search.of_alias("Ann")).found("Ann".encode("utf-16-le"))
+        assert not Finder(byte_search.of_alias(name)).find(numbers)
+    assert Finder(byte_search.of_alias("Ann")).find("Ann".encode("utf-16-le"))
     (told,) = byte_search.too_short(["al", "Ann", "Anna", MAIL])
     assert told.startswith("2 names are too short")
     assert byte_search.too_short(["Anna", "王伟"]) == []
@@ -118,7 +118,7 @@ def test_two_letters_are_no_two_small_numbers() -> None:
 
 def test_the_start_of_a_vector_is_found() -> None:
     vector = struct.pack("<6f", 0.1, -0.2, 0.3, 0.4, 0.5, -0.6)
-    assert Finder(byte_search.of_tokens([vector])).found(b"head" + vector + b"tail")
+    assert Finder(byte_search.of_tokens([vector])).find(b"head" + vector + b"tail")
 
 
 def test_a_stem_of_the_index_is_sought() -> None:
@@ -129,9 +129,9 @@ def test_a_stem_of_the_index_is_sought() -> None:
 
 def test_signs_that_only_look_alike_in_another_case_are_told_apart() -> None:
     finder = Finder([b"maria@canary.example"])
-    assert finder.found(b"xxMARIA@CANARY.EXAMPLE")
-    assert not finder.found(b"xxmaria`canary.examplexx")
-    assert not finder.found(b"xxmaria@canary\x0eexamplexx")
+    assert finder.find(b"xxMARIA@CANARY.EXAMPLE")
+    assert not finder.find(b"xxmaria`canary.examplexx")
+    assert not finder.find(b"xxmaria@canary\x0eexamplexx")
 
 
 # ── SQLite ───────────────────────────────────────────────────────────────────
@@ -143,12 +143,12 @@ def test_erased_words_lie_in_the_files_until_they_are_cleaned(
     row = world.indexed(f"{MAIL} asked about {WORD}", payload={"text": WORD * 2})
     erasure.erase(world.acme.id, [row.id])
     before = _report(world, WORD.encode())
-    assert before.found, "nothing was found where something lies"
+    assert before.traces, "nothing was found where something lies"
     answer, _ = sqlite.clean()
     assert answer[0] == 0
     after = _report(world, WORD.encode())
-    assert after.found == []
-    assert after.sought > 0
+    assert after.traces == []
+    assert after.patterns > 0
     assert after.bytes > 0
 
 
@@ -160,7 +160,7 @@ def test_a_row_that_stays_is_no_trace(shared_world: World) -> None:
     erasure.erase(world.acme.id, [row.id])
     sqlite.clean()
     report = _report(world, WORD.encode())
-    assert report.found == []
+    assert report.traces == []
     assert report.shared > 0
 
 
@@ -173,8 +173,8 @@ def test_a_file_that_nobody_owns_is_searched(shared_world: World, name: str) -> 
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"about {MAIL}")
     report = _report(shared_world)
-    assert [trace.where for trace in report.found] == [name]
-    assert MAIL not in str(report.told())
+    assert [trace.where for trace in report.traces] == [name]
+    assert MAIL not in str(report.as_json())
 
 
 @pytest.mark.sqlite
@@ -185,8 +185,8 @@ def test_a_file_named_after_the_person_is_told_without_the_name(
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()
     report = _report(shared_world)
-    assert [trace.what for trace in report.found] == ["name of a file"]
-    assert MAIL not in str(report.told())
+    assert [trace.what for trace in report.traces] == ["name of a file"]
+    assert MAIL not in str(report.as_json())
 
 
 @pytest.mark.sqlite
@@ -225,12 +225,12 @@ def test_a_database_that_was_deleted_in_openly_is_rewritten_once(
     erasure.erase(world.acme.id, [row.id])
     sqlite.mark()
     sqlite.clean()
-    assert _report(world, WORD.encode()).found, "the old bytes lie there"
+    assert _report(world, WORD.encode()).traces, "the old bytes lie there"
     with connection.cursor() as cursor:
         cursor.execute("PRAGMA user_version = 0")
     _, done = sqlite.clean()
     assert "VACUUM, for what was deleted before" in done
-    assert _report(world, WORD.encode()).found == []
+    assert _report(world, WORD.encode()).traces == []
     _, done = sqlite.clean()
     assert not any("VACUUM" in told for told in done)
 
@@ -245,12 +245,12 @@ def test_the_word_index_is_asked_for_words_of_rows_that_are_gone(
         # What a deletion past the triggers would leave.
         cursor.execute("DROP TRIGGER journal_fts_update")
         erasure.erase(world.acme.id, [row.id])
-        assert sqlite.stale(sqlite.listed(set(byte_search.stems([WORD])))) == {
+        assert sqlite.stale(sqlite.listed_terms(set(byte_search.stems([WORD])))) == {
             "journal_fts": 1
         }
         cursor.execute("INSERT INTO journal_fts(journal_fts) VALUES ('rebuild')")
         _put_back(cursor)
-    assert sqlite.stale(sqlite.listed(set(byte_search.stems([WORD])))) == {}
+    assert sqlite.stale(sqlite.listed_terms(set(byte_search.stems([WORD])))) == {}
 
 
 def _put_back(cursor: Any) -> None:
@@ -267,7 +267,7 @@ def test_known_files_are_read_with_the_rows(world: World) -> None:
     live = Path(settings.DATA_DIR) / "files" / file.path
     assert known(live)
     assert not known(live.with_name("stranger.md"))
-    shared = expected_words.shared(Finder([WORD.encode()]), known)
+    shared = expected_words.shared_patterns(Finder([WORD.encode()]), known)
     assert shared == {WORD.encode()}
 
 
@@ -284,7 +284,9 @@ def test_rows_are_read_until_everything_is_found(
     monkeypatch.setattr(expected_words, "rows", rows)
     monkeypatch.setattr(expected_words, "terms", lambda: iter(()))
     known = expected_words.KnownFiles()
-    assert expected_words.shared(Finder([WORD.encode()]), known) == {WORD.encode()}
+    assert expected_words.shared_patterns(Finder([WORD.encode()]), known) == {
+        WORD.encode()
+    }
     assert asked == [0, 1]
 
 
@@ -300,7 +302,7 @@ def test_words_are_read_before_bytes(shared_world: World) -> None:
 def test_ids_of_entries_that_are_there_are_not_sought(shared_world: World) -> None:
     token = shared_world.entry("stays").id.removeprefix("j_").encode()
     gone = b"0" * len(token)
-    assert search._called({token, gone, b"marmalade"}) == {token}
+    assert search._entry_id_tokens({token, gone, b"marmalade"}) == {token}
 
 
 @pytest.mark.sqlite
@@ -312,9 +314,9 @@ def test_the_id_of_an_entry_is_nobodys_word(
     def nothing_to_ask(*_: Any) -> set[bytes]:
         pytest.fail("Every row was read for the id of an entry.")
 
-    monkeypatch.setattr(expected_words, "shared", nothing_to_ask)
+    monkeypatch.setattr(expected_words, "shared_patterns", nothing_to_ask)
     token = row.id.removeprefix("j_").encode()
-    assert _report(shared_world, token).found == []
+    assert _report(shared_world, token).traces == []
 
 
 # ── Beside each other ────────────────────────────────────────────────────────
@@ -333,7 +335,7 @@ def test_bytes_are_searched_after_every_question(
         search.run(_person(shared_world), [], search.Tokens(), report)
     finally:
         left.unlink()
-    assert left.name in [trace.where for trace in report.found]
+    assert left.name in [trace.where for trace in report.traces]
 
 
 def test_what_fails_beside_fails_the_search(
