@@ -1,4 +1,4 @@
-"""The desk of a case: refuse it, extend it, hand it on, comment, attach."""
+"""Actions on a case beside its workflow: refuse, extend, assign, comment, attach."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHA256_CHARS: Final = 64
 
 
 def refuse(case: Case, reason: str, *, by: Actor) -> Case:
-    """Refuse a request, with a reason that the person may read."""
+    """Refuse a request; the reason may be shown to the data subject."""
     by.require(MAY, case.workspace_id)
     reason_text = clean_text(reason, "reason")
     with transaction.atomic():
@@ -28,7 +28,7 @@ def refuse(case: Case, reason: str, *, by: Actor) -> Case:
         live.refusal_reason = reason_text
         live.closed_at, live.closed_by = timezone.now(), by.label
         audit_log.give_up(live.workspace_id, live.id)
-        # What an earlier run left for the next one's search: there will be none.
+        # An earlier run kept sealed names for the next run's search: there is none.
         transaction.on_commit(lambda: sealed_names.drop(live))
         return move(live, Verb.REFUSE, "Refused", by=by)
 
@@ -44,10 +44,10 @@ def extend(case: Case, months: int, reason: str, *, by: Actor) -> Case:
         live = locked(case)
         transitions.target_state(live, Verb.EXTEND)
         if live.extended_until is not None:
-            detail = "The deadline was extended already; that goes once."
+            detail = "The deadline was extended already; it can be extended once."
             raise errors.Conflict(detail, code="already_extended")
         if timezone.now() > live.due_at:
-            detail = "The deadline has run out; it is extended before that or not."
+            detail = "The deadline has run out; it can only be extended before that."
             raise errors.Conflict(detail, code="deadline_passed")
         zone = privacy_settings.zone(privacy_settings.of(live.workspace_id))
         live.extended_until = deadlines.due(live.received_at, zone, months)
@@ -56,7 +56,7 @@ def extend(case: Case, months: int, reason: str, *, by: Actor) -> Case:
 
 
 def assign(case: Case, assignee: str, *, by: Actor) -> Case:
-    """Say who works on a case; empty takes it from everybody."""
+    """Set the assignee of a case; an empty one unassigns it."""
     by.require(MAY, case.workspace_id)
     assignee_text = clean_text(assignee, "assignee", 254, need=False)
     with transaction.atomic():
@@ -68,7 +68,7 @@ def assign(case: Case, assignee: str, *, by: Actor) -> Case:
 
 
 def comment(case: Case, text: str, *, by: Actor) -> CaseEvent:
-    """Add a comment; a closed case takes none, its words are wiped."""
+    """Add a comment. A closed case takes none: its texts are erased."""
     by.require(MAY, case.workspace_id)
     comment_text = clean_text(text, "text")
     with transaction.atomic():
@@ -79,11 +79,11 @@ def comment(case: Case, text: str, *, by: Actor) -> CaseEvent:
 
 
 def attach(case: Case, name: str, sha256: str, size: int, *, by: Actor) -> CaseEvent:
-    """Note a document by its hash; its bytes stay where they are."""
+    """Record a document by its hash and size; its bytes are not stored."""
     by.require(MAY, case.workspace_id)
     file_name = clean_text(name, "name", 200)
     if len(sha256) != SHA256_CHARS or set(sha256) - set("0123456789abcdef"):
-        detail = "sha256 is 64 small hex digits."
+        detail = "sha256 is 64 lower-case hex digits."
         raise errors.Invalid(detail, code="bad_sha256")
     with transaction.atomic():
         live = locked(case)

@@ -1,8 +1,8 @@
-"""When a request is due: calendar months where the controller lives.
+"""Deadlines of requests, in calendar months of the workspace's time zone.
 
 One month after receipt, until the end of that day; where the month has no such day,
-its last one (31 January → 28 or 29 February). Days left are counted by the calendar,
-not in hours: what is due at midnight is *due today* all day long.
+the month's last day (31 January → 28 or 29 February). Days left are calendar days,
+not hours: what is due at midnight is *due today* all day.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 MONTHS: Final = 1
 MOST_EXTRA: Final = 2
 SOON_DAYS: Final = 7
-# The last moment a column of milliseconds can tell before midnight.
+# The database keeps milliseconds: the end of a day is one before midnight.
 _RESOLUTION: Final = timedelta(milliseconds=1)
 
 
@@ -24,7 +24,7 @@ def zone(name: str) -> ZoneInfo | None:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        # Unknown, a path out of the folder, or a folder of zones.
+        # Unknown name, a path outside the zone folder, or a folder.
         return None
 
 
@@ -37,7 +37,6 @@ def add_months(day: date, months: int) -> date:
 
 
 def plus_days(day: date, days: int) -> date:
-    """Return a day some days later, or earlier."""
     return day + timedelta(days=days)
 
 
@@ -71,7 +70,7 @@ def _days(number: int) -> str:
 
 
 def words(days: int) -> str:
-    """Return days left as people say it."""
+    """Return the days left as a phrase, such as ``3 days overdue``."""
     if days == 0:
         return "due today"
     return f"{_days(days)} left" if days > 0 else f"{_days(-days)} overdue"

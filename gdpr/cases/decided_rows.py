@@ -1,4 +1,4 @@
-"""What was decided on the rows of a case's plan, for whoever plans and runs it."""
+"""Decisions on single rows of a case's plan, as planning and runs read them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 from gdpr.data_map.base import Person
 from gdpr.models import Case, Ground, RowVerdict, Verdict
 
-# Compaction moves an entry; what was said of it goes along.
+# Compaction moves an entry to the archive; a decision on it holds in both places.
 _COUNTERPART = {"journal": "archive", "archive": "journal"}
 
 
@@ -20,7 +20,7 @@ def of(case: Case) -> list[RowVerdict]:
 
 
 def by_place(rows: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
-    """Return place → row ids; an entry is in both places where it may lie."""
+    """Return place → row ids; an entry is listed under journal and archive."""
     ids_by_place: dict[str, set[str]] = defaultdict(set)
     for place, row_id in rows:
         ids_by_place[place].add(row_id)
@@ -35,7 +35,7 @@ def _places(case: Case, verdict: Verdict) -> dict[str, frozenset[str]]:
 
 
 def spares_planned_row(case: Case, rows: Mapping[str, Iterable[Sequence[str]]]) -> bool:
-    """Whether a row that a plan destroys was spared since the plan was made."""
+    """Whether a row that a plan erases was kept by decision since the plan was made."""
     spared_ids = _places(case, Verdict.SPARED)
     return any(
         fate != "keep" and row_id in spared_ids[place]
@@ -45,7 +45,7 @@ def spares_planned_row(case: Case, rows: Mapping[str, Iterable[Sequence[str]]]) 
 
 
 def with_decisions(person: Person, case: Case) -> Person:
-    """Return a person with what was decided on the rows about them."""
+    """Return a person with the decisions of a case on the rows about them."""
     return replace(
         person,
         spared=_places(case, Verdict.SPARED),
@@ -54,7 +54,7 @@ def with_decisions(person: Person, case: Case) -> Person:
 
 
 def grounds(case: Case, rows: dict[str, list[list[str]]]) -> dict[str, int]:
-    """Return ground → how many rows of a plan stay for it."""
+    """Return ground → how many rows of a plan are kept for it."""
     kept_ids = by_place(
         (place, row[0]) for place in rows for row in rows[place] if row[1] == "keep"
     )

@@ -1,8 +1,8 @@
-"""The dry run: every holder is asked, nothing is touched, and the answer has a hash.
+"""The dry run: every holder is searched, nothing is changed, the result has a hash.
 
-The hash covers which rows there are, what would become of each, and under which names
-they were looked for. A run begins only while a new dry run comes to the same hash, so
-that nobody approves one thing and gets another.
+The hash covers the matching rows, the fate of each, the decisions, and the names
+that were searched for. A run starts only while a new dry run has the same hash, so
+that exactly what was approved is carried out.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from memory.rules.permissions import Actor
 from memory.rules.tokenizer import fold
 
 SAMPLES: Final = 3
-# So many doubtful rows are shown with their words; those that wait come first.
+# How many doubtful rows a plan shows with a sample; undecided ones come first.
 MAX_SHOWN_DOUBTS: Final = 200
 AMBIGUOUS: Final = "A word in it may mean somebody else."
 KEPT_BY_DECISION: Final = "A person looked at it and said that it stays."
-# What changes because somebody plans: the case itself, who is signed in, what we did.
-# Their rows are planned and counted; a change in them makes no plan stale.
+# Places that planning itself changes: the case, sessions, job runs, and so on. Their
+# rows are planned and counted; a change in them does not make a plan stale.
 VOLATILE: Final = frozenset(
     {
         "cases", "sessions", "jobs", "idempotency", "caches", "exports", "deliveries",
@@ -49,16 +49,16 @@ class HolderResult:
     rows: list[Found] = field(default_factory=list)
 
     def count(self, fate: Fate) -> int:
-        """Return how many rows share a fate."""
+        """Return how many rows have a fate."""
         return sum(row.fate is fate for row in self.rows)
 
     def _sampled_rows(self) -> list[Found]:
-        """Return a few rows; a holder finds the words of some only."""
+        """Return a few rows, those with a sample first: holders sample only some."""
         with_text = [row for row in self.rows if row.sample][:SAMPLES]
         return with_text or self.rows[:SAMPLES]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the share as people read it."""
+        """Return the result for the plan's body."""
         reasons = dict.fromkeys(row.why for row in self.rows)
         return {
             "name": self.name,
@@ -76,7 +76,7 @@ class HolderResult:
 def _doubt(
     share: HolderResult, row: Found, verdicts: Mapping[tuple[str, str], RowVerdict]
 ) -> dict[str, Any]:
-    """Return a row on which a person decides, and what was said of it."""
+    """Return a doubtful or decided row for the plan's body, with its decision."""
     verdict = verdicts.get((share.name, row.row_id))
     reason = f"{AMBIGUOUS} {row.why}" if row.doubtful and verdict is None else row.why
     return {
@@ -92,7 +92,7 @@ def _doubt(
 
 
 def _undecided_ids(lines: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """Return place → the rows that nobody decided on."""
+    """Return place → ids of the rows without a decision."""
     ids_by_place: dict[str, list[str]] = {}
     for line in lines:
         if line["verdict"] is None:
@@ -101,7 +101,7 @@ def _undecided_ids(lines: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
 
 
 def doubts(plan: CasePlan | None) -> dict[str, Any]:
-    """Return what a plan says of the rows that a person decides on."""
+    """Return the doubtful and decided rows of a plan: total, undecided, ids, rows."""
     none = {"total": 0, "undecided": 0, "ids": {}, "rows": []}
     return {**none, **(plan.body.get("doubts", {}) if plan else {})}
 
@@ -125,7 +125,7 @@ class DryRun:
 
     @property
     def rows(self) -> dict[str, list[list[str]]]:
-        """Return place → [[row id, fate], …]: what a run will do."""
+        """Return place → [[row id, fate], …] of the places that a run works on."""
         return {
             share.name: [[row.row_id, row.fate.value] for row in share.rows]
             for share in self.shares
@@ -133,14 +133,14 @@ class DryRun:
         }
 
     def _reviewed_rows(self) -> Iterator[tuple[HolderResult, Found]]:
-        """Return the rows that a person decides on, or decided."""
+        """Yield the rows that need a decision or have one."""
         for share in self.shares:
             for row in share.rows if not share.derived else ():
                 if row.doubtful or (share.name, row.row_id) in self.verdicts:
                     yield share, row
 
     def body(self, phrase: str) -> dict[str, Any]:
-        """Return the plan as people read it."""
+        """Return the plan's body: counts, samples and doubtful rows, without all ids."""
         holders = [share.as_json() for share in self.shares if share.rows]
         own = [item for item in holders if not item["derived"]]
         total = {fate.value: sum(item[fate.value] for item in own) for fate in Fate}
@@ -162,9 +162,9 @@ class DryRun:
         }
 
 
-# ── Looking ──────────────────────────────────────────────────────────────────
+# ── Searching ─────────────────────────────────────────────────────────────────
 def person_of(case: Case) -> Person:
-    """Return whom a case looks for; Conflict ``subject_gone`` when nobody is left."""
+    """Return the person a case is about; Conflict ``subject_gone`` after an erasure."""
     if case.subject is None or case.subject.erased_at is not None:
         detail = "Nothing is kept under this person's names any more."
         raise errors.Conflict(detail, code="subject_gone")
@@ -177,7 +177,7 @@ def person_of(case: Case) -> Person:
 def find_in_holders(
     case: Case, person: Person
 ) -> Iterable[tuple[Holder, Iterable[Found]]]:
-    """Return every place with what it finds, as this kind of request needs it."""
+    """Yield every holder with its matches, for the case's kind of request."""
     for holder in registry.ALL:
         if case.kind == CaseKind.RECTIFICATION and holder.name in NOT_RECTIFIED:
             continue
@@ -185,18 +185,18 @@ def find_in_holders(
         yield holder, (matches if case.kind in _ACTS else map(_as_kept, matches))
 
 
-# A correction changes what was remembered, not who the person is or what was asked.
+# A correction changes stored texts, not the person's own record or their requests.
 NOT_RECTIFIED: Final = frozenset({"subjects", "cases", "decisions", "exports"})
 _ACTS: Final = (CaseKind.ERASURE, CaseKind.RECTIFICATION)
 
 
 def _as_kept(row: Found) -> Found:
-    """Return a row as access and restriction see it: nothing becomes of it."""
+    """Return a match of an access or restriction request: it is kept as it is."""
     return replace(row, fate=Fate.KEEP, why="It names the person.")
 
 
 def look(case: Case, person: Person | None = None) -> DryRun:
-    """Ask every holder; nothing is changed and nothing is kept."""
+    """Search every holder; nothing is changed or stored."""
     target = person or person_of(case)
     shares = []
     for holder, matches in find_in_holders(case, target):
@@ -212,14 +212,14 @@ def look(case: Case, person: Person | None = None) -> DryRun:
 
 
 def _with_decision(person: Person, holder: Holder, row: Found) -> Found:
-    """Return a row as a person decided: one that stays is kept."""
+    """Return a row with fate ``keep`` if a person decided that it stays."""
     if holder.derived or not person.has_spared(holder.name, row.row_id):
         return row
     return replace(row, fate=Fate.KEEP, why=KEPT_BY_DECISION)
 
 
 def _verdict(person: Person, place: str, row: Found) -> str:
-    """Return what was decided on a row; a mark for a doubtful one that waits."""
+    """Return the decision on a row for the hash, ``?`` for an undecided doubtful one."""
     if person.has_spared(place, row.row_id):
         return "spared"
     if not row.doubtful:
@@ -255,15 +255,15 @@ def _hash(case: Case, person: Person, shares: Iterable[HolderResult]) -> str:
     return hashlib.sha256(entries.canonical(covered).encode()).hexdigest()
 
 
-# ── Keeping ──────────────────────────────────────────────────────────────────
+# ── Storing ──────────────────────────────────────────────────────────────────
 def make(case: Case, *, by: Actor, person: Person | None = None) -> CasePlan:
-    """Make a dry run and keep it as the case's next plan."""
+    """Make a dry run and store it as the case's next plan."""
     cases.may_plan(case, by=by)
     target = person or person_of(case)
     result = look(case, target)
     body = result.body(cases.phrase(case, result.plan_hash))
     if case.kind == CaseKind.ERASURE:
-        # Who decides should know what would be left, because nobody registered it.
+        # Show addresses found near the person that are nobody's alias: they would stay.
         ids = {
             share.name: [
                 row.row_id
@@ -277,14 +277,14 @@ def make(case: Case, *, by: Actor, person: Person | None = None) -> CasePlan:
 
 
 class StalePlan(errors.Conflict):
-    """The world moved since the plan was made; ``changed`` says where, and how much."""
+    """Rows changed since the plan was made; ``changed`` is place → counts."""
 
     code, title = "stale_plan", "The plan is out of date"
     sentence = "Rows came, went or changed since this plan was made. Plan again."
 
 
 def must_fit(case: Case, plan_hash: str, person: Person | None = None) -> None:
-    """Refuse a plan that a new dry run does not come to, with what changed."""
+    """Raise StalePlan unless a new dry run has the plan's hash."""
     fresh = look(case, person)
     if fresh.plan_hash == plan_hash:
         return
@@ -296,7 +296,7 @@ Rows = Mapping[str, Iterable[Sequence[str]]]
 
 
 def changes(before: Rows, after: Rows) -> dict[str, dict[str, int]]:
-    """Return place → how many rows came, went, or have another fate now."""
+    """Return place → how many rows came, went, or changed their fate."""
     counts_by_place = {}
     for place in sorted({*before, *after}):
         old = {row[0]: row[1] for row in before.get(place, ())}

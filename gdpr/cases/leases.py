@@ -1,9 +1,9 @@
-"""The runner's side of a case: who carries it out, step by step, and how it ended.
+"""The runner's side of a case: its lease, its steps, and how the run ended.
 
-A runner claims a case with a conditional UPDATE and renews its lease; one that died is
-followed by the next when the lease is over. Steps *set* their numbers, they never add:
-whoever follows does a step again and comes to the same end. The runner is the house
-itself, so no permission is asked here: a person's ``cases.execute`` came before.
+A runner claims a case with a conditional UPDATE and renews its lease; after a crash
+the next runner takes over when the lease expires. Steps *set* numbers, never add:
+repeating a step has the same result. The runner acts as the system, so no permission
+is checked here: the user's ``cases.execute`` came before.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ ACTIVE: Final = (CaseState.RUNNING, CaseState.VERIFYING)
 
 
 class LeaseLost(errors.HouseError):
-    """Another runner has the case; whoever sees this stops at once."""
+    """Another runner has the case; the one that sees this stops at once."""
 
-    code, status, title = "lease_lost", 409, "Somebody else runs this case"
+    code, status, title = "lease_lost", 409, "Another worker runs this case"
     sentence = "The lease of this run is over and another worker took it."
 
 
 # ── Claiming ─────────────────────────────────────────────────────────────────
 def due() -> list[tuple[str, str]]:
-    """Return (workspace id, case id) of what waits for a runner, the oldest first."""
+    """Return (workspace id, case id) of cases waiting for a runner, by deadline."""
     free = Q(lease_until=None) | Q(lease_until__lt=timezone.now())
     rows = Case.objects.filter(free, state__in=ACTIVE).order_by("due_at", "id")
     return list(rows.values_list("workspace_id", "pk"))
@@ -56,7 +56,7 @@ def due() -> list[tuple[str, str]]:
 def claim(
     workspace_id: str, case_id: str, runner: str, lease: timedelta = LEASE
 ) -> Case | None:
-    """Take a case that waits for a runner; of two that want it one gets it."""
+    """Claim a case that waits for a runner; None when another runner was first."""
     now = timezone.now()
     free = Q(lease_until=None) | Q(lease_until__lt=now)
     rows = Case.objects.filter(
@@ -75,12 +75,12 @@ def _claimed(case: Case, runner: str) -> Any:
 
 
 def renew(case: Case, runner: str, lease: timedelta = LEASE) -> bool:
-    """Hold on to a case; False says that somebody else has it: stop at once."""
+    """Extend the lease; False when another runner has the case: stop at once."""
     return bool(_claimed(case, runner).update(lease_until=timezone.now() + lease))
 
 
 def release(case: Case, runner: str, *, after: timedelta | None = None) -> None:
-    """Give a case back as it is; ``after`` keeps the next runner away for a while."""
+    """End the claim; ``after`` delays the next runner's claim."""
     until = timezone.now() + after if after else None
     _claimed(case, runner).update(claimed_by="", lease_until=until)
 
@@ -94,7 +94,7 @@ def _locked_for(case: Case, runner: str) -> Case:
 
 # ── Steps ────────────────────────────────────────────────────────────────────
 def steps(case: Case) -> list[CaseStep]:
-    """Return the steps of the run that counts, in order."""
+    """Return the steps of the current run, in order."""
     rows = CaseStep.objects.filter(workspace_id=case.workspace_id, case=case)
     return list(rows.filter(run=case.run).order_by("position"))
 
@@ -102,7 +102,7 @@ def steps(case: Case) -> list[CaseStep]:
 def ensure_steps(
     case: Case, definitions: Iterable[tuple[str, str, int]]
 ) -> list[CaseStep]:
-    """Write the steps of a run, (name, title, total) each; those there are stay."""
+    """Create the steps of a run from (name, title, total); existing ones stay."""
     rows = [
         CaseStep(
             workspace_id=case.workspace_id,
@@ -128,18 +128,18 @@ def _set(step: CaseStep, **fields: Any) -> CaseStep:
 
 
 def begin(step: CaseStep) -> CaseStep:
-    """Start a step, or go on with it: the first start counts."""
+    """Start or resume a step; ``started_at`` is its first start."""
     started = step.started_at or timezone.now()
     return _set(step, state=StepState.RUNNING, started_at=started, fault="")
 
 
 def progress(step: CaseStep, rows_done: int, **counts: int) -> CaseStep:
-    """Say how far a step is; numbers are set, not added."""
+    """Set how many rows of a step are done, and its counts."""
     return _set(step, done=rows_done, counts={**step.counts, **counts})
 
 
 def finish(step: CaseStep, rows_done: int | None = None, **counts: Any) -> CaseStep:
-    """End a step; ``done`` is its total unless told."""
+    """End a step; ``rows_done`` defaults to its total."""
     return _set(
         step,
         state=StepState.DONE,
@@ -151,12 +151,12 @@ def finish(step: CaseStep, rows_done: int | None = None, **counts: Any) -> CaseS
 
 
 def fail(step: CaseStep, fault: str) -> CaseStep:
-    """Say why a step did not end; the next runner tries it again."""
+    """Mark a step as failed; the next runner tries it again."""
     return _set(step, state=StepState.FAILED, fault=fault[:400])
 
 
 def defer_step(step: CaseStep, hold: Hold) -> CaseStep:
-    """Leave a step for later: a hold keeps its rows. Written once per hold."""
+    """Defer a step because of a hold on its rows; the event is written once per hold."""
     if step.state == StepState.DEFERRED and step.counts.get("hold") == hold.pk:
         return step
     counts = {**step.counts, "hold": hold.pk}
@@ -181,7 +181,7 @@ def _end_claim(case: Case) -> None:
 
 
 def defer(case: Case, runner: str, *, by: Actor) -> Case:
-    """Put a run on hold: what is left waits until a hold is released."""
+    """Put a run on hold: its deferred steps wait until a hold is released."""
     with transaction.atomic():
         live = _locked_for(case, runner)
         _end_claim(live)
@@ -189,18 +189,18 @@ def defer(case: Case, runner: str, *, by: Actor) -> Case:
 
 
 def step_back(case: Case, runner: str, reason: str, *, by: Actor) -> Case:
-    """Bring a run back to its plan, before it touched anything."""
+    """Return a run to the planned state, before it changed anything."""
     with transaction.atomic():
         live = _locked_for(case, runner)
         _end_claim(live)
-        # What was approved is not what there is now.
+        # The approval was given to rows that have changed since.
         live.approved_by = live.approved_by_id = live.approved_plan = ""
         live.approved_at = None
         return transitions.move(live, Verb.STEP_BACK, reason, by=by, run=live.run)
 
 
 def to_verifying(case: Case, runner: str, *, by: Actor) -> Case:
-    """Everything is done that was planned; now it is searched. Twice is once."""
+    """Move a run from erasing to verifying; idempotent."""
     with transaction.atomic():
         live = _locked_for(case, runner)
         if live.state == CaseState.VERIFYING:
@@ -209,7 +209,7 @@ def to_verifying(case: Case, runner: str, *, by: Actor) -> Case:
 
 
 def rework(case: Case, runner: str, *, by: Actor) -> Case:
-    """The search found something that another pass can remove."""
+    """Move a run back to erasing: another pass can remove what the search found."""
     with transaction.atomic():
         live = _locked_for(case, runner)
         return transitions.move(live, Verb.REWORK, "Another pass", by=by, run=live.run)
@@ -218,10 +218,10 @@ def rework(case: Case, runner: str, *, by: Actor) -> Case:
 def close(
     case: Case, runner: str, result: str, facts: Mapping[str, Any], *, by: Actor
 ) -> Case:
-    """End a run: ``complete`` only when nothing was found, else ``partial``.
+    """End a run as ``complete`` (nothing was found) or ``partial``.
 
-    Closing again with the same result changes nothing, so a runner that died behind
-    the commit is followed without harm.
+    Idempotent for the same result, so that a runner that crashed after the commit
+    can be followed by another.
     """
     verb = {"complete": Verb.COMPLETE, "partial": Verb.LEAVE_PARTIAL}[result]
     with transaction.atomic():
@@ -235,23 +235,23 @@ def close(
         if verb is Verb.COMPLETE:
             live.closed_at, live.closed_by = timezone.now(), by.label
             if live.kind in cases.HOLDABLE:
-                # What was said while the search went on is no exception.
+                # Comments written while the search ran are erased as well.
                 _erase_event_texts(live)
         text = "Complete" if verb is Verb.COMPLETE else "Partial: something is left"
         return transitions.move(live, verb, text, by=by, run=live.run)
 
 
 def report_fault(case: Case, fault: str, *, by: Actor) -> None:
-    """Tell of a fault that the next try may mend; never a foreign message."""
+    """Record a fault that a retry may mend; never a foreign error's message."""
     with transaction.atomic():
         transitions.event(case, Kind.ALARM, fault[:400], by=by)
         transitions.record(case, "case_trouble", by=by, severity=Severity.WARN)
 
 
-# ── Wiping ───────────────────────────────────────────────────────────────────
+# ── Erasing texts ───────────────────────────────────────────────────────────────────
 def _without_samples(body: Mapping[str, Any]) -> dict[str, Any]:
     holders = [{**holder, "samples": []} for holder in body.get("holders", ())]
-    # What was seen beside the person is told by digests, and would outlast them.
+    # Suggested aliases and doubtful rows hold the person's data or digests of it.
     doubts = {**body.get("doubts", {}), "rows": []} if "doubts" in body else {}
     return {**body, "holders": holders, "beside": [], "doubts": doubts}
 
@@ -263,9 +263,9 @@ def _erase_event_texts(case: Case) -> None:
 
 
 def wipe(case: Case) -> None:
-    """Take a person's words out of a case: plans' samples, reasons, comments.
+    """Erase the person's data in a case: samples of plans, reasons, comments.
 
-    What stays says what was done and when, by whom of ours, with which numbers.
+    What was done, when, by which user and with which counts is kept.
     """
     with transaction.atomic():
         live = transitions.locked(case)
@@ -288,7 +288,7 @@ def wipe(case: Case) -> None:
 
 
 def erase_texts_of(workspace_id: str, subject_ref: str) -> int:
-    """Wipe every case of a person; return how many."""
+    """Erase the texts of every case of a person; return how many cases."""
     rows = Case.objects.filter(workspace_id=workspace_id, subject_ref=subject_ref)
     subject_cases = list(rows)
     for case in subject_cases:

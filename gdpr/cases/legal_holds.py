@@ -1,8 +1,8 @@
-"""Legal holds: a reason to keep a person's data, whoever asks to erase it.
+"""Legal holds: a reason to keep a person's data despite a request to erase it.
 
-A hold on everything puts the person's open cases on hold at once; one that runs is put
-there by its runner, which asks before every batch. The last release brings a case back
-to where it stood, and what was deferred waits for its turn again.
+A hold on everything puts the person's open cases on hold at once; a running case is
+put on hold by its runner, which checks before every batch. The last release returns
+a case to its earlier state, and deferred steps wait again.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from memory.rules.permissions import Actor
 
 ALL: Final = "all"
 SCOPE_CHARS: Final = 24
-# Ids in one question: a database takes only so many parameters.
+# Ids in one query: databases limit the number of parameters.
 MAX_QUERY_IDS: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewHold:
-    """A hold as it is asked for; ``scope`` is ``all`` or the name of one holder."""
+    """A hold to place; ``scope`` is ``all`` or the name of one holder."""
 
     reason: str
     review_at: datetime
@@ -53,13 +53,13 @@ class NewHold:
     owner: str = ""
 
 
-# ── Asking ───────────────────────────────────────────────────────────────────
+# ── Reading ──────────────────────────────────────────────────────────────────
 def _active(workspace_id: str) -> QuerySet[Hold]:
     return Hold.objects.filter(workspace_id=workspace_id, released_at=None)
 
 
 def in_force(workspace_id: str, subject_id: str, place: str = "") -> Hold | None:
-    """Return a hold that covers a place of a person; without a place, any hold."""
+    """Return an active hold that covers a place of a person; without a place, any."""
     rows = _active(workspace_id).filter(subject_id=subject_id)
     if place:
         rows = rows.filter(scope__in=(ALL, place))
@@ -67,7 +67,7 @@ def in_force(workspace_id: str, subject_id: str, place: str = "") -> Hold | None
 
 
 def kept(workspace_id: str, place: str, entry_ids: Sequence[str]) -> frozenset[str]:
-    """Return the entries about people whose hold covers the journal or a place."""
+    """Return the entries linked to people whose hold covers the journal or a place."""
     rows = _active(workspace_id).filter(scope__in=(ALL, linking.JOURNAL, place))
     people = list(rows.values_list("subject_id", flat=True).distinct())
     if not people:
@@ -93,7 +93,7 @@ def hold(actor: Actor, hold_id: str) -> Hold:
 
 
 def person(actor: Actor, subject_id: str) -> Subject:
-    """Return whose holds are meant, in the actor's workspace."""
+    """Return a subject of the actor's workspace, or raise NotFound."""
     actor.require("gdpr.read")
     rows = Subject.objects.filter(workspace_id=actor.workspace_id, pk=subject_id)
     subject = rows.first()
@@ -105,7 +105,7 @@ def person(actor: Actor, subject_id: str) -> Subject:
 def listed(
     actor: Actor, *, subject_id: str = "", state: str = "", limit: int = 500
 ) -> list[Hold]:
-    """Return holds, the one to review next first; ``state`` is standing or released."""
+    """Return holds, next review first; ``state`` is ``standing`` or ``released``."""
     actor.require("gdpr.read")
     rows = Hold.objects.select_related("subject")
     rows = rows.filter(workspace_id=actor.workspace_id)
@@ -119,7 +119,7 @@ def listed(
 def page(
     actor: Actor, ask: Ask, *, subject_id: str = "", state: str = ""
 ) -> Page[Hold]:
-    """Return a page: those in force by their review, then the last released first."""
+    """Return a page: active holds by review date, then released ones, newest first."""
     actor.require("gdpr.read")
     rows = Hold.objects.select_related("subject")
     rows = rows.filter(workspace_id=actor.workspace_id)
@@ -135,7 +135,7 @@ def page(
 
 
 def counts(actor: Actor) -> tuple[int, int]:
-    """Return how many holds stand, and how many of them are past their review."""
+    """Return how many holds are active, and how many of these are past review."""
     actor.require("gdpr.read")
     rows = _active(actor.workspace_id)
     return rows.count(), rows.filter(review_at__lte=timezone.now()).count()
@@ -162,15 +162,15 @@ def _check(new: NewHold, places: frozenset[str]) -> None:
         detail = "review_at needs a time zone, such as a final Z."
         raise errors.Invalid(detail, code="naive_review_at")
     if new.review_at <= timezone.now():
-        detail = "A hold is reviewed on a day to come."
+        detail = "review_at has to be in the future."
         raise errors.Invalid(detail, code="review_in_past")
     if new.scope != ALL and new.scope not in places:
-        detail = "scope is all, or the name of a resting place."
+        detail = "scope is all, or the name of a place where data is stored."
         raise errors.Invalid(detail, code="bad_scope", scopes=[ALL, *sorted(places)])
 
 
 def place(subject: Subject, new: NewHold, *, by: Actor, places: frozenset[str]) -> Hold:
-    """Place a hold; ``places`` are the names of the holders there are."""
+    """Place a hold; ``places`` are the valid names of holders."""
     by.require(cases.MAY, subject.workspace_id)
     _check(new, places)
     with transaction.atomic():
@@ -187,7 +187,7 @@ def place(subject: Subject, new: NewHold, *, by: Actor, places: frozenset[str]) 
         _record("placed", row, by)
         if row.scope == ALL:
             for case in _cases(subject, ~Q(state=CaseState.ON_HOLD)):
-                # A run in progress is stopped by its runner, between two batches.
+                # A running case is stopped by its runner, between two batches.
                 if case.state != CaseState.RUNNING:
                     _hold_case(case, by)
     return row
@@ -209,7 +209,7 @@ def _hold_case(case: Case, by: Actor) -> None:
 
 
 def release(row: Hold, reason: str, *, by: Actor) -> Hold:
-    """End a hold and bring back what only it kept; releasing twice is Conflict."""
+    """Release a hold and resume cases it alone held; Conflict when released before."""
     by.require(cases.MAY, row.workspace_id)
     reason_text = clean_text(reason, "reason")
     with transaction.atomic():
@@ -230,7 +230,7 @@ def release(row: Hold, reason: str, *, by: Actor) -> Hold:
 
 
 def _resume(case: Case, by: Actor) -> None:
-    """Bring a case back unless everything, or all that is left of it, stays held."""
+    """Resume a case unless another hold covers everything, or all deferred steps."""
     if cases.active_hold(case):
         return
     deferred_rows = CaseStep.objects.filter(

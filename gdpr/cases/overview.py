@@ -1,4 +1,4 @@
-"""Three numbers for the home page and the menu."""
+"""Counts of open, overdue and due cases for the home page and the menu."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from memory.rules.permissions import Actor
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """How many cases are open, how many of them are late, and how many due soon.
+    """How many cases are open, overdue and due soon.
 
-    ``soon`` counts what is due today or within a week, and is not late.
+    ``soon`` counts cases due today or within a week that are not overdue.
     """
 
     open: int = 0
@@ -24,7 +24,7 @@ class Numbers:
 
 
 def numbers(actor: Actor) -> Numbers | None:
-    """Return the numbers for those who may read cases, None for everybody else."""
+    """Return the counts, None for an actor who may not read cases."""
     if not actor.can("gdpr.read"):
         return None
     rules, now = privacy_settings.of(actor.workspace_id), timezone.now()

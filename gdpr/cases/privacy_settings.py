@@ -1,4 +1,4 @@
-"""How a workspace handles requests: two people, identity, its calendar."""
+"""Privacy settings of a workspace: second person, identity, time zone, retention."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Change:
     digest: bool | None = None
 
     def values(self) -> dict[str, Any]:
-        """Return the settings that are named, by name."""
+        """Return the settings to change, by name."""
         values_by_name = {name: getattr(self, name) for name in self.__slots__}
         return {
             name: value for name, value in values_by_name.items() if value is not None
@@ -50,7 +50,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivacySettings:
-    """A workspace's settings; ``updated_by`` is empty where nobody changed one."""
+    """A workspace's settings; ``updated_by`` is empty when all are defaults."""
 
     two_person: bool
     require_identity: bool
@@ -65,9 +65,9 @@ class PrivacySettings:
 
 # ── The settings ─────────────────────────────────────────────────────────────
 def _entries(changes: Sequence[SettingChange]) -> Sequence[NewEntry]:
-    """Return the journal entry of changed settings, with what was before."""
+    """Return the journal entry of changed settings, with their old values."""
     new_values = {change.setting.name: change.after for change in changes}
-    # Fewer checks on who may erase is what an auditor looks for first.
+    # Auditors look first for weaker checks on who may erase.
     weaker = new_values.get("two_person") is False or new_values.get(
         "allow_break_glass"
     )
@@ -91,7 +91,7 @@ def _known_zone(name: str) -> str:
 
 
 def _move_deadlines(before: str, after: str, by: Actor) -> None:
-    """Keep each deadline on the calendar day that people were told."""
+    """Keep each deadline on the same calendar day in the new time zone."""
     old, new = _zone(before), _zone(after)
     rows = Case.objects.select_for_update(of=("self",))
     open_cases = list(rows.filter(workspace_id=by.workspace_id, state__in=OPEN))
@@ -162,7 +162,7 @@ SETTINGS: Final = (
 
 
 def of(workspace_id: str) -> PrivacySettings:
-    """Return a workspace's settings; the defaults where nobody chose."""
+    """Return a workspace's settings; defaults where none is set."""
     states = workspace_settings.states(workspace_id, SETTINGS)
     changed_states = [
         state for state in states.values() if state.changed_at is not None
@@ -180,13 +180,13 @@ def _zone(name: str) -> ZoneInfo:
 
 
 def zone(rules: PrivacySettings) -> ZoneInfo:
-    """Return the zone whose calendar counts; UTC when its name is no longer known."""
+    """Return the workspace's time zone; UTC when its name is no longer known."""
     return _zone(rules.time_zone)
 
 
 def _check(values: dict[str, Any]) -> None:
     if "time_zone" in values and deadlines.zone(values["time_zone"]) is None:
-        detail = "There is no such time zone; say it like Europe/Berlin."
+        detail = "There is no such time zone; use a name like Europe/Berlin."
         raise errors.Invalid(detail, code="bad_time_zone")
     for name, limit in (
         ("export_days", LONGEST_EXPORT_DAYS),
@@ -197,9 +197,9 @@ def _check(values: dict[str, Any]) -> None:
 
 
 def change(request: Change, *, by: Actor) -> PrivacySettings:
-    """Change settings and say so in the journal, with what was before.
+    """Change settings and record them in the journal with their old values.
 
-    In another time zone a deadline stays on the calendar day that people were told.
+    When the time zone changes, deadlines stay on the same calendar day.
     """
     by.require(MAY)
     requested = request.values()

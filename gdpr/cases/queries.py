@@ -1,4 +1,4 @@
-"""Cases as people read them: the list by urgency, and one case with all of it."""
+"""Reading cases: the list by urgency, one case in detail, and both as JSON."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EVENTS: Final = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseQuery:
-    """Filters of the list; what is left out means any.
+    """Filters of the list; an empty one means any.
 
     ``state`` is a state, ``open`` or ``closed``; ``due`` is overdue, today or soon.
     """
@@ -47,7 +47,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """When a case is due, as words and for the eye."""
+    """When a case is due, with a phrase and an urgency for display."""
 
     due_at: datetime
     days_left: int
@@ -56,16 +56,16 @@ class Deadline:
 
 
 def effective(case: Case) -> datetime:
-    """Return the moment that counts: the extended one where there is one."""
+    """Return the deadline in force: the extended one where there is one."""
     return case.extended_until or case.due_at
 
 
 def deadline(
     case: Case, rules: PrivacySettings, now: datetime | None = None
 ) -> Deadline:
-    """Return a case's deadline in the calendar of its workspace.
+    """Return a case's deadline in its workspace's time zone.
 
-    A case that is closed is measured at its end: it was in time, or it was not.
+    A closed case is measured at its closing: in time, or overdue.
     """
     moment = case.closed_at or now or timezone.now()
     days = deadlines.days_left(effective(case), moment, privacy_settings.zone(rules))
@@ -100,7 +100,7 @@ def _filtered(
 
 
 def _between(due: str, rules: PrivacySettings) -> tuple[datetime | None, datetime]:
-    """Return after when, and until when, what is overdue, due today or soon is due."""
+    """Return the (exclusive start, inclusive end) of overdue, today or soon."""
     zone, now = privacy_settings.zone(rules), timezone.now()
     today = now.astimezone(zone).date()
     yesterday = deadlines.end_of(deadlines.plus_days(today, -1), zone)
@@ -167,7 +167,7 @@ def _closed(
 # ── One case ─────────────────────────────────────────────────────────────────
 @dataclass(frozen=True, slots=True)
 class Dossier:
-    """A case with everything a page or a program shows of it."""
+    """A case with everything that its page and the API show."""
 
     case: Case
     deadline: Deadline
@@ -182,7 +182,7 @@ class Dossier:
 
 
 def dossier(actor: Actor, case: Case) -> Dossier:
-    """Return all of a case of the actor's workspace."""
+    """Return a case of the actor's workspace in detail."""
     actor.require("gdpr.read", case.workspace_id)
     rules = privacy_settings.of(case.workspace_id)
     plan = cases.latest_plan(case)
@@ -222,7 +222,7 @@ TIMES: Final = (
 
 
 def line(case: Case, rules: PrivacySettings) -> dict[str, Any]:
-    """Return a case as a line of the list."""
+    """Return a case as JSON, as in the list."""
     due = deadline(case, rules)
     return (
         {name: getattr(case, name) for name in PLAIN}
@@ -239,7 +239,6 @@ def line(case: Case, rules: PrivacySettings) -> dict[str, Any]:
 
 
 def lines(actor: Actor, rows: list[Case]) -> list[dict[str, Any]]:
-    """Return cases of the actor's workspace as lines of the list."""
     rules = privacy_settings.of(actor.workspace_id)
     return [line(case, rules) for case in rows]
 
@@ -254,7 +253,7 @@ def _step(step: CaseStep) -> dict[str, Any]:
 
 
 def event_line(event: CaseEvent) -> dict[str, Any]:
-    """Return a line of the timeline."""
+    """Return an event of the timeline as JSON."""
     plain = ("id", "kind", "state", "text", "data", "by")
     return {name: getattr(event, name) for name in plain} | {
         "at": journal.stamp(event.at)
@@ -262,14 +261,14 @@ def event_line(event: CaseEvent) -> dict[str, Any]:
 
 
 def has_samples(plan: CasePlan | None) -> bool:
-    """Whether a plan still holds words of the person."""
+    """Whether a plan still holds samples of the person's data."""
     holders = plan.body.get("holders", ()) if plan else ()
     doubt_rows = plan.body.get("doubts", {}).get("rows") if plan else ()
     return bool(doubt_rows) or any(holder.get("samples") for holder in holders)
 
 
 def _doubts(plan: CasePlan) -> dict[str, Any]:
-    """Return the rows that a person decides on, those that wait first."""
+    """Return the rows that need a decision, undecided ones first."""
     doubts = plan.body.get("doubts", {})
     return {
         "doubtful": doubts.get("rows", []),
@@ -279,7 +278,7 @@ def _doubts(plan: CasePlan) -> dict[str, Any]:
 
 
 def plan_line(plan: CasePlan, phrase: str) -> dict[str, Any]:
-    """Return a plan as the API tells it; its row ids stay inside."""
+    """Return a plan as JSON, without its row ids."""
     return {
         "holders": plan.body.get("holders", []),
         "total": plan.body.get("total", {}),
@@ -294,7 +293,7 @@ def plan_line(plan: CasePlan, phrase: str) -> dict[str, Any]:
 
 
 def whole(detail: Dossier) -> dict[str, Any]:
-    """Return a case with its plan, steps and timeline."""
+    """Return a case with its plan, steps and timeline as JSON."""
     plan = plan_line(detail.plan, detail.phrase or "") if detail.plan else None
     return line(detail.case, detail.rules) | {
         "plan": plan,

@@ -1,7 +1,7 @@
 """The daily digest: an e-mail about cases that are due within a week, or overdue.
 
-It goes to the workspace's compliance officers and admins, once a day per case, and
-names no person: whoever reads mail over a shoulder learns ids and days.
+It goes to the workspace's compliance officers and admins, once a day per case. It
+names no person, because e-mail is not confidential: only ids and days are in it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ log = structlog.get_logger(__name__)
 
 
 def readers(workspace_id: str) -> list[str]:
-    """Return the addresses of those who answer for requests."""
+    """Return the e-mail addresses of compliance officers and admins."""
     rows = Membership.objects.filter(
         workspace_id=workspace_id, role__in=READERS, user__is_active=True
     )
@@ -50,7 +50,7 @@ def urgent_cases(
 
 
 def _claim(items: list[tuple[Case, queries.Deadline]], today: date) -> list[str]:
-    """Take what was not told today; of two senders one gets each case."""
+    """Claim the cases not sent today: of two senders one gets each case."""
     claimed_ids = []
     for case, _ in items:
         rows = Case.objects.filter(workspace_id=case.workspace_id, pk=case.pk)
@@ -68,7 +68,7 @@ def _release(workspace_id: str, case_ids: list[str], today: date) -> None:
 def text(
     workspace: Workspace, items: list[tuple[Case, queries.Deadline]]
 ) -> tuple[str, str]:
-    """Return subject and body of the mail: ids, kinds, states and days."""
+    """Return subject and body of the e-mail: ids, kinds, states and days."""
     late = sum(due.urgency == "overdue" for _, due in items)
     subject = f"{len(items)} cases need attention in {workspace.slug}"
     if len(items) == 1:
@@ -86,13 +86,13 @@ def text(
 
 
 def send(workspace_id: str, now: datetime | None = None) -> Outcome:
-    """Send today's digest of a workspace; nothing is sent when nothing presses."""
+    """Send today's digest of a workspace, unless no case is urgent."""
     moment, rules = now or timezone.now(), privacy_settings.of(workspace_id)
     if not rules.digest:
         return Outcome()
     urgent, to = urgent_cases(workspace_id, moment), readers(workspace_id)
     if not urgent or not to:
-        return Outcome(fault="Nobody is there to be told" if urgent else "")
+        return Outcome(fault="No compliance officer or admin has an address" if urgent else "")
     today = moment.astimezone(privacy_settings.zone(rules)).date()
     if not mail.server_set():
         return _not_sent(workspace_id, today, len(urgent), len(to))
@@ -102,11 +102,11 @@ def send(workspace_id: str, now: datetime | None = None) -> Outcome:
         return Outcome()
     subject, body = text(Workspace.objects.get(pk=workspace_id), items)
     try:
-        # One message each: nobody sees who else is told.
+        # One message each, so that no recipient sees the others.
         messages = [EmailMessage(subject, body, None, [address]) for address in to]
         mail.send("case digest", messages)
     except OSError as error:
-        # Nobody was told, so the next run of the clock tries again.
+        # Nothing was sent, so the next scheduled run tries again.
         _release(workspace_id, claimed_ids, today)
         log.warning("digest_not_sent", workspace=workspace_id)
         return Outcome(fault=f"The mail did not go out: {type(error).__name__}")
@@ -115,7 +115,7 @@ def send(workspace_id: str, now: datetime | None = None) -> Outcome:
 
 
 def _not_sent(workspace_id: str, today: date, cases: int, mails: int) -> Outcome:
-    """Say once a day that no server takes the digest; no case counts as told."""
+    """Log once a day that no mail server is set; no case counts as sent."""
     if cache.add(f"digest-not-sent:{workspace_id}:{today}", 1, timeout=86_400):
         mail.not_sent("case digest", mails)
     return Outcome({"cases": cases, "mails": 0})
@@ -131,7 +131,7 @@ def _record(workspace_id: str, case_ids: list[str], mails: int) -> None:
 
 
 def install() -> None:
-    """Put the digest on the timetable: asked hourly, it is sent once a day per case."""
+    """Schedule the digest hourly; each case is sent once a day."""
     jobs.register(
         Job(
             name="gdpr_digest",

@@ -1,7 +1,7 @@
-"""Deciding on rows of a plan: a doubtful one is the person's or stays, any may stay.
+"""Decisions on rows of a plan: a doubtful one is the person's or stays, any may stay.
 
-A decision makes a new plan, and an approval of the earlier one falls. The ledger says
-who decided on how many rows; why a row stays is told by a ground, which names nobody.
+A decision makes a new plan, which drops the approval of the old one. The audit log
+records who decided on how many rows, and the ground, which names nobody.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ Row = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What is decided of which rows; ``all_doubtful`` means every undecided one.
+    """A verdict on rows; ``all_doubtful`` means every undecided one.
 
-    A row that stays needs a ground, which the certificate counts, and a reason, which
-    stays in the case while it is open.
+    A row that is kept needs a ground, which the certificate counts, and a reason, which
+    is stored in the case while it is open.
     """
 
     verdict: Verdict
@@ -61,9 +61,9 @@ def _reason(decision: Decision) -> str:
 
 
 def _rows_of_own_request(case: Case, rows: Iterable[Row]) -> list[Row]:
-    """Return which rows are about this person's own request; they go with the names.
+    """Return the rows about this person's own request; they are erased with the names.
 
-    The cases of other people are rows like any others.
+    Cases of other people are ordinary rows.
     """
     request_rows = [row for row in rows if row[0] in dry_run.NOT_RECTIFIED]
     if not request_rows:
@@ -76,7 +76,7 @@ def _rows_of_own_request(case: Case, rows: Iterable[Row]) -> list[Row]:
 
 
 def _rows(case: Case, plan: CasePlan, decision: Decision) -> list[Row]:
-    """Return the rows that are meant, each once; Invalid for one not in the plan."""
+    """Return the selected rows, each once; Invalid for one not in the plan."""
     selected = dict.fromkeys(decision.rows)
     if decision.all_doubtful:
         undecided = dry_run.doubts(plan)["ids"]
@@ -95,7 +95,7 @@ def _rows(case: Case, plan: CasePlan, decision: Decision) -> list[Row]:
     if decision.verdict == Verdict.SPARED:
         own_rows = _rows_of_own_request(case, selected)
         if own_rows:
-            detail = "What was written about the request itself goes with it."
+            detail = "Texts about the request itself are erased with it and cannot be kept."
             raise errors.Invalid(detail, code="row_goes", rows=len(own_rows))
     return list(selected)
 
@@ -127,7 +127,7 @@ def _keep(
 
 
 def decide(case: Case, plan_hash: str, decision: Decision, *, by: Actor) -> CasePlan:
-    """Decide on rows of exactly this plan; return the plan that follows from it."""
+    """Decide on rows of exactly this plan; return the new plan."""
     by.require(cases.MAY, case.workspace_id)
     reason = _reason(decision)
     with transaction.atomic():
@@ -144,7 +144,7 @@ def decide(case: Case, plan_hash: str, decision: Decision, *, by: Actor) -> Case
 
 
 def _record(case: Case, count: int, decision: Decision, by: Actor) -> None:
-    """Leave the decision in the ledger, the timeline and the journal, in numbers."""
+    """Record the decision in audit log, timeline and journal, as counts."""
     scope = {
         "verdict": str(decision.verdict),
         "rows": count,

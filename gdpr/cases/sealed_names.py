@@ -1,10 +1,9 @@
-"""What a search at the end of a run looks for, sealed, until the case is over.
+"""The search terms of a run's final search, encrypted on disk until the case closes.
 
-No table may hold a name while it goes on, and rows that went cannot be asked for their
-words again; the search has to know both, also after a crash. So the names, the links to
-rows that stayed and the rare words of rows that went rest in files that only this
-installation can read: the names until they are back or gone for good, the words until
-the case is closed.
+During the search no table may hold a name, and erased rows have no words to read; the
+search needs both, also after a crash. So the names, the links to rows that stayed and
+the rare words of erased rows are kept in files encrypted with this installation's key:
+the names until they are restored or finally erased, the words until the case is closed.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ from gdpr.models import Case
 from memory.journal import append as journal
 
 FOLDER: Final = "erasures"
-# More words prove no more, and a large erasure must not fill the disk with them.
+# More words prove no more; a large erasure must not fill the disk with them.
 MAX_BYTES: Final = 16 * 1024 * 1024
 _NONCE: Final = 12
 _LENGTH: Final = 4
 
-# A link as it is kept: its place, the row there, and how it came about.
+# A link as it is stored: place, row id, and how it was made (``Via``).
 Link = tuple[str, str, str]
 
 
@@ -47,7 +46,7 @@ def _key(case: Case) -> bytes:
 
 # ── Names, and links to what stayed ──────────────────────────────────────────
 def put(case: Case, names: list[Name], links: Iterable[Link] = ()) -> None:
-    """Seal names and links, durably; an envelope that is there already stays."""
+    """Write names and links to the file, synced; an existing file is kept."""
     path = _path(case)
     if path.exists():
         return
@@ -80,13 +79,13 @@ def _content(case: Case) -> dict[str, Any] | None:
 
 
 def get(case: Case) -> list[Name] | None:
-    """Return the sealed names, None when there is no envelope."""
+    """Return the sealed names, None when there is no file."""
     content = _content(case)
     return None if content is None else [Name(*row) for row in content["names"]]
 
 
 def links(case: Case) -> list[Link]:
-    """Return the sealed links, none when there is no envelope."""
+    """Return the sealed links, empty when there is no file."""
     content = _content(case)
     return (
         []
@@ -96,12 +95,12 @@ def links(case: Case) -> list[Link]:
 
 
 def drop_names(case: Case) -> None:
-    """Take the names' envelope away: they are in their tables again."""
+    """Delete the file of names: they are in their tables again."""
     _remove(_path(case))
 
 
 def drop(case: Case) -> None:
-    """Take everything away, names and words; nothing to do when there is nothing."""
+    """Delete the files of names and words, if any."""
     for ending in ("names", "tmp", "words"):
         _remove(_path(case, ending))
 
@@ -112,17 +111,17 @@ def _remove(path: Path) -> None:
         _sync(path.parent)
 
 
-# ── Words of rows that went ──────────────────────────────────────────────────
+# ── Words of erased rows ─────────────────────────────────────────────────
 @dataclass(slots=True)
 class Words:
-    """What was kept: the strings, how many runners wrote, whether it is all there."""
+    """The kept strings, how many runners wrote them, and whether all were readable."""
 
     strings: set[bytes] = field(default_factory=set)
     runners: int = 0
     complete: bool = True
 
     def note(self) -> str:
-        """Return on what a search rests, for its report."""
+        """Return a limitation of the search for its report, or an empty text."""
         if not self.complete:
             return (
                 "the file of the erased rows' own words was damaged: after a crash the"
@@ -141,9 +140,9 @@ def _cipher(case: Case) -> AESGCM:
 
 
 def keep(case: Case, strings: Iterable[bytes]) -> None:
-    """Seal strings of rows that are about to go, behind those kept before.
+    """Append strings of rows about to be erased, encrypted.
 
-    Not synced: the end of a process loses nothing, a power cut perhaps the last rows'.
+    Not synced: a killed process loses nothing, a power cut may lose the last rows.
     """
     path = _path(case, "words")
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -159,7 +158,7 @@ def keep(case: Case, strings: Iterable[bytes]) -> None:
 
 
 def _boxes(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Return (nonce, box) of each whole record; what a crash cut off is left out."""
+    """Yield (nonce, ciphertext) of each complete record; a torn last one is skipped."""
     at = 0
     while at + _LENGTH + _NONCE <= len(data):
         size = int.from_bytes(data[at : at + _LENGTH], "big")
@@ -171,7 +170,7 @@ def _boxes(data: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def words(case: Case) -> Words:
-    """Return what was kept of the rows that went."""
+    """Return the kept words of erased rows."""
     result = Words()
     try:
         data = _path(case, "words").read_bytes()
@@ -190,14 +189,14 @@ def words(case: Case) -> Words:
 
 
 def resume_words(case: Case) -> Words:
-    """Note that a runner begins or goes on; return what those before it kept."""
+    """Record that a runner starts or resumes; return the words kept before."""
     _drop_torn_record(_path(case, "words"))
     keep(case, ())
     return words(case)
 
 
 def _drop_torn_record(path: Path) -> None:
-    """Take away what a crash cut off: behind it nothing could be read."""
+    """Truncate a record torn by a crash: nothing behind it could be read."""
     if not path.exists():
         return
     data = path.read_bytes()

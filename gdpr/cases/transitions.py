@@ -1,6 +1,6 @@
-"""The book of cases: finding and locking one, moving it, and what its timeline says.
+"""Loading and locking a case, changing its state, and recording what happened.
 
-Nothing of a person's words leaves a case: the journal hears of ids, states and counts.
+No text about a person leaves a case: the journal gets ids, states and counts.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ def locked(case: Case) -> Case:
 def clean_text(
     value: str, field: str, limit: int = TEXT_CHARS, *, need: bool = True
 ) -> str:
-    """Return a person's text without its edges; Invalid when it is none."""
+    """Return a user's text stripped; Invalid when it is empty but needed, or too long."""
     text = value.strip()
     if need and not text:
         code = f"{field}_required"
-        raise errors.Invalid(f"Say something in {field}.", code=code)
+        raise errors.Invalid(f"{field} must not be empty.", code=code)
     if len(text) > limit:
         raise errors.TooLarge(what=field, limit=limit, size=len(text))
     if not entries.is_storable(text):
@@ -57,12 +57,12 @@ def clean_text(
 
 
 def target_state(case: Case, verb: Verb) -> CaseState:
-    """Return where a verb leads; Conflict ``wrong_state`` when it leads nowhere."""
+    """Return a verb's next state; Conflict ``wrong_state`` where it is not allowed."""
     state = state_machine.target(verb, case.state, case.held_from)
     if state is None:
         label = CaseState(case.state).label.lower()
         raise errors.Conflict(
-            f"The case is {label}; this does not go from there.",
+            f"The case is {label}; this action is not allowed in that state.",
             code="wrong_state",
             state=case.state,
             allowed=[
@@ -81,7 +81,7 @@ def event(
     by: Actor,
     data: Mapping[str, Any] | None = None,
 ) -> CaseEvent:
-    """Add a line to the timeline."""
+    """Add an event to the timeline."""
     return CaseEvent.objects.create(
         workspace_id=case.workspace_id,
         case=case,
@@ -101,7 +101,7 @@ def record(
     severity: Severity = Severity.NOTICE,
     details: Mapping[str, Any] | None = None,
 ) -> None:
-    """Say in the journal what happened to a case: ids and states, never a name."""
+    """Write a journal entry about a case: ids and states, never a name."""
     payload = {
         "case_id": case.id,
         "subject_id": case.subject_ref,
@@ -119,10 +119,10 @@ def record(
 
 
 def move(case: Case, verb: Verb, text: str, *, by: Actor, **details: Any) -> Case:
-    """Carry a locked case to where a verb leads, with its event and its entry.
+    """Move a locked case to a verb's next state, with an event and a journal entry.
 
-    The caller has set the other fields; everything is saved here. ``told`` goes into
-    the event's data and the journal.
+    The caller has set the other fields; everything is saved here. ``details`` go into
+    the event's data and the journal payload.
     """
     before, case.state = case.state, target_state(case, verb)
     case.version += 1

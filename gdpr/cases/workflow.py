@@ -1,8 +1,8 @@
-"""The way of a case until it runs: open, identify, plan, approve, execute, hold.
+"""The workflow of a case until it runs: open, identify, plan, approve, execute, hold.
 
-Each verb locks the case, asks ``state_machine``, and writes the case, its event and a
-journal entry in one transaction. Of two people who do the same at once one finds the
-case moved: Conflict ``wrong_state``.
+Each verb locks the case, checks ``state_machine``, and writes the case, its event and a
+journal entry in one transaction. Of two concurrent callers the second finds the
+state changed: Conflict ``wrong_state``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from memory.rules.entries import Severity
 from memory.rules.permissions import Actor
 
 MAY: Final = "gdpr.manage"
-# What a hold keeps from being destroyed; access and restriction destroy nothing.
+# Kinds that a hold stops; access and restriction erase nothing.
 HOLDABLE: Final = (CaseKind.ERASURE, CaseKind.RECTIFICATION)
 PHRASE_VERBS: Final = {
     CaseKind.ERASURE: "erase",
@@ -44,7 +44,7 @@ EARLIEST: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewCase:
-    """A request as it came in; ``received_at`` is now unless it is told."""
+    """A request to open; ``received_at`` defaults to now."""
 
     subject_id: str
     kind: CaseKind
@@ -57,7 +57,7 @@ class NewCase:
 
 @dataclass(frozen=True, slots=True)
 class PlanDraft:
-    """A dry run: its hash, what people read, and place → [[row id, fate], …]."""
+    """A dry run: its hash, its body for display, and place → [[row id, fate], …]."""
 
     plan_hash: str
     body: Mapping[str, Any]
@@ -95,14 +95,14 @@ def _subject(workspace_id: str, subject_id: str) -> Subject:
 def open_case(new: NewCase, *, by: Actor) -> Case:
     """Open a case, due one calendar month after its receipt.
 
-    A hold on everything of the person puts it on hold at once.
+    A legal hold on everything of the person puts it on hold at once.
     """
     by.require(MAY)
     now = timezone.now()
     received = _received(new.received_at, now)
     reason = clean_text(new.reason, "reason")
     if new.kind is CaseKind.RECTIFICATION and not new.correction:
-        detail = "A rectification says what was wrong and what is right."
+        detail = "A rectification needs the wrong text and the right one."
         raise errors.Invalid(detail, code="correction_required")
     zone = privacy_settings.zone(privacy_settings.of(by.workspace_id))
     with transaction.atomic():
@@ -129,7 +129,7 @@ def open_case(new: NewCase, *, by: Actor) -> Case:
 
 
 def verify_identity(case: Case, method: str, *, by: Actor) -> Case:
-    """Record how somebody made sure that the person is who they say."""
+    """Record how the requester's identity was verified."""
     by.require(MAY, case.workspace_id)
     method_text = clean_text(method, "how", 400)
     with transaction.atomic():
@@ -141,32 +141,32 @@ def verify_identity(case: Case, method: str, *, by: Actor) -> Case:
 
 # ── Plan, approval, execution ────────────────────────────────────────────────
 def latest_plan(case: Case) -> CasePlan | None:
-    """Return the plan that counts, None before the first."""
+    """Return the newest plan, None before the first."""
     rows = CasePlan.objects.filter(workspace_id=case.workspace_id, case=case)
     return rows.order_by("-number").first()
 
 
 def phrase(case: Case, plan_hash: str) -> str:
-    """Return what a person types to confirm; it changes with the plan."""
+    """Return the phrase to type as confirmation; it changes with the plan."""
     word = PHRASE_VERBS[CaseKind(case.kind)]
     return f"{word} {case.subject_ref} {plan_hash[:8]}"
 
 
 def _must_be_identified(case: Case, rules: PrivacySettings) -> None:
     if rules.require_identity and case.identity_at is None:
-        detail = "This workspace asks to verify the person's identity first."
+        detail = "This workspace requires that the person's identity is verified first."
         raise errors.Conflict(detail, code="identity_required")
 
 
 def may_plan(case: Case, *, by: Actor) -> None:
-    """Refuse what ``keep_plan`` would refuse, before a long dry run is made."""
+    """Make the checks of ``keep_plan``, before a long dry run starts."""
     by.require(MAY, case.workspace_id)
     transitions.target_state(case, Verb.PLAN)
     _must_be_identified(case, privacy_settings.of(case.workspace_id))
 
 
 def keep_plan(case: Case, draft: PlanDraft, *, by: Actor) -> CasePlan:
-    """Keep a dry run as the case's next plan; an earlier approval falls with it."""
+    """Store a dry run as the case's next plan, which drops an earlier approval."""
     with transaction.atomic():
         live = locked(case)
         may_plan(live, by=by)
@@ -197,7 +197,7 @@ def _must_be_the_plan(case: Case, plan_hash: str) -> CasePlan:
 
 
 def approve(case: Case, plan_hash: str, *, by: Actor) -> Case:
-    """Approve exactly this plan; who opened the case or made the plan may not."""
+    """Approve exactly this plan; not by who opened the case or made the plan."""
     by.require(MAY, case.workspace_id)
     with transaction.atomic():
         live = locked(case)
@@ -214,15 +214,15 @@ def approve(case: Case, plan_hash: str, *, by: Actor) -> Case:
 
 
 def undecided(plan: CasePlan | None) -> int:
-    """Return how many doubtful rows of a plan nobody decided on."""
+    """Return how many doubtful rows of a plan have no decision."""
     return int(plan.body.get("doubts", {}).get("undecided", 0)) if plan else 0
 
 
 def _must_be_decided(case: Case, plan: CasePlan) -> None:
-    """Refuse a plan in which somebody else's rows may stand, or one spared since."""
-    # The dry run came before the lock; a row may have been spared between them.
+    """Refuse a plan with undecided doubtful rows, or with a row kept since."""
+    # The dry run came before the lock; a row may have been decided between them.
     if decided_rows.spares_planned_row(case, plan.rows):
-        detail = "A row of this plan was spared; a newer plan follows."
+        detail = "A row of this plan is kept by decision; read the newer plan."
         raise errors.Conflict(detail, code="stale_plan")
     count = undecided(plan)
     if count:
@@ -234,7 +234,7 @@ def _must_be_decided(case: Case, plan: CasePlan) -> None:
 
 
 def approval_missing(case: Case, rules: PrivacySettings) -> bool:
-    """Whether a second person still has to approve the plan that counts."""
+    """Whether a second person still has to approve the newest plan."""
     if not rules.two_person:
         return False
     plan = latest_plan(case)
@@ -244,11 +244,11 @@ def approval_missing(case: Case, rules: PrivacySettings) -> bool:
 def _must_be_two(
     case: Case, rules: PrivacySettings, break_glass: str, by: Actor
 ) -> None:
-    """Ask for the second person; a reason breaks the glass where that is allowed."""
+    """Require a second person, or a break-glass reason where that is allowed."""
     if not rules.two_person:
         return
     if case.approved_by_id and case.approved_by_id == by.id:
-        detail = "Who approved a plan does not carry it out as well."
+        detail = "Whoever approved a plan cannot carry it out as well."
         raise errors.Conflict(detail, code="same_person")
     if not approval_missing(case, rules):
         return
@@ -271,9 +271,9 @@ def _must_be_free(case: Case) -> None:
 def execute(
     case: Case, plan_hash: str, typed: str, *, by: Actor, break_glass: str = ""
 ) -> Case:
-    """Set a case running; the clock's worker does the work.
+    """Set a case running; the worker carries it out.
 
-    The caller has made sure that the plan still fits the world. ``break_glass`` is the
+    The caller has checked that the plan is still current. ``break_glass`` is the
     reason for going on without the second person: it raises an alarm.
     """
     by.require(MAY, case.workspace_id)
@@ -309,27 +309,27 @@ def execute(
 
 
 def _alarm(case: Case, reason: str, by: Actor) -> None:
-    """Tell everybody who reads the journal; the reason stays in the case."""
+    """Raise an alarm in the journal; the reason stays in the case."""
     transitions.event(case, Kind.ALARM, f"Without a second person: {reason}", by=by)
     transitions.record(case, "break_glass", by=by, severity=Severity.ERROR)
 
 
 # ── Holds ────────────────────────────────────────────────────────────────────
 def active_hold(case: Case) -> Hold | None:
-    """Return a hold on everything of the case's person, None when there is none."""
+    """Return an active hold on everything of the case's person, if any."""
     rows = Hold.objects.filter(workspace_id=case.workspace_id, released_at=None)
     return rows.filter(subject_id=case.subject_id, scope="all").first()
 
 
 def put_on_hold(case: Case, *, by: Actor) -> Case:
-    """Put a locked case on hold and note where it stood."""
+    """Put a locked case on hold and store its state."""
     transitions.target_state(case, Verb.HOLD)
     case.held_from = case.state
     return move(case, Verb.HOLD, "On hold", by=by)
 
 
 def take_off_hold(case: Case, *, by: Actor) -> Case:
-    """Bring a locked case back to where it stood."""
+    """Resume a locked case in the state it had before the hold."""
     goal = transitions.target_state(case, Verb.RESUME)
     resumed = move(case, Verb.RESUME, f"Resumed: {goal.label.lower()}", by=by)
     resumed.held_from = ""

@@ -1,7 +1,7 @@
-"""Certificates: what a run proved, signed, without a word about whom.
+"""Certificates: what a run proved, signed, without the person's data.
 
 A certificate is issued once per run and never changed; the next run's certificate names
-the one it replaces. What is inside was counted by whoever ran the case; here it is put
+the one it replaces. The runner counted what is inside; here it is put
 together, signed, kept and checked.
 """
 
@@ -32,7 +32,7 @@ from memory.models import ids
 from memory.rules import errors
 from memory.rules.permissions import Actor
 
-# What no run can prove, in words for somebody who decides whether it is enough.
+# What no run can prove, for the reader who decides whether the rest is enough.
 MEDIUM: Final = (
     "That freed blocks of the disk were overwritten: a deleted file's bytes can stay "
     "on the medium until something else is written there. Encryption at rest answers "
@@ -55,9 +55,9 @@ ERASING_KINDS: Final = (CaseKind.ERASURE, CaseKind.RECTIFICATION)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What a run counted. Ids, numbers and digests only: never a word of a person.
+    """What a run counted: ids, numbers and digests only, never a person's data.
 
-    ``spared`` is ground → rows that a person said stay. ``rows_digest`` is the SHA-256,
+    ``spared_grounds`` is ground → rows kept by decision. ``rows_digest`` is the SHA-256,
     in hex, of the ids of the rows that were acted on.
     """
 
@@ -91,7 +91,7 @@ def _software() -> dict[str, str]:
 
 
 def limits(case: Case, now: datetime, extra: Sequence[str] = ()) -> list[str]:
-    """Return what a certificate of this case does not prove, in plain words."""
+    """Return what a certificate of this case does not prove, as sentences."""
     if case.kind not in ERASING_KINDS:
         return [*extra, COPIES]
     days = privacy_settings.of(case.workspace_id).backup_days
@@ -108,12 +108,12 @@ def limits(case: Case, now: datetime, extra: Sequence[str] = ()) -> list[str]:
 
 
 def _installation() -> str:
-    """Return a name of this installation that tells nothing else about it."""
+    """Return an id of this installation that reveals nothing else about it."""
     return certificate_document.digest_name(settings.SECRET_KEY)
 
 
 def _field_only_note(facts: Facts) -> str:
-    """Return which identifiers were sought in no text, as a sentence behind others."""
+    """Return which identifiers were not searched for in texts, as a sentence or empty."""
     identifiers = facts.residue.get("identifiers", {})
     count = identifiers.get("sought_in_links_and_fields", 0)
     if not count:
@@ -128,7 +128,7 @@ def _field_only_note(facts: Facts) -> str:
 
 
 def statement(case: Case, facts: Facts) -> str:
-    """Return what the certificate says, as a sentence."""
+    """Return the certificate's statement."""
     kind = CaseKind(case.kind).label.lower()
     if facts.result != "complete":
         return (
@@ -199,7 +199,7 @@ def _last(case: Case) -> Certificate | None:
 
 
 def issue(case: Case, facts: Facts) -> Certificate:
-    """Sign what a run proved and keep it; the same run gets its first one again."""
+    """Sign and store what a run proved; idempotent per run."""
     if facts.result not in ("complete", "partial"):
         raise errors.Invalid("A certificate is complete or partial.", code="bad_result")
     _, private = signing_keys.current()
@@ -229,9 +229,9 @@ def issue(case: Case, facts: Facts) -> Certificate:
         )
 
 
-# ── Asking ───────────────────────────────────────────────────────────────────
+# ── Reading ──────────────────────────────────────────────────────────────────
 def of_case(actor: Actor, case: Case) -> Certificate:
-    """Return a case's newest certificate; NotFound before the first."""
+    """Return a case's newest certificate; NotFound ``no_certificate`` before the first."""
     actor.require("gdpr.read", case.workspace_id)
     certificate = _last(case)
     if certificate is None:
@@ -247,7 +247,7 @@ def _in_workspace(actor: Actor) -> QuerySet[Certificate]:
 
 
 def get(actor: Actor, certificate_id: str) -> Certificate:
-    """Return any certificate of the workspace, replaced ones too."""
+    """Return a certificate of the workspace, also a replaced one."""
     certificate = _in_workspace(actor).filter(pk=certificate_id).first()
     if certificate is None:
         raise errors.NotFound
@@ -255,7 +255,7 @@ def get(actor: Actor, certificate_id: str) -> Certificate:
 
 
 def page(actor: Actor, ask: Ask) -> Page[Certificate]:
-    """Return a page of the workspace's certificates, the newest first."""
+    """Return a page of the workspace's certificates, newest first."""
     home = actor.workspace_id
     return pagination.newest(
         _in_workspace(actor), "issued_at", ask, "certificates", home
@@ -268,7 +268,7 @@ def count(actor: Actor) -> int:
 
 
 def replaced(rows: Iterable[Certificate]) -> frozenset[str]:
-    """Return the ids of those that a later one replaced."""
+    """Return the ids of the certificates that a later one replaced."""
     ids = [row.pk for row in rows]
     later = Certificate.objects.filter(replaces_id__in=ids)
     return frozenset(
@@ -282,7 +282,7 @@ def verify(
 ) -> Verdict:
     """Check a certificate with this installation's keys and its records.
 
-    Open to anybody: it answers about the document that was shown, and nothing else.
+    Needs no permission: it reveals nothing beyond the document that was passed in.
     """
     verdict = certificate_document.verify(
         document, signing_keys.trusted(), case_id=case_id
@@ -297,7 +297,7 @@ def verify(
 
 
 def _compare(verdict: Verdict, content: Mapping[str, Any]) -> None:
-    """Say whether it is recorded here, word for word, and the last of its case."""
+    """Add reasons unless it is recorded here, unchanged, and the newest of its case."""
     certificate_id = str(content.get("id", ""))[:64]
     row = (
         Certificate.objects.filter(pk=certificate_id).first()
