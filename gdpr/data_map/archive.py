@@ -1,4 +1,4 @@
-"""Entries that compaction took out of the journal, cut short and still with words."""
+"""Archived entries: moved out of the journal by compaction, shortened, still text."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _rows(workspace_id: str) -> Iterator[ArchivedEntry]:
 
 
 class Archive:
-    """Archived entries; a link to an entry leads here once compaction moved it."""
+    """Archived entries; links to a journal entry stay valid after compaction."""
 
     name, title, derived = PLACE, "Archived entries", False
     tables = ("memory.ArchivedEntry",)
@@ -56,14 +56,14 @@ class Archive:
             sign = self._sign(person, row, text)
             if sign is Sign.NONE:
                 continue
-            fate, reason = Fate.DELETE, "It names nobody else: its words go."
+            fate, reason = Fate.DELETE, "It names nobody else: its text is erased."
             if self._is_shared(person, row, text):
                 fate, reason = Fate.REDACT, "It names somebody else too."
             sample, is_doubtful = row_text.sample(person, text), sign is not Sign.SURE
             yield Found(row.id, fate, reason, sample, row.ts, is_doubtful)
 
     def _sign(self, person: Person, row: ArchivedEntry, text: str) -> Sign:
-        """Return how surely an entry is about the person: links may lead here."""
+        """Return how surely an entry is about the person, links to the journal included."""
         if any(map(_is_named(person), _subject_aliases(row))):
             return person.matcher.judge(text, linked=True)
         return max(person.sign(place, row.id, text) for place in ("journal", PLACE))
@@ -91,7 +91,6 @@ class Archive:
                 }
 
     def tokens(self, person: Person, row_ids: Sequence[str]) -> Iterator[bytes]:
-        """Return the long words of archived entries."""
         for part in row_text.batches(row_ids):
             for row in ArchivedEntry.objects.filter(
                 workspace_id=person.workspace_id, pk__in=part
@@ -106,20 +105,20 @@ class Archive:
         """Mask the person in archived entries."""
 
         def mask(value: Any) -> Any:
-            # A line of its subjects is a whole name.
+            # Each line of ``subjects`` is a complete name.
             finder = person.matcher.for_redaction()
             return row_text.masked(finder, value, column="subject")
 
         return archive_erasure.mask_archived(person.workspace_id, row_ids, mask)
 
     def verify(self, person: Person) -> Iterator[Trace]:
-        """Read the archive again."""
+        """Search the whole archive again."""
         for row in _rows(person.workspace_id):
             if self._sign(person, row, _text(row)) is not Sign.NONE:
                 yield Trace(PLACE, row.id, "archived entry")
 
     def stays(self, person: Person) -> Iterator[str]:
-        """Return the ids by which the person acted: the audit trail keeps them."""
+        """Return user ids under which the person acted: the audit trail keeps them."""
         for name in person.matcher.names_known:
             own_entries = ArchivedEntry.objects.filter(
                 workspace_id=person.workspace_id, actor_id=name.value

@@ -1,4 +1,4 @@
-"""The places that are plain tables: what is in which column, and what becomes of it."""
+"""Holders of plain tables, declared by their columns and what happens to a row."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from memory.models import (
 FROM_ENTRY: Final = "It was made from an entry that names the person, or names them."
 
 
-# ── What is computed from words ──────────────────────────────────────────────
+# ── Columns computed from text ─────────────────────────────────────────────
 def _mend_record(row: Any) -> None:
     row.sha256 = digest(row.content.encode()) if row.content else ""
     if row.scope_key is not None:
@@ -60,7 +60,7 @@ def _mend_webhook(row: Any) -> None:
     row.active = row.active and row_text.ERASED not in row.url
 
 
-# ── Where rows are that carry no workspace ───────────────────────────────────
+# ── Workspace conditions of tables without one ───────────────────────────────────
 def _checked(workspace_id: str) -> Q:
     return Q(recall_check__workspace_id=workspace_id)
 
@@ -170,7 +170,7 @@ JOBS: Final = Family(
 )
 PROVIDERS: Final = Family(
     "providers",
-    "Runs and pulses of providers",
+    "Runs and status checks of providers",
     Table(
         model=ProviderRun,
         facts=("details",),
@@ -223,7 +223,7 @@ GATEWAY: Final = Family(
         words=("user_id", "name", "app_id", "project_id"),
         labels=("created_by",),
         at="created_at",
-        why="The key lets the person in at the gateway.",
+        why="The key gives the person access to the gateway.",
     ),
     Table(
         model=GatewaySetup,
@@ -240,10 +240,10 @@ KEYS: Final = Family(
         model=AgentKey,
         words=("end_user",),
         labels=("name", "created_by"),
-        # Masked, it would open the memories of nobody in particular.
+        # A masked key would still give access, to nobody's memories.
         rule=Rule.GONE,
         at="created_at",
-        why="The key opens an agent's memories of the person.",
+        why="The key gives access to an agent's memories of the person.",
     ),
     Table(model=OperatorKey, labels=("name", "created_by"), at="created_at"),
 )

@@ -1,7 +1,7 @@
-"""What is made from entries: the word index, vectors, edges. They follow the journal.
+"""Holders of data derived from entries: the word index, vectors, relations.
 
-An erasure of an entry takes them along, in the same transaction; here they are counted
-and looked at again, in the tables and in this process's memory.
+Erasing an entry erases them in the same transaction; here they are counted and
+verified, in the tables and in this process's memory.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ VECTOR_BYTES: Final = 24
 
 
 class DerivedHolder(ABC):
-    """What all places have in common that follow the journal."""
+    """The common part of holders of data derived from journal entries."""
 
     derived = True
     name, title = "", ""
@@ -36,10 +36,10 @@ class DerivedHolder(ABC):
 
     @abstractmethod
     def _ids(self, workspace_id: str, entry_ids: Sequence[str]) -> Iterable[str]:
-        """Return the keys of what was made from these entries."""
+        """Return the keys of rows derived from these entries."""
 
     def find(self, person: Person) -> Iterator[Found]:
-        """Return what was made from entries that name the person."""
+        """Yield rows derived from entries that name the person."""
         for part in row_text.batches(sorted(entries_naming(person))):
             for row_id in self._ids(person.workspace_id, part):
                 reason = "It was made from an entry and goes with it."
@@ -50,7 +50,7 @@ class DerivedHolder(ABC):
         person: Person,  # noqa: ARG002
         rows: Iterable[Found],
     ) -> Iterator[dict[str, Any]]:
-        """Return that it exists; its words are the entry's."""
+        """Yield ids only: the text is exported with the entry."""
         for match in rows:
             yield {"place": self.name, "id": match.row_id}
 
@@ -59,24 +59,24 @@ class DerivedHolder(ABC):
         person: Person,  # noqa: ARG002
         row_ids: Sequence[str],  # noqa: ARG002
     ) -> Iterator[bytes]:
-        """Return nothing: the words are the entry's."""
+        """Yield nothing: the words are taken from the entry."""
         return iter(())
 
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:  # noqa: ARG002
-        """Nothing to do: erasing the entries did it."""
+        """Do nothing: erasing the entries did it."""
         return 0
 
     def redact(self, person: Person, row_ids: Sequence[str]) -> int:  # noqa: ARG002
-        """Nothing to do: redacting the entries did it."""
+        """Do nothing: redacting the entries did it."""
         return 0
 
     def stays(self, person: Person) -> Iterator[str]:  # noqa: ARG002
-        """Nothing is kept."""
+        """Yield nothing: nothing is kept."""
         return iter(())
 
 
 class WordIndex(DerivedHolder):
-    """The journal's full-text index, asked the way a search box asks it."""
+    """The journal's full-text index, queried as the search box does."""
 
     name, title = "word_index", "Word index"
 
@@ -85,9 +85,9 @@ class WordIndex(DerivedHolder):
         return erasure.of(rows, workspace_id).values_list("pk", flat=True)
 
     def verify(self, person: Person) -> Iterator[Trace]:
-        """Search for every alias as a phrase; another's namesake is no trace.
+        """Search for every alias as a phrase; a hit counts if its text names the person.
 
-        An alias that means somebody in a field only is no question for an index.
+        An alias that is matched in fields only is not searched for.
         """
         for alias in person.matcher.searched:
             docids = fulltext.matching(
@@ -116,7 +116,7 @@ class Vectors(DerivedHolder):
         return erasure.of(rows, workspace_id).values_list("pk", flat=True)
 
     def tokens(self, person: Person, row_ids: Sequence[str]) -> Iterator[bytes]:
-        """Return the beginnings of vectors."""
+        """Yield the first ``VECTOR_BYTES`` of each vector."""
         for part in row_text.batches(row_ids):
             rows = Embedding.objects.filter(pk__in=part).exclude(dim=0)
             embeddings = erasure.of(rows, person.workspace_id)
@@ -124,11 +124,11 @@ class Vectors(DerivedHolder):
                 yield bytes(vector)[:VECTOR_BYTES]
 
     def verify(self, person: Person) -> Iterator[Trace]:
-        """Look for vectors of erased entries, stored or held in memory."""
+        """Search for vectors of erased entries, stored or in memory."""
         erased = JournalEntry.objects.filter(
             workspace_id=person.workspace_id, erased_at__isnull=False
         )
-        # Joined, every vector of the workspace would be looked up.
+        # Batched, because a join would look up every vector of the workspace.
         for part in row_text.batches(list(erased.values_list("pk", flat=True))):
             for entry_id in self._ids(person.workspace_id, part):
                 yield Trace(self.name, entry_id, "vector")
@@ -140,7 +140,7 @@ class Vectors(DerivedHolder):
         if not isinstance(index, ScanIndex) or not index.holds(scope):
             return
         rows = Embedding.objects.filter(workspace_id=person.workspace_id, model=model)
-        # Any will do: to find the first of them by its key, all would be looked at.
+        # Any row will do; ordering by key would read them all.
         dim = next(iter(rows.exclude(dim=0).values_list("dim", flat=True)[:1]), 0)
         if not dim:
             return
@@ -155,7 +155,7 @@ class Vectors(DerivedHolder):
 
 
 class Relations(DerivedHolder):
-    """Edges between entries: they say that two entries are alike."""
+    """Edges between similar entries."""
 
     name, title = "relations", "Relations"
     tables = ("episodic.MemoryRelation",)
@@ -166,7 +166,7 @@ class Relations(DerivedHolder):
         return [str(pk) for pk in touching.values_list("pk", flat=True)]
 
     def verify(self, person: Person) -> Iterator[Trace]:
-        """Look for edges from or to erased entries."""
+        """Search for edges from or to erased entries."""
         rows = MemoryRelation.objects.filter(workspace_id=person.workspace_id)
         erased = Q(src__erased_at__isnull=False) | Q(dst__erased_at__isnull=False)
         for pk in rows.filter(erased).values_list("pk", flat=True):

@@ -1,7 +1,7 @@
-"""The journal: entries and whom their writers named.
+"""The journal: entries, and the subjects that their writers mentioned.
 
-An entry keeps its place in the chain; its words go. What is the chain's own witness of
-a priority is never emptied, only masked, or the priority would be unexplained.
+An erased entry keeps its place in the chain without its text. Entries that record a
+priority are never emptied, only masked: the chain verifies priorities against them.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from memory.models import JournalEntry, SubjectMention
 from memory.rules import hashing
 
 PLACE: Final = "journal"
-# Emptied, the chain would miss them: the walk reads what they say.
+# Types that are masked, not emptied: the chain's verification reads their text.
 MASKED_TYPES: Final = ("memory.priority_changed",)
 _ID_COLUMNS: Final = ("mission_id", "trace_id", "span_id")
 _ACTOR: Final = "actor"
-# Who reads a plan is shown a few samples; finding the place of each name costs.
+# A plan shows a few samples; locating each name in a text is slow.
 SAMPLES: Final = 20
 MAX_READINGS: Final = 4
 entries_of = entry_text.of
 
 
 def mentions(person: Person) -> tuple[frozenset[str], frozenset[str]]:
-    """Return entries whose writer named the person, and those that name others too.
+    """Return ids of entries that mention the person, and of those that mention others too.
 
-    Each distinct alias is judged once.
+    Each distinct alias is matched once.
     """
     rows = SubjectMention.objects.filter(workspace_id=person.workspace_id)
     aliases = rows.order_by().values_list("alias", flat=True).distinct()
@@ -58,17 +58,17 @@ def mentions(person: Person) -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(entry_ids), frozenset(shared_ids)
 
 
-# ── What was read already ────────────────────────────────────────────────────
+# ── Cached readings ────────────────────────────────────────────────────────
 @dataclass(slots=True)
 class _Reading:
-    """How far this process read a journal for somebody, and what it found."""
+    """How far this process read a journal for a person, and the matching ids."""
 
     upto: int = 0
     last: str = ""
     ids: set[str] = field(default_factory=set)
 
     def holds(self, workspace_id: str) -> bool:
-        """Whether the journal still is the one that was read: not put back, or cut."""
+        """Whether it is still the journal that was read: not restored or truncated."""
         return bool(self.last) and _id_of(workspace_id, self.upto) == self.last
 
 
@@ -82,14 +82,14 @@ _lock = threading.Lock()
 
 
 def _cache_key(person: Person, stamp: str | None) -> str:
-    """Return what must be the same for an earlier reading to count, as a digest."""
+    """Return a digest of everything that an earlier reading depends on."""
     names = [(name.kind, name.value) for name in person.matcher.names_known]
     scope = (connection.settings_dict["NAME"], person.workspace_id, person.subject_id)
     return hashing.keyed_digest(journal.key(), repr((scope, stamp, names)))
 
 
 def keep_reading(person: Person, before: str | None, after: str | None) -> None:
-    """Let an earlier reading count on: nothing it depends on changed with the stamp."""
+    """Keep a reading valid under a new cache stamp: its names did not change."""
     with _lock:
         reading = _readings.pop(_cache_key(person, before), None) if before else None
         if reading is not None:
@@ -97,10 +97,10 @@ def keep_reading(person: Person, before: str | None, after: str | None) -> None:
 
 
 def candidates(person: Person) -> list[str]:
-    """Return the entries whose words named the person when they were read.
+    """Return the ids of entries whose text named the person when they were read.
 
-    An entry never comes to say more than it said: only what was appended since the last
-    reading is read, and the caller judges by what an entry says now.
+    The text of an entry never grows, so only entries appended since the last reading
+    are read; the caller checks the present text.
     """
     key = _cache_key(person, cache_version.current(person.workspace_id))
     with _lock:
@@ -120,7 +120,7 @@ def candidates(person: Person) -> list[str]:
 
 
 class Journal:
-    """Journal entries, with the mentions beside them."""
+    """Journal entries with their mentions."""
 
     name, title, derived = PLACE, "Journal entries", False
     tables = ("memory.JournalEntry", "memory.SubjectMention")
@@ -128,7 +128,7 @@ class Journal:
 
     # ── Finding ──────────────────────────────────────────────────────────────
     def find(self, person: Person) -> Iterator[Found]:
-        """Return every entry that is linked, mentions the person or names them."""
+        """Yield every entry that is linked, mentions the person or names them."""
         mentioned_ids, shared_ids = mentions(person)
         ids = person.linked(PLACE).union(mentioned_ids, person.once_matched(PLACE))
         ids = ids.union(candidates(person))
@@ -175,15 +175,15 @@ class Journal:
         self, person: Person, row: entry_text.Row, text: str, *, is_shared: bool
     ) -> tuple[Fate, str]:
         if row.entry_type in MASKED_TYPES:
-            reason = "It is the chain's witness of a priority: the name is masked."
+            reason = "The chain verifies a priority against it: the name is masked."
             return Fate.REDACT, reason
         if is_shared or person.fate(PLACE, row.id, text) is Fate.REDACT:
             return Fate.REDACT, "It names somebody else too: the person is masked."
-        reason = "It names nobody else: its words go, its place in the chain stays."
+        reason = "It names nobody else: its text is erased, its place in the chain stays."
         return Fate.DELETE, reason
 
     def stays(self, person: Person) -> Iterator[str]:
-        """Return the ids by which the person acted here: the audit trail keeps them."""
+        """Yield user ids under which the person acted: the audit trail keeps them."""
         for name in person.matcher.names_known:
             own_entries = JournalEntry.objects.filter(
                 workspace_id=person.workspace_id, actor_id=name.value
@@ -202,18 +202,17 @@ class Journal:
                 yield {"place": PLACE, **_as_json(row, person)}
 
     def tokens(self, person: Person, row_ids: Sequence[str]) -> Iterator[bytes]:
-        """Return the long words of entries."""
         for row in entries_of(person.workspace_id, row_ids):
             yield from row_text.rare(row.text)
 
-    # ── Destroying ───────────────────────────────────────────────────────────
+    # ── Erasing ──────────────────────────────────────────────────────────────
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:
-        """Destroy the words of entries; return how many had any."""
+        """Erase the text of entries; return how many had any."""
         ids = [row_id for row_id in row_ids if row_id != _ACTOR]
         return erasure.erase(person.workspace_id, ids)
 
     def redact(self, person: Person, row_ids: Sequence[str]) -> int:
-        """Take the person out of entries that name others too; return how many."""
+        """Mask the person in entries that name others too; return how many."""
         with transaction.atomic():
             live = JournalEntry.objects.select_for_update(of=("self",)).filter(
                 pk__in=row_ids, erased_at=None
@@ -231,9 +230,9 @@ class Journal:
             mentions_here.filter(pk__in=mention_ids).delete()
         return count
 
-    # ── Looking again ────────────────────────────────────────────────────────
+    # ── Verifying ───────────────────────────────────────────────────────────
     def verify(self, person: Person) -> Iterator[Trace]:
-        """Read every entry and mention again, and every linked row's state."""
+        """Search every entry and mention again, and the state of every linked entry."""
         for _, rows in entry_text.naming(person):
             for row in rows:
                 yield Trace(PLACE, row.id, "entry")

@@ -1,8 +1,8 @@
-"""People who sign in: their accounts, and the sessions of their browsers.
+"""Accounts of people who sign in, and their browser sessions.
 
-An account is access to the workspace and its audit trail. It is taken away by an admin
-on the members page, not by a request about data; until then it stays, and the plan says
-so. Sessions are only memory and go.
+An account is access to the workspace and part of its audit trail. An admin removes it
+on the members page, not an erasure; until then it stays, and the plan says so. Sessions
+are deleted.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _addresses(workspace_id: str) -> Q:
 
 
 _KEEP_REASON: Final = (
-    "It is a login of this workspace. An admin takes the member away on the members"
+    "It is a login of this workspace. An admin removes the member on the members"
     " page; the audit trail needs it until then."
 )
 LOGINS: Final = Family(
@@ -53,7 +53,7 @@ LOGINS: Final = Family(
         labels=("invited_by", "invited_by_id"),
         rule=Rule.GONE,
         at="created_at",
-        why="The invitation waits for the person; it can be made again.",
+        why="The invitation was sent to the person; it can be made again.",
     ),
     Table(
         model=EmailAddress,
@@ -65,10 +65,10 @@ LOGINS: Final = Family(
 
 
 class Sessions:
-    """Browser sessions. What one holds is packed: it is read, not searched as bytes.
+    """Browser sessions. Their data is compressed, so it is decoded before matching.
 
-    A row has no workspace, and its key opens the door: the id here is a hash of it, and
-    only sessions of this workspace's members, or of nobody, are looked at.
+    A row has no workspace, and its key is a credential: the row id here is a hash of it,
+    and only sessions of this workspace's members, or of nobody, are searched.
     """
 
     name, title, derived = "sessions", "Browser sessions", False
@@ -100,7 +100,7 @@ class Sessions:
                 yield Found(row_id, Fate.DELETE, reason, "", row.expire_date)
 
     def export(self, person: Person, rows: Iterable[Found]) -> Iterator[dict[str, Any]]:
-        """Return when sessions end; what they hold opens doors and stays out."""
+        """Yield when sessions expire; their content is a credential and left out."""
         requested_ids = {match.row_id for match in rows}
         for row_id, row, _ in self._rows(person):
             if row_id in requested_ids:
@@ -112,7 +112,7 @@ class Sessions:
         person: Person,  # noqa: ARG002
         row_ids: Sequence[str],  # noqa: ARG002
     ) -> Iterator[bytes]:
-        """Return nothing: a session's words are packed."""
+        """Yield nothing: a session's data is compressed."""
         return iter(())
 
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:
@@ -124,14 +124,14 @@ class Sessions:
         return Session.objects.filter(pk__in=keys).delete()[0]
 
     def redact(self, person: Person, row_ids: Sequence[str]) -> int:
-        """Delete them: a session cannot be edited."""
+        """Delete sessions: they cannot be edited."""
         return self.erase(person, row_ids)
 
     def verify(self, person: Person) -> Iterator[Trace]:
-        """Read every session again."""
+        """Search every session again."""
         for match in self.find(person):
             yield Trace(self.name, match.row_id, "session")
 
     def stays(self, person: Person) -> Iterator[str]:  # noqa: ARG002
-        """Nothing is kept."""
+        """Yield nothing: nothing is kept."""
         return iter(())

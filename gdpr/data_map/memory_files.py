@@ -1,7 +1,7 @@
-"""Memory files with every version, blob and chunk, and what lies about beside them.
+"""Memory files with every version, blob and chunk, and files without a row.
 
-A card about the person goes whole. Anywhere else the line is the unit: a line that
-names only the person goes, a line that names somebody else too is masked.
+A card about the person is deleted as a whole. Elsewhere the unit is the line: a line
+that names only the person is erased, one that names others too is masked.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from memory.models import MemoryChunk, MemoryFile, MemoryVersion, Workspace
 from memory.rules.tiers import Tier
 
 PLACE: Final = "files"
-# Versions whose writer said in so many words whom they are about.
+# Key of ``links``: versions whose writer named their subject.
 NAMED_VERSIONS: Final = "versions:named"
-# Behind a file's id: its lines that may be somebody else's.
+# Suffix of a file's row id: its lines that may be about somebody else.
 DOUBTFUL_SUFFIX: Final = "?"
 # The same for a card that may be somebody else's.
 DOUBTFUL_CARD_SUFFIX: Final = "!"
@@ -35,9 +35,9 @@ DOUBTFUL_CARD_SUFFIX: Final = "!"
 def editor(
     person: Person, erased_lines: frozenset[str], *, include_doubtful: bool = True
 ) -> Callable[[str], str]:
-    """Return what erasing does to a file's text; ``doomed`` are lines that go too.
+    """Return the edit of a file's text; ``erased_lines`` are erased as well.
 
-    With ``doubtful`` the lines go as well that may be somebody else's.
+    With ``include_doubtful``, lines that may be about somebody else are erased too.
     """
     threshold = Sign.DOUBTFUL if include_doubtful else Sign.SURE
     closer = person.matcher.for_redaction()
@@ -60,7 +60,7 @@ def editor(
         edited_text = "".join(edited_lines)
         if not include_doubtful:
             return person.matcher.only_sure().mask(edited_text, row_text.ERASED)
-        # A name that is split over two lines is in no line alone.
+        # A name can be split over two lines.
         return person.matcher.mask(edited_text, row_text.ERASED)
 
     return edit
@@ -72,7 +72,7 @@ def pen(
     *,
     include_doubtful: bool = True,
 ) -> Pen:
-    """Return how a person is taken out of files and held texts."""
+    """Return how a person is masked in files and held texts."""
 
     def mask(value: Any) -> Any:
         return row_text.masked(person.matcher.for_redaction(), value)
@@ -81,13 +81,12 @@ def pen(
 
 
 def slug(workspace_id: str) -> str:
-    """Return the name of a workspace's folder."""
     return Workspace.objects.values_list("slug", flat=True).get(pk=workspace_id)
 
 
 @dataclass(slots=True)
 class _Hits:
-    """In how many versions of a file the person is named, surely or perhaps."""
+    """In how many versions of a file the person is named, surely or possibly."""
 
     versions: int = 0
     sure: int = 0
@@ -99,7 +98,7 @@ class _Hits:
 def _doubtful_lines(
     person: Person, text: str, erased_lines: frozenset[str]
 ) -> list[str]:
-    """Return the lines that may be about the person and hold nothing surer."""
+    """Return the lines that may be about the person, but not surely."""
     sign = person.matcher.sign
     lines = (line for line in text.splitlines() if line.strip() not in erased_lines)
     return [line for line in lines if sign(line) is Sign.DOUBTFUL]
@@ -114,7 +113,7 @@ def _row(file_id: str, sign: Sign) -> str:
 
 
 class MemoryFiles:
-    """Tier files: what agents, crews and people wrote down."""
+    """Tier files, written by agents, crews and people."""
 
     name, title, derived = PLACE, "Memory files and their versions", False
     tables = ("memory.MemoryFile", "memory.MemoryVersion", "memory.MemoryChunk")
@@ -122,16 +121,16 @@ class MemoryFiles:
 
     # ── Finding ──────────────────────────────────────────────────────────────
     def find(self, person: Person) -> Iterator[Found]:
-        """Return every file that names the person in its name, text or any version.
+        """Yield every file that names the person in its name or any version.
 
-        Lines that may be somebody else's are a row of their own: a person decides.
+        Lines that may be about somebody else are a row of their own, for a decision.
         """
-        # What lies on the disk and was not looked at yet becomes a version first.
+        # Files changed on disk become versions first.
         reconcile.sweep(slug(person.workspace_id))
         for file in self._files(person).order_by("path"):
             if (card := self._card(file, person)) is not Sign.NONE:
                 reason = (
-                    "It is a card about the person: it goes whole, with its versions."
+                    "It is a card about the person: it is deleted with all its versions."
                 )
                 is_doubtful, at = card is not Sign.SURE, file.updated_at
                 row_id = f"{file.id}{DOUBTFUL_CARD_SUFFIX}" if is_doubtful else file.id
@@ -145,7 +144,7 @@ class MemoryFiles:
         if hits.sure:
             reason = (
                 f"{hits.sure} of {hits.versions} versions name the person: those lines"
-                " go; lines that name somebody else too are masked."
+                " are erased; lines that name somebody else too are masked."
             )
             sample, at = hits.sample, file.updated_at
             yield Found(file.id, Fate.REDACT, reason, sample, at)
@@ -163,7 +162,7 @@ class MemoryFiles:
         return rows.select_related("crew__workspace", "agent")
 
     def _card(self, file: MemoryFile, person: Person) -> Sign:
-        """Return how surely a file is a card about the person: its key says whose."""
+        """Return how surely a file is a card about the person, by its key."""
         if file.tier != Tier.PEERS:
             return Sign.NONE
         matcher = person.matcher
@@ -222,7 +221,7 @@ class MemoryFiles:
         return dict(row_text.masked(person.others, values, row_text.OTHERS))
 
     def tokens(self, person: Person, row_ids: Sequence[str]) -> Iterator[bytes]:
-        """Return the long words of the lines about to go, and the names of blobs."""
+        """Yield the long words of lines about to be erased, and the names of blobs."""
         for file in self._files(person).filter(pk__in=_file_ids(row_ids)):
             card = self._card(file, person) is Sign.SURE
             edit = self._pen(file, person).edit
@@ -243,7 +242,7 @@ class MemoryFiles:
         )
 
     def _named_lines(self, file: MemoryFile, person: Person) -> frozenset[str]:
-        """Return the lines of versions whose writer said whom they are about."""
+        """Return the lines of versions whose writer named the person as subject."""
         version_ids = person.linked(NAMED_VERSIONS)
         lines: set[str] = set()
         for version in (
@@ -252,16 +251,16 @@ class MemoryFiles:
             lines |= erasure.added(version)
         return frozenset(lines)
 
-    # ── Destroying ───────────────────────────────────────────────────────────
+    # ── Erasing ──────────────────────────────────────────────────────────────
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:
-        """Take cards away, whole."""
+        """Delete cards with all their versions."""
         rows = list(self._files(person).filter(pk__in=_file_ids(row_ids)))
         for file in rows:
             erasure.remove(file)
         return len(rows)
 
     def redact(self, person: Person, row_ids: Sequence[str]) -> int:
-        """Take the person's lines out of files and all their versions."""
+        """Erase or mask the person's lines in files and all their versions."""
         doubtful_ids = {
             row_id for row_id in row_ids if row_id.endswith(DOUBTFUL_SUFFIX)
         }
@@ -273,9 +272,9 @@ class MemoryFiles:
             )
         return len(rows)
 
-    # ── Looking again ────────────────────────────────────────────────────────
+    # ── Verifying ───────────────────────────────────────────────────────────
     def verify(self, person: Person) -> Iterator[Trace]:
-        """Read live files, every version and every chunk again."""
+        """Search file names, every version and every chunk again."""
         reconcile.sweep(slug(person.workspace_id))
         for file in self._files(person):
             card = self._card(file, person)
@@ -303,15 +302,15 @@ class MemoryFiles:
                 yield Trace(PLACE, str(pk), "chunk", _row(file_id, sign))
 
     def stays(self, person: Person) -> Iterator[str]:  # noqa: ARG002
-        """Nothing is kept."""
+        """Yield nothing: nothing is kept."""
         return iter(())
 
 
 class Strays:
-    """Files that no row knows: torn temporaries, orphaned blobs, odd names.
+    """Files without a row: torn temporary files, orphaned blobs, odd names.
 
-    Nobody reads them, and a search of the disk would find them. The id of one is a hash
-    of its path, because a path can hold a name.
+    The application does not read them, but a search of the disk would find them. The row
+    id is a hash of the path, because a path can contain a name.
     """
 
     name, title, derived = "strays", "Files that nothing points to", False
@@ -333,7 +332,7 @@ class Strays:
         for row_id, _, text in self._rows(person):
             if (sign := person.matcher.sign(text)) is not Sign.NONE:
                 reason, is_doubtful = (
-                    "Nothing points to this file: it goes.",
+                    "Nothing points to this file: it is deleted.",
                     sign < Sign.SURE,
                 )
                 sample = row_text.sample(person, text)
@@ -348,27 +347,25 @@ class Strays:
                 yield {"place": self.name, "id": row_id, "text": masked_text}
 
     def tokens(self, person: Person, row_ids: Sequence[str]) -> Iterator[bytes]:
-        """Return the long words of strays."""
         for row_id, _, text in self._rows(person):
             if row_id in row_ids:
                 yield from row_text.rare(text)
 
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:
-        """Remove strays."""
         rows = list(self._rows(person))
         return sum(
             erasure.discard(path) for row_id, path, _ in rows if row_id in row_ids
         )
 
     def redact(self, person: Person, row_ids: Sequence[str]) -> int:
-        """Remove them all the same: no row says whose they are."""
+        """Delete strays: they cannot be edited without a row."""
         return self.erase(person, row_ids)
 
     def verify(self, person: Person) -> Iterator[Trace]:
-        """Look at every stray again."""
+        """Search every stray again."""
         for match in self.find(person):
             yield Trace(self.name, match.row_id, "file")
 
     def stays(self, person: Person) -> Iterator[str]:  # noqa: ARG002
-        """Nothing is kept."""
+        """Yield nothing: nothing is kept."""
         return iter(())

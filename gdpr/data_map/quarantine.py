@@ -1,4 +1,4 @@
-"""Texts that the scanner held back, with what reviews left of them."""
+"""Texts held for review by the scanner, and records of reviews."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PLACE: Final = "held"
 
 
 class Quarantine(Family):
-    """Held texts. One that a block of a writer stands on is emptied, not deleted."""
+    """Held texts. One on which a block of a writer is based is emptied, not deleted."""
 
     def __init__(self) -> None:
         held_table = Table(
@@ -29,13 +29,13 @@ class Quarantine(Family):
         super().__init__(PLACE, "Texts held for review", held_table, *_other_tables())
 
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:
-        """Delete held texts, or empty those that a block stands on."""
+        """Delete held texts, or empty those on which a block is based."""
         held_ids, rest = _split(row_ids)
         count = erasure.discard_held(person.workspace_id, held_ids)
         return count + (super().erase(person, rest) if rest else 0)
 
     def redact(self, person: Person, row_ids: Sequence[str]) -> int:
-        """Mask the person in held texts, and judge what is left anew."""
+        """Mask the person in held texts, and scan the result again."""
         held_ids, rest = _split(row_ids)
         count = erasure.mask_held(person.workspace_id, held_ids, pen(person))
         return count + (super().redact(person, rest) if rest else 0)

@@ -1,7 +1,7 @@
-"""All holders, in the order of erasure, and what is known to name nobody.
+"""All holders, in the order of erasure, and tables and files that name nobody.
 
-A test walks every table of every installed app and every folder below the data folder:
-each is some holder's, or is listed here with the reason why it can name nobody.
+A test lists every table of every installed app and every folder below the data folder:
+each belongs to a holder, or is listed here with the reason why it can name nobody.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from gdpr.matching import patterns
 from gdpr.matching.matcher import Matcher, Name
 from gdpr.models import Alias, Subject, SubjectLink, Via
 
-# What was made from an entry goes before the entry, so that a run that is resumed still
-# finds it by the entry; the requests come last, because the run stands on them.
+# Rows made from an entry are erased before the entry, so that a resumed run still finds
+# them by it; requests come last, because the run depends on them.
 ALL: Final[tuple[Holder, ...]] = (
     requests.Exports(),
     declared_tables.IDEMPOTENCY,
@@ -116,13 +116,13 @@ OUT_OF_REACH: Final[dict[str, str]] = {
 
 
 def named(name: str) -> Holder:
-    """Return a holder by its name; KeyError for one that is not there."""
+    """Return a holder by its name; KeyError for an unknown one."""
     return {holder.name: holder for holder in ALL}[name]
 
 
-# ── Whom the holders look for ────────────────────────────────────────────────
+# ── The person to search for ───────────────────────────────────────────────
 def _names(workspace_id: str, subject_id: str) -> tuple[list[Name], list[Name]]:
-    """Return the person's aliases, and everybody else's in the workspace."""
+    """Return the person's aliases, and those of all others in the workspace."""
     own_names: list[Name] = []
     other_names: list[Name] = []
     rows = Alias.objects.filter(workspace_id=workspace_id).order_by("pk")
@@ -137,9 +137,9 @@ Places = dict[str, frozenset[str]]
 
 
 def _links(workspace_id: str, subject_id: str) -> tuple[Places, Places, Places]:
-    """Return place → rows that writers linked, that were matched, that are shared.
+    """Return place → row ids: linked by writers, matched by a search, shared.
 
-    Shared is a row that its writer linked to somebody else as well.
+    A shared row was linked to somebody else as well by its writer.
     """
     rows = SubjectLink.objects.filter(workspace_id=workspace_id)
     linked: dict[str, set[str]] = defaultdict(set)
@@ -164,7 +164,7 @@ def _frozen(sets: dict[str, set[str]]) -> dict[str, frozenset[str]]:
 
 
 def person(subject: Subject) -> Person:
-    """Return whom the holders look for when a subject is meant."""
+    """Return the person to search for, built from a subject's names and links."""
     own_names, other_names = _names(subject.workspace_id, subject.id)
     links, matched, shared_rows = _links(subject.workspace_id, subject.id)
     return Person(
@@ -179,7 +179,7 @@ def person(subject: Subject) -> Person:
 
 
 def matcher_of(own_names: Sequence[Name], other_names: Iterable[Name]) -> Matcher:
-    """Return what finds a person; a name that somebody else has too is in doubt."""
+    """Return the matcher of names; a name shared with somebody else is doubtful."""
     own_folded = {
         patterns.folded("name", name.value) for name in own_names if name.kind == "name"
     }
@@ -192,9 +192,9 @@ def matcher_of(own_names: Sequence[Name], other_names: Iterable[Name]) -> Matche
 
 
 def kept_names(person: Person) -> Iterator[Name]:
-    """Return the aliases that legitimately remain somewhere, because a row is kept.
+    """Yield the aliases that remain somewhere, because a row is kept for a reason.
 
-    The search of the bytes cannot ask for these to be gone.
+    The byte search leaves them out.
     """
     kept_texts = [text for holder in ALL for text in holder.stays(person)]
     for name in person.matcher.names_known:

@@ -1,7 +1,7 @@
-"""What the handling of requests itself wrote down: cases, holds, bundles, names.
+"""Data that the handling of requests stores: cases, holds, bundles, names.
 
-The names of a person stay until the very end of an erasure, because everything else is
-found by them; the run wipes them last.
+The names of a person stay until the end of an erasure, because everything else is
+found by them; the run erases them last.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from gdpr.models import (
 
 
 class _Cases(Family):
-    """What is written about cases. A person's own are about them, whatever they say."""
+    """Texts of cases. A person's own cases are about them without doubt."""
 
     def find(self, person: Person) -> Iterator[Found]:
-        """Return what names the person; a doubt in a case of theirs is none."""
+        """Yield what names the person; rows of their own cases are never doubtful."""
         own = self.own(person)
         for row in super().find(person):
             yield replace(row, doubtful=False) if row.row_id in own else row
@@ -143,17 +143,17 @@ CASES: Final = _Cases(
 
 
 class _Decisions(Family):
-    """What was decided about the person; it goes with them."""
+    """Decisions about the person, which are erased with them."""
 
     def own(self, person: Person) -> Iterator[str]:
-        """Return the rows of what was decided about the person."""
+        """Yield the rows of decisions about the person."""
         for table in self._tables:
             rows = table.rows(person.workspace_id).filter(subject_id=person.subject_id)
             for pk in rows.order_by("pk").values_list("pk", flat=True):
                 yield self._row_id(table, pk)
 
     def find(self, person: Person) -> Iterator[Found]:
-        """Return what was decided about the person, and what names them elsewhere."""
+        """Yield decisions about the person, and others that name them."""
         own = dict.fromkeys(self.own(person))
         for row_id in own:
             yield Found(row_id, Fate.DELETE, "It was decided about this person.")
@@ -176,7 +176,7 @@ DECISIONS: Final = _Decisions(
 
 
 class Exports:
-    """Bundles made for the person: sealed files that last until their day."""
+    """Bundles made for the person: encrypted files with an expiry date."""
 
     name, title, derived = "exports", "Bundles made for the person", False
     tables = ("gdpr.Export",)
@@ -193,14 +193,14 @@ class Exports:
         return sorted(folder.glob(f"{export.id}.*")) if folder.is_dir() else []
 
     def find(self, person: Person) -> Iterator[Found]:
-        """Return every bundle that is still there."""
+        """Yield every bundle that still exists."""
         for row in self._rows(person):
             if row.state != ExportState.GONE or self._files(row):
                 reason = "It is a copy of everything about the person."
                 yield Found(row.id, Fate.DELETE, reason, "", row.made_at)
 
     def export(self, person: Person, rows: Iterable[Found]) -> Iterator[dict[str, Any]]:
-        """Return when bundles were made; a bundle in a bundle says nothing new."""
+        """Yield when bundles were made; their content is not repeated."""
         ids = [match.row_id for match in rows]
         for row in self._rows(person).filter(pk__in=ids):
             yield {
@@ -216,11 +216,11 @@ class Exports:
         person: Person,  # noqa: ARG002
         row_ids: Sequence[str],  # noqa: ARG002
     ) -> Iterator[bytes]:
-        """Return nothing: the files are sealed."""
+        """Yield nothing: the files are encrypted."""
         return iter(())
 
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:
-        """Remove bundles; that they were made stays in the ledger."""
+        """Delete bundles; the audit log still says that they were made."""
         count = 0
         for row in self._rows(person).filter(pk__in=row_ids):
             for path in self._files(row):
@@ -235,21 +235,21 @@ class Exports:
         return count
 
     def redact(self, person: Person, row_ids: Sequence[str]) -> int:
-        """Remove them: a bundle is about one person."""
+        """Delete bundles: each is about one person."""
         return self.erase(person, row_ids)
 
     def verify(self, person: Person) -> Iterator[Trace]:
-        """Look for bundles again."""
+        """Search for bundles again."""
         for match in self.find(person):
             yield Trace(self.name, match.row_id, "bundle")
 
     def stays(self, person: Person) -> Iterator[str]:  # noqa: ARG002
-        """Nothing is kept."""
+        """Yield nothing: nothing is kept."""
         return iter(())
 
 
 class Subjects:
-    """The person's own row and names: wiped by the run, when all else is done."""
+    """The person's own row and names, erased by the run at the end."""
 
     name, title, derived = "subjects", "The person's name and aliases", True
     tables = ("gdpr.Subject", "gdpr.Alias", "gdpr.SubjectLink")
@@ -270,14 +270,13 @@ class Subjects:
         return named_rows + [(f"alias:{a.pk}", a, a.value) for a in aliases]
 
     def find(self, person: Person) -> Iterator[Found]:
-        """Return the row and every alias."""
+        """Yield the row and every alias."""
         for row_id, _, text in self._named_rows(person):
             if text:
-                reason = "It is wiped at the end: everything else is found by it."
+                reason = "It is erased at the end: everything else is found by it."
                 yield Found(row_id, Fate.DELETE, reason, text)
 
     def export(self, person: Person, rows: Iterable[Found]) -> Iterator[dict[str, Any]]:
-        """Return the names."""
         requested_ids = {match.row_id for match in rows}
         for row_id, _, text in self._named_rows(person):
             if row_id in requested_ids:
@@ -288,7 +287,7 @@ class Subjects:
         person: Person,  # noqa: ARG002
         row_ids: Sequence[str],  # noqa: ARG002
     ) -> Iterator[bytes]:
-        """Return nothing: the search looks for aliases anyway."""
+        """Yield nothing: the search covers aliases anyway."""
         return iter(())
 
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:  # noqa: ARG002
@@ -300,7 +299,7 @@ class Subjects:
         return 0
 
     def verify(self, person: Person) -> Iterator[Trace]:
-        """Return names that outlived the end of an erasure."""
+        """Yield names that remain after a completed erasure."""
         is_erased = Subject.objects.filter(
             pk=person.subject_id, erased_at__isnull=False
         ).exists()
@@ -309,5 +308,5 @@ class Subjects:
                 yield Trace(self.name, row_id, "alias")
 
     def stays(self, person: Person) -> Iterator[str]:  # noqa: ARG002
-        """Nothing is kept."""
+        """Yield nothing: nothing is kept."""
         return iter(())

@@ -1,9 +1,8 @@
-"""Plain tables that can name a person, described by their columns.
+"""Holders of plain tables that can name a person, declared by their columns.
 
-Most places are a table whose texts either say something (``words``), say who did
-something (``labels``), are the program's own (``facts``), or must stay as they are
-(``keeps``). What differs between them is a few facts, so they are facts here and not
-classes.
+Most places are tables whose texts are free text (``words``), names of who did
+something (``labels``), written by the program (``facts``), or must stay unchanged
+(``keeps``). They differ in a few attributes only, so they are declared as data.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ from memory.rules.tiers import Tier
 
 
 class Rule(StrEnum):
-    """What becomes of a row whose words name a person.
+    """What happens to a row whose words name a person.
 
-    ABOUT: gone, or masked when it names others too; GONE: always gone; MASKED: the row
-    has to stay, its words are masked.
+    BY_CONTENT: deleted, or masked when it names others too; GONE: always deleted;
+    MASKED: the row has to stay, its words are masked.
     """
 
     BY_CONTENT = "about"
@@ -45,13 +44,11 @@ def in_workspace(workspace_id: str) -> Q:
 class Table:
     """One table of a place.
 
-    ``jsons`` names the columns that hold JSON as text. ``entry`` names the column that
-    may hold ids of journal entries, so that a row made from an entry goes with it.
-    ``facts`` are columns that the program fills: their keys and numbers stay as they
-    are. ``system`` says that nobody writes sentences here: only what is sure counts,
-    and a doubtful word does not. ``cards`` says that a row
-    of that tier is about whom its key names.
-    ``mend`` brings what was computed from the words in line after masking.
+    ``jsons`` are columns with JSON as text. ``entry`` is a column that may hold ids of
+    journal entries, so that a row made from an entry is erased with it. ``facts`` are
+    columns that the program fills: their keys and numbers stay. ``system`` tables hold no
+    free text: only sure matches count. ``cards``: a row of the peer tier is about the
+    person whom its ``key`` names. ``mend`` updates values computed from masked columns.
     """
 
     model: type[models.Model]
@@ -73,20 +70,19 @@ class Table:
 
     @property
     def label(self) -> str:
-        """The table as ``app.Model``."""
+        """The model as ``app.Model``."""
         return self.model._meta.label
 
     @property
     def key(self) -> str:
-        """The table's short name, before the ids of its rows."""
+        """The model's name, the prefix of row ids."""
         return str(self.model._meta.model_name)
 
     def rows(self, workspace_id: str) -> models.QuerySet[models.Model]:
-        """Return the table's rows of a workspace."""
         return self.model._default_manager.filter(self.within(workspace_id))
 
     def text(self, row: Mapping[str, Any], columns: Sequence[str]) -> str:
-        """Return what the given columns of a row say, as one text."""
+        """Return the given columns of a row as one text."""
         card = self.cards and "key" in columns and row.get("tier") == Tier.PEERS
         card_owner = [row_text.plain(row["key"], "handle")] if card else []
         return row_text.joined(
@@ -105,7 +101,7 @@ class Table:
         return Sign.NONE if self.system and sign is not Sign.SURE else sign
 
     def states(self, person: Person, row: Mapping[str, Any]) -> bool:
-        """Whether what the program wrote names the person."""
+        """Whether the ``facts`` of a row name the person."""
         own, quoted = (
             row_text.joined(
                 text
@@ -118,7 +114,7 @@ class Table:
         return sure or (bool(quoted) and bool(person.matcher.names(quoted)))
 
     def read(self, workspace_id: str) -> Iterator[dict[str, Any]]:
-        """Return every row's texts, in short queries, so that no reader stays open."""
+        """Yield the columns of every row, in short queries that keep no read open."""
         names = {"pk", *self.words, *self.labels, *self.keeps, *self.facts}
         names |= {name for name in (self.at, self.entry) if name}
         names |= {"tier"} if self.cards else set()
@@ -136,10 +132,10 @@ class Table:
 
 
 class Family:
-    """A place made of one table, or of a few that belong together.
+    """A holder of one table, or of a few that belong together.
 
-    Row ids of the first table are primary keys, those of the others begin with the
-    table's name: ``recallcheckrun:12``.
+    Row ids of the first table are primary keys, those of the others have the model's
+    name as prefix: ``recallcheckrun:12``.
     """
 
     derived = False
@@ -156,7 +152,7 @@ class Family:
 
     # ── Finding ──────────────────────────────────────────────────────────────
     def find(self, person: Person) -> Iterator[Found]:
-        """Return every row that names the person."""
+        """Yield every row that names the person."""
         for table in self._tables:
             for row in table.read(person.workspace_id):
                 match = self._judge(table, row, person)
@@ -220,7 +216,7 @@ class Family:
 
     # ── Reading ──────────────────────────────────────────────────────────────
     def _split(self, row_ids: Iterable[str]) -> Iterator[tuple[Table, list[Any]]]:
-        """Return each table with the primary keys of its rows among the ids."""
+        """Yield each table with the primary keys of its rows among the ids."""
         by_key = {table.key: table for table in self._tables[1:]}
         pks_by_key: dict[str, list[Any]] = {}
         for row_id in row_ids:
@@ -245,7 +241,7 @@ class Family:
                     yield table, row
 
     def export(self, person: Person, rows: Iterable[Found]) -> Iterator[dict[str, Any]]:
-        """Return rows with everything they say; other people are masked."""
+        """Yield rows with all their columns; other people are masked."""
         for table, row in self._rows(person, [match.row_id for match in rows]):
             values = {
                 name: row_text.masked(person.others, _readable(value), row_text.OTHERS)
@@ -255,13 +251,12 @@ class Family:
             yield {"place": self.name, "id": self._row_id(table, row["pk"]), **values}
 
     def tokens(self, person: Person, row_ids: Sequence[str]) -> Iterator[bytes]:
-        """Return the long words of rows."""
         for table, row in self._rows(person, row_ids):
             yield from row_text.rare(table.text(row, table.words))
 
-    # ── Destroying ───────────────────────────────────────────────────────────
+    # ── Erasing ──────────────────────────────────────────────────────────────
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:
-        """Delete rows, with what hangs on them; return how many there were."""
+        """Delete rows with their dependents; return how many there were."""
         count = 0
         with transaction.atomic():
             for table, pks in self._split(row_ids):
@@ -275,7 +270,7 @@ class Family:
         with transaction.atomic():
             for table, pks in self._split(row_ids):
                 rows = table.rows(person.workspace_id).filter(pk__in=pks)
-                # A plan's rows can be megabytes: what is not masked is neither read
+                # Rows can be megabytes: columns that are not masked are neither read
                 # nor written.
                 slim_rows = rows.only("pk", *table.words, *table.labels, *table.facts)
                 locked = slim_rows.select_for_update(of=("self",)).order_by("pk")
@@ -284,9 +279,9 @@ class Family:
                     count += 1
         return count
 
-    # ── Looking again ────────────────────────────────────────────────────────
+    # ── Verifying ───────────────────────────────────────────────────────────
     def verify(self, person: Person) -> Iterator[Trace]:
-        """Return rows that still name the person, what is kept with a reason apart."""
+        """Yield rows that still name the person, except in ``keeps`` columns."""
         for table in self._tables:
             for row in table.read(person.workspace_id):
                 word_text = table.text(row, table.words)
@@ -299,7 +294,7 @@ class Family:
                     yield Trace(self.name, self._row_id(table, row["pk"]), "row")
 
     def stays(self, person: Person) -> Iterator[str]:
-        """Return kept texts that name the person."""
+        """Yield texts of ``keeps`` columns that name the person."""
         for table in self._tables:
             for row in table.read(person.workspace_id) if table.keeps else ():
                 text = table.text(row, table.keeps)
@@ -313,7 +308,7 @@ def _readable(value: Any) -> Any:
 
 
 def _mask_row(table: Table, row: models.Model, person: Person) -> None:
-    """Mask the words and labels of a row, and what was computed from them."""
+    """Mask the words and labels of a row, and update values computed from them."""
     for name in table.facts:
         value = row_text.masked_facts(person.matcher, getattr(row, name))
         setattr(row, name, value)
