@@ -1,8 +1,8 @@
-"""Going through the holders: batch by batch, a look for holds before each.
+"""Erasing in every holder, in batches, with a check for legal holds before each.
 
-Every batch is done again when the process dies behind it and before it was counted;
-doing it twice changes nothing, and numbers are set and never added. What came since the
-plan was made is looked for when a place's planned rows are through.
+A batch is repeated when the process dies after erasing and before counting it; erasing
+twice changes nothing, and counts are set, never added. After a place's planned rows,
+rows that came since the plan was made are searched for and erased too.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from gdpr.models import (
 BATCH: Final = 50
 MIN_BATCH: Final = 25
 MAX_BATCH: Final = 500
-# How long a batch may hold the lock that appenders wait for, in seconds.
+# How long a batch may hold the lock that appenders wait for.
 LOCK_SECONDS: Final = 0.08
 MAX_PAUSE_SECONDS: Final = 0.3
 ROUNDS: Final = 3
@@ -61,9 +61,9 @@ class Deferred(Exception):
         self.hold = hold
 
 
-# ── Before anything is destroyed ─────────────────────────────────────────────
+# ── Before anything is erased ────────────────────────────────────────────
 def ledger_row(run: Run) -> GdprAction:
-    """Return the run's row in the ledger, written now unless it is there."""
+    """Return the run's row in the audit log, created unless it exists."""
     case = run.case
     return audit_log.begin(
         case.subject_ref,
@@ -76,7 +76,7 @@ def ledger_row(run: Run) -> GdprAction:
 
 
 def announce(run: Run, rows: dict[str, list[list[str]]]) -> None:
-    """Write what goes into the file outside the database, synced."""
+    """Record what is about to be erased in the file outside the database, synced."""
     tombstones.announce(
         Record(
             workspace_id=run.case.workspace_id,
@@ -96,10 +96,10 @@ def announce(run: Run, rows: dict[str, list[list[str]]]) -> None:
 
 
 def suppress_subject(run: Run) -> None:
-    """Keep the person from coming back while we erase: opted out, suppressed.
+    """Opt the subject out and suppress their names, so that no new data comes in.
 
-    Of all that is known of people only this changes, so that a journal that was read
-    for the plan need not be read again.
+    Nothing else about subjects changes here, so the journal's cached reading of the plan
+    stays valid.
     """
     subject, home = run.case.subject, run.case.workspace_id
     assert subject is not None  # noqa: S101
@@ -115,7 +115,7 @@ def suppress_subject(run: Run) -> None:
 
 
 def prepare(run: Run, step: CaseStep) -> None:
-    """Ledger, erasures file, suppression: in this order, before the first batch."""
+    """Audit log, erasures file, suppression: in this order, before the first batch."""
     leases.begin(step)
     ledger_row(run)
     failpoints.step("ledgered")
@@ -129,7 +129,7 @@ def prepare(run: Run, step: CaseStep) -> None:
 
 # ── The places ───────────────────────────────────────────────────────────────
 def places(run: Run) -> list[Holder]:
-    """Return the holders that erase by themselves, in the order of erasure."""
+    """Return the holders that are not derived, in the order of erasure."""
     left_out = dry_run.NOT_RECTIFIED if run.rectifies else frozenset()
     return [
         holder
@@ -139,7 +139,7 @@ def places(run: Run) -> list[Holder]:
 
 
 def erase_places(run: Run) -> bool:
-    """Go through every place; return whether a hold left one for later."""
+    """Erase in every place; return whether a legal hold deferred one."""
     deferred = False
     person, steps = run.person_now(), run.steps()
     for holder in places(run):
@@ -176,10 +176,10 @@ def _require_no_hold(run: Run, holder: Holder) -> None:
 
 
 class Pace:
-    """How many rows a batch takes, so that nobody waits long for one.
+    """The size of batches, adapted so that no writer waits long.
 
-    After a batch the lock stays free for as long as it was held: whoever waits asks for
-    it at intervals, and must not find it taken every time.
+    After a batch the lock stays free for as long as it was held, because waiting writers
+    poll for it at intervals.
     """
 
     def __init__(self) -> None:
@@ -187,18 +187,18 @@ class Pace:
         self._free_until = 0.0
 
     def wait(self) -> None:
-        """Let others write before the next batch."""
+        """Sleep so that other writers get the lock before the next batch."""
         time.sleep(max(0.0, self._free_until - time.monotonic()))
 
     def record(self, seconds: float) -> None:
-        """Note how long a batch held the lock, and fit the next to it."""
+        """Record how long a batch held the lock, and adapt the next one's size."""
         self._free_until = time.monotonic() + min(seconds, MAX_PAUSE_SECONDS)
         fitting = int(self.rows * LOCK_SECONDS / max(seconds, 0.001))
         self.rows = max(MIN_BATCH, min(fitting, 2 * self.rows, MAX_BATCH))
 
 
 def _batches(rows: Rows, pace: Pace) -> Iterator[tuple[int, Rows]]:
-    """Return rows in batches, each with how many rows are through after it."""
+    """Yield batches of rows, each with the number of rows done after it."""
     at = 0
     while at < len(rows):
         batch = rows[at : at + pace.rows]
@@ -207,7 +207,7 @@ def _batches(rows: Rows, pace: Pace) -> Iterator[tuple[int, Rows]]:
 
 
 def _rows(run: Run, holder: Holder, step: CaseStep, person: Person, rows: Rows) -> None:
-    """Do a place's planned rows, from where a runner before us stopped."""
+    """Erase a place's planned rows, from where an earlier runner stopped."""
     start, pace = min(step.done, len(rows)), Pace()
     for end, batch in _batches(rows[start:], pace):
         run.renew_lease()
@@ -227,7 +227,7 @@ def _batch(run: Run, holder: Holder, person: Person, batch: Rows, pace: Pace) ->
         for source in (holder, *_followers(holder)):
             tokens = list(source.tokens(person, [*delete_ids, *mask_ids]))
             run.tokens.add(source.name, tokens)
-            # Sealed beside the ledger: whoever goes on after a crash seeks them too.
+            # Stored encrypted, so that a run resumed after a crash searches them too.
             if tokens:
                 sealed_names.keep(run.case, tokens)
     pace.wait()
@@ -240,7 +240,7 @@ def _batch(run: Run, holder: Holder, person: Person, batch: Rows, pace: Pace) ->
 
 
 def _followers(holder: Holder) -> list[Holder]:
-    """Return what was made from a place's rows: it knows them by the same ids."""
+    """Return the holders derived from a place, which use the same row ids."""
     if holder.name != "journal":
         return []
     return [follower for follower in registry.ALL if follower.derived]
@@ -256,7 +256,7 @@ def _unlink(run: Run, holder: Holder, row_ids: Sequence[str]) -> None:
 
 
 def _erase_late_rows(run: Run, holder: Holder, planned_ids: set[str]) -> Rows:
-    """Do what came to a place since the plan was made; return those rows."""
+    """Erase rows that came to a place since the plan was made; return them."""
     late_rows: list[tuple[str, Fate]] = []
     for _ in range(ROUNDS):
         run.check_lease()
@@ -266,7 +266,7 @@ def _erase_late_rows(run: Run, holder: Holder, planned_ids: set[str]) -> Rows:
             for row in holder.find(person)
             if row.fate is not Fate.KEEP
             and row.row_id not in planned_ids
-            # Nobody decided on a doubtful row that came late: the search tells of it.
+            # A late doubtful row has no decision: the final search reports it.
             and person.goes(holder.name, row.row_id, doubtful=row.doubtful)
         ]
         if not fresh:

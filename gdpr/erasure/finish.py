@@ -1,4 +1,4 @@
-"""The end of a run: clean the files, search for what is left, sign what was found."""
+"""The end of a run: clean the files, search for remaining matches, sign the result."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ UNTOUCHED: Final = (
 
 # ── Cleaning ─────────────────────────────────────────────────────────────────
 def clean(run: Run) -> Report:
-    """Do the physical work of the database at hand; return what came of it."""
+    """Remove deleted data from the database's files; return a report to fill."""
     step = leases.begin(run.steps()["residue"])
     report = Report()
     if connection.vendor == "sqlite":
@@ -72,7 +72,7 @@ def _tables(run: Run) -> set[str]:
 
 # ── Searching ────────────────────────────────────────────────────────────────
 def search_all(run: Run, report: Report) -> Report:
-    """Search every place, every reading path and every file."""
+    """Search every place, every read path and every file."""
     step = leases.begin(run.steps()["verification"])
     if sealed_names.get(run.case) is None and not _is_signed(run):
         report.todo.append(NAMELESS)
@@ -85,23 +85,23 @@ def search_all(run: Run, report: Report) -> Report:
 
 
 def _is_signed(run: Run) -> bool:
-    """Whether a runner before us came as far as the certificate."""
+    """Whether an earlier runner already issued the certificate."""
     rows = Certificate.objects.filter(workspace_id=run.case.workspace_id)
     return rows.filter(case=run.case, run=run.case.run).exists()
 
 
 # ── Closing ──────────────────────────────────────────────────────────────────
 def close(run: Run, report: Report) -> None:
-    """Sign, tell and close: complete when nothing was found, else in part.
+    """Sign, record and close: ``complete`` when nothing was found, else ``partial``.
 
-    Each act is done once however often a runner comes by.
+    Each step is done once, however often it is repeated after a crash.
     """
     result = "complete" if report.is_clean else "partial"
     action = execute.ledger_row(run)
     facts = _facts(run, report, result, action.id, action.initiated_at)
     run.renew_lease()
     certificate = certificates.issue(run.case, facts)
-    # A runner before us may have signed already; what it found is what counts.
+    # An earlier runner may have signed already; its result counts.
     result = certificate.result
     failpoints.step("certified")
     _record(run, result, facts, certificate.id)
@@ -110,7 +110,7 @@ def close(run: Run, report: Report) -> None:
     proof = {"certificate": certificate.id, "plan_hash": run.plan.plan_hash}
     audit_log.finish(action, status, scope=proof)
     if run.case.kind == CaseKind.RECTIFICATION:
-        # Entries say something new: what was read of them counts no longer.
+        # Texts of entries changed, so cached readings are invalid.
         cache_version.changed(run.case.workspace_id)
     failpoints.step("ledger_closed")
     if result == "complete":
@@ -151,15 +151,15 @@ def _facts(
 
 
 def _out_of_reach() -> list[str]:
-    """Return what no holder can reach; the certificate speaks of backups itself."""
+    """Return what no holder can reach; the certificate adds backups itself."""
     sentences = registry.OUT_OF_REACH.items()
     return [sentence for name, sentence in sentences if name != "backups"]
 
 
 def _journal(run: Run) -> dict[str, Any]:
-    """Return whether the chain still holds, with its end.
+    """Return whether the chain verifies, with its head.
 
-    Every link and every seal; what untouched entries say is the nightly walk's matter.
+    Checks all links and seals; the text of other entries is the nightly check's part.
     """
     workspace_id = run.case.workspace_id
     report = verify.walk_links(workspace_id, by=run.by)
@@ -174,7 +174,7 @@ def _journal(run: Run) -> dict[str, Any]:
 
 
 def _record(run: Run, result: str, facts: Facts, certificate: str) -> None:
-    """Say in the journal what was done, once per run: ids and counts only."""
+    """Write the journal entry of the run, once: ids and counts only."""
     kind = "erased" if run.case.kind == CaseKind.ERASURE else "rectified"
     step = leases.begin(run.steps()["certificate"])
     if step.counts.get("told"):

@@ -1,8 +1,8 @@
-"""What processes remember: all of them forget before anything is searched for.
+"""Flushing the caches of every process before the final search.
 
-A matrix of vectors reads the log of changes before it answers anything, and wipes the
-rows that went. Questions somebody asked, counts of words and the names to look out for
-are dropped on the order of the run, which waits until everybody said so.
+A vector matrix reads the change log before each answer and overwrites erased rows.
+Cached queries, word counts and names are dropped on the run's order; the run waits
+until every process has confirmed it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gdpr.models import CaseStep
 
 
 def flush(run: Run, step: CaseStep) -> None:
-    """Make every process forget; the step says how many did not in time."""
+    """Order the flush; the step counts the processes that did not confirm in time."""
     leases.begin(step)
     if not settings.REDIS_URL:
         cache.clear()
@@ -25,7 +25,7 @@ def flush(run: Run, step: CaseStep) -> None:
 
 
 def flush_again(run: Run) -> None:
-    """Once more, when the names are out of the tables: now nobody reads them again."""
+    """Flush again, after the names were erased from the tables."""
     step = run.steps()["processes"]
     leases.progress(step, step.done, **_order_and_wait(run))
 
@@ -37,7 +37,7 @@ def _order_and_wait(run: Run) -> dict[str, int]:
 
 
 def unconfirmed(step: CaseStep) -> list[str]:
-    """Return what a certificate has to say of processes that kept silent."""
+    """Return the certificate's sentence about processes that did not confirm."""
     count = step.counts.get("unconfirmed", 0)
     if not count:
         return []

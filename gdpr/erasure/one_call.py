@@ -1,7 +1,7 @@
-"""A person's data in one call: all of it out, or all of it gone.
+"""Exporting or erasing a person's data in one call.
 
-The long way is a case that several people may look at; where the workspace asks for no
-second person and no proof of identity, one call opens, plans and runs the same case.
+Where the workspace requires no second person and no proof of identity, one call opens,
+plans and runs a case.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from memory.rules.permissions import Actor
 
 @dataclass(frozen=True, slots=True)
 class StartedErasure:
-    """An erasure that was set running; ``rows`` is place → rows that will go.
+    """A started erasure; ``rows`` is place → number of rows to delete.
 
-    One that waits for a person's decision has no rows and a warning that says so.
+    One that waits for decisions on doubtful rows has no rows, and a warning.
     """
 
     case: Case
@@ -44,9 +44,9 @@ class StartedErasure:
 
 
 def home(text: str, slug: str = "") -> str:
-    """Return the id of the workspace meant: the one named, or the one that knows whom.
+    """Return a workspace id: of the slug, or of the only one that knows the person.
 
-    For commands, which no credential binds to a workspace.
+    For commands, which have no credential bound to a workspace.
     """
     rows = Workspace.objects.filter(slug=slug) if slug else Workspace.objects.all()
     candidates = list(rows.order_by("number").values_list("pk", flat=True))
@@ -55,7 +55,7 @@ def home(text: str, slug: str = "") -> str:
             workspace_id for workspace_id in candidates if _knows(workspace_id, text)
         ]
     if len(candidates) != 1:
-        detail = "Name one workspace: none, or several, know this person."
+        detail = "Name a workspace: none, or more than one, knows this person."
         raise errors.Invalid(detail, code="which_workspace")
     return candidates[0]
 
@@ -68,7 +68,7 @@ def _knows(workspace_id: str, text: str) -> bool:
 
 
 def _kind(text: str) -> AliasKind:
-    """Guess what kind of name a program means."""
+    """Guess the kind of an alias from its form."""
     if text.startswith("@"):
         return AliasKind.HANDLE
     if "@" in text:
@@ -77,9 +77,9 @@ def _kind(text: str) -> AliasKind:
 
 
 def person(text: str, *, by: Actor, named: bool) -> Subject:
-    """Return the person of an id or alias; one that nobody entered yet is entered.
+    """Return the subject of an id or alias; an unknown alias becomes a new subject.
 
-    With ``named`` only if some writer named them: reading makes up nobody.
+    With ``named`` only if a writer named it: reading creates no arbitrary subjects.
     """
     try:
         return subjects.find(text, by=by)
@@ -92,7 +92,7 @@ def person(text: str, *, by: Actor, named: bool) -> Subject:
 
 
 def everything(alias: str, *, by: Actor) -> dict[str, Any]:
-    """Return everything about a person, named by id or alias, or raise."""
+    """Return all data about a person, given by id or alias, or raise."""
     by.require("gdpr.manage")
     return export.export_document(person(alias, by=by, named=True), by=by)
 
@@ -100,14 +100,13 @@ def everything(alias: str, *, by: Actor) -> dict[str, Any]:
 def erase(alias: str, reason: str, *, by: Actor) -> StartedErasure:
     """Open a case for a person, plan it and set it running.
 
-    A plan with rows that may be about somebody else is not run: the case waits with it
-    for a person. Conflict ``case_required`` where the workspace wants more than one
-    call.
+    A plan with doubtful rows is not run: the case waits for decisions.
+    Conflict ``case_required`` where the workspace requires more steps.
     """
     by.require("gdpr.manage")
     rules = privacy_settings.of(by.workspace_id)
     if rules.two_person or rules.require_identity:
-        detail = "This workspace asks for more than one call: open a case."
+        detail = "This workspace requires more than one step: open a case."
         raise errors.Conflict(detail, code="case_required")
     subject = person(alias, by=by, named=False)
     new = NewCase(subject_id=subject.id, kind=CaseKind.ERASURE, reason=reason)
@@ -115,21 +114,21 @@ def erase(alias: str, reason: str, *, by: Actor) -> StartedErasure:
     plan = dry_run.make(case, by=by)
     if cases.undecided(plan):
         case = transitions.case(by, case.id)
-        # The row is taken over by the run that comes when a person decided.
+        # The run that follows the decisions takes this row over.
         action = _action(case, {audit_log.WAITS: case.run + 1}, by)
         return StartedErasure(case, action.id, {}, _warn(plan))
     phrase = cases.phrase(case, plan.plan_hash)
     running = erasure.start(
         transitions.case(by, case.id), plan.plan_hash, phrase, by=by
     )
-    # The runner may have been quicker: it is one row per run.
+    # The runner may have created it already: there is one row per run.
     scope = {"run": running.run, "plan_hash": plan.plan_hash}
     action = _action(case, scope, by)
     return StartedErasure(running, action.id, _rows(plan.rows), _warn(plan))
 
 
 def _action(case: Case, scope: dict[str, Any], by: Actor) -> GdprAction:
-    """Return the row of a run in the ledger; its end tells of the plan it followed."""
+    """Return the row of a run in the audit log."""
     return audit_log.begin(
         case.subject_ref,
         ActionKind.DELETE,

@@ -1,8 +1,8 @@
-"""What processes keep in memory, and how they are told to forget it.
+"""The caches of processes, and the orders to flush them.
 
-A run writes an order. Every process that answers questions has a thread that looks for
-orders once a second, drops the questions, counts, names and vectors it keeps, and
-writes down that it did. Whoever gave the order waits for that, but not for ever.
+A run writes an order. Every process with caches has a thread that polls for orders once
+a second, drops cached queries, counts, names and vectors, and records that it did. The
+run waits for that, for a limited time.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from memory import fulltext
 POLL_SECONDS: Final = 1.0
 BEAT_SECONDS: Final = 10.0
 STOP_SECONDS: Final = 2.0
-# A process that was not seen for so long is none any more.
+# A process not seen for so long is considered dead.
 DEAD: Final = timedelta(seconds=35)
 OLD: Final = timedelta(days=7)
 MAX_WAIT_SECONDS: Final = 15.0
@@ -37,9 +37,9 @@ log = structlog.get_logger(__name__)
 
 
 def flush(workspace_id: str) -> None:
-    """Drop what this process keeps in memory, of whomever.
+    """Drop this process's caches, of all subjects.
 
-    Vectors of a workspace are brought in line: rows that went are wiped in place.
+    The vectors of a workspace are brought up to date: erased rows are overwritten.
     """
     fulltext.frequencies.clear()
     linking.forget()
@@ -53,9 +53,9 @@ def _last() -> int:
     return ForgetOrder.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
 
 
-# ── Obeying ──────────────────────────────────────────────────────────────────
+# ── Receiving ──────────────────────────────────────────────────────────────────
 class Listener:
-    """This process's thread; its name tells nothing of the machine."""
+    """The thread of this process that carries out orders; its name hides the machine."""
 
     def __init__(self, interval: float = POLL_SECONDS) -> None:
         self.interval = interval
@@ -66,17 +66,17 @@ class Listener:
         self._thread = threading.Thread(target=self._run, name="forgetter", daemon=True)
 
     def start(self) -> None:
-        """Begin, in the background; what was ordered before cannot concern us."""
+        """Start the thread. Earlier orders do not concern a new process."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End, and be no live process any more."""
+        """Stop the thread and delete this process's row."""
         self._stopping.set()
         if self._thread.ident is not None:
             self._thread.join(STOP_SECONDS)
 
     def poll(self) -> None:
-        """Obey what came, and say that this process is there."""
+        """Carry out new orders, and record that this process is alive."""
         orders = ForgetOrder.objects.filter(pk__gt=self.obeyed).order_by("pk")
         new_orders = list(orders.values_list("pk", "workspace_id"))
         for workspace_id in {home for _, home in new_orders}:
@@ -87,7 +87,7 @@ class Listener:
             self.beat()
 
     def beat(self) -> None:
-        """Write down that this process lives, and what it obeyed."""
+        """Record that this process is alive, and the last order it obeyed."""
         values = {"seen_at": Now(), "obeyed": self.obeyed}
         if not LiveProcess.objects.filter(pk=self.name).update(**values):
             LiveProcess.objects.create(pk=self.name, **values)
@@ -101,7 +101,7 @@ class Listener:
         connections.close_all()
 
     def _sign_on(self) -> None:
-        # The order of the two matters: an order that comes between them is obeyed.
+        # In this order, so that an order in between is obeyed.
         self.beat()
         self.poll()
 
@@ -127,7 +127,7 @@ _current = _Current()
 
 
 def listen() -> Listener:
-    """Start this process's thread unless it runs; a forked child gets its own."""
+    """Start this process's thread unless it runs; a forked child starts its own."""
     if _current.listener is None or _current.pid != os.getpid():
         with _current.lock:
             if _current.listener is None or _current.pid != os.getpid():
@@ -137,7 +137,7 @@ def listen() -> Listener:
 
 
 def stop() -> None:
-    """End this process's thread, when there is one."""
+    """Stop this process's thread, if any."""
     if _current.listener is not None and _current.pid == os.getpid():
         _current.listener.stop()
         _current.listener = None
@@ -145,7 +145,7 @@ def stop() -> None:
 
 # ── Ordering ─────────────────────────────────────────────────────────────────
 def order_flush(workspace_id: str) -> int:
-    """Tell every process to forget, this one at once; return the order's number."""
+    """Order every process to flush, this one at once; return the order's id."""
     number = ForgetOrder.objects.create(workspace_id=workspace_id).pk
     flush(workspace_id)
     LiveProcess.objects.filter(seen_at__lt=Now() - DEAD).delete()
@@ -154,13 +154,13 @@ def order_flush(workspace_id: str) -> int:
 
 
 def pending(number: int) -> int:
-    """Return how many live processes have not obeyed an order yet."""
+    """Return how many live processes have not obeyed an order."""
     rows = LiveProcess.objects.filter(obeyed__lt=number, seen_at__gte=Now() - DEAD)
     return rows.count()
 
 
 def live_processes() -> int:
-    """Return how many processes there are."""
+    """Return how many live processes there are."""
     return LiveProcess.objects.filter(seen_at__gte=Now() - DEAD).count()
 
 

@@ -1,9 +1,9 @@
-"""After a restore: the erasures that the database forgot are carried out again.
+"""Repeating erasures after a restore from a backup older than they are.
 
-A backup brings back rows, names and links of people who were erased after it was made.
-The file outside the database says who: by row ids, by the subject where its row came
-back too, and by keyed digests of names, which are looked for in what the restored
-database says. What is found under these names goes the way it went the first time.
+A backup restores rows, names and links of people who were erased after it was made.
+The erasures file identifies them: by row ids, by the subject if its row was restored,
+and by keyed digests of names, which are compared with the texts of the restored
+database. What these names match is erased again.
 """
 
 from __future__ import annotations
@@ -58,15 +58,15 @@ class Replayed:
     todo: list[str] = field(default_factory=list)
 
 
-# ── Whom ─────────────────────────────────────────────────────────────────────
+# ── The person ────────────────────────────────────────────────────────────────────
 def _restored_names(workspace_id: str, subject_id: str) -> list[Name]:
-    """Return the names that the backup brought back with the subject's row."""
+    """Return the aliases that were restored with the subject's row."""
     rows = Alias.objects.filter(workspace_id=workspace_id, subject_id=subject_id)
     return [Name(subject_id, alias.kind, alias.value) for alias in rows]
 
 
 def _without_names(record: Record, names: list[Name]) -> Record:
-    """Return a record of the digests that none of some names has."""
+    """Return a record without the digests of some names."""
     digests = suppression.digests_of(record.workspace_id, names)
     known_digests = {digest for digest, _, _ in digests}
     remaining = (alias for alias in record.aliases if alias.digest not in known_digests)
@@ -74,9 +74,9 @@ def _without_names(record: Record, names: list[Name]) -> Record:
 
 
 def _names_by_digest(record: Record) -> list[Name]:
-    """Return the names whose digests are in the record and that the database says.
+    """Return the names in the database's texts whose digests are in the record.
 
-    Nobody can read a name out of its digest, but whoever reads the name can make it.
+    A digest cannot be reversed, but it can be computed from every candidate name.
     """
     if not record.aliases:
         return []
@@ -104,12 +104,12 @@ def _is_one_of(record: Record, kind: str, value: str) -> bool:
 
 
 def _person(records: list[Record]) -> Person:
-    """Return whom a run erased, as far as the restored database lets us know."""
+    """Return the person that a run erased, as far as the restored database tells."""
     first = records[0]
     rows = Subject.objects.filter(workspace_id=first.workspace_id)
     subject = rows.filter(pk=first.subject_id).first()
     names = _restored_names(first.workspace_id, first.subject_id)
-    # A name that was added after the backup is in its texts all the same.
+    # An alias added after the backup can still occur in its texts.
     names += _names_by_digest(_without_names(first, names))
     if subject is None:
         subject = Subject(id=first.subject_id, workspace_id=first.workspace_id)
@@ -125,7 +125,7 @@ def _person(records: list[Record]) -> Person:
 
 
 def _rows_by_place(records: list[Record]) -> dict[str, list[tuple[str, str]]]:
-    """Return place → the rows that a run told of, with what became of each."""
+    """Return place → (row id, fate) of all rows that a run announced."""
     rows_by_place: dict[str, list[tuple[str, str]]] = {}
     for record in records:
         for place, rows in record.rows.items():
@@ -133,7 +133,7 @@ def _rows_by_place(records: list[Record]) -> dict[str, list[tuple[str, str]]]:
     return rows_by_place
 
 
-# ── Doing it again ───────────────────────────────────────────────────────────
+# ── Erasing again ────────────────────────────────────────────────────────────
 def _batches(row_ids: list[str]) -> Iterator[list[str]]:
     for start in range(0, len(row_ids), BATCH):
         yield row_ids[start : start + BATCH]
@@ -151,10 +151,10 @@ def _announced(records: list[Record], place: str) -> dict[str, Fate]:
 def _place(
     holder: Holder, person: Person, records: list[Record], tokens: Tokens
 ) -> tuple[int, int]:
-    """Erase in one place what was announced, and what is found under the names."""
+    """Erase in one place the announced rows, and those that match the names."""
     fates = _announced(records, holder.name)
     for row in holder.find(person):
-        # On what is doubtful the run decided: what it did not tell of stays.
+        # The run decided on doubtful rows: those it did not announce are kept.
         is_subjects = person.goes(holder.name, row.row_id, doubtful=row.doubtful)
         if row.fate is not Fate.KEEP and is_subjects:
             fates[row.row_id] = row.fate
@@ -168,7 +168,7 @@ def _place(
 
 
 def _erase_names(first: Record) -> None:
-    """Take the names away again and keep them from coming back."""
+    """Erase the names again and suppress them."""
     of_subject = {"workspace_id": first.workspace_id, "subject_id": first.subject_id}
     now = timezone.now()
     with transaction.atomic():
@@ -190,7 +190,7 @@ def _erase_names(first: Record) -> None:
 
 
 def _flush_servers(workspace_id: str, report: Report) -> None:
-    """Make servers that run on the restored database already forget as well."""
+    """Flush the caches of servers that already run on the restored database."""
     number = process_caches.order_flush(workspace_id)
     if process_caches.wait_for_all(number, lambda: None):
         report.todo.append("A running server did not forget in time: restart it.")
@@ -208,9 +208,9 @@ def _clean(report: Report) -> None:
 
 
 def _run(records: list[Record], watch: Progress) -> Replayed:
-    """Carry one run out again; its row in the ledger says that it was done.
+    """Carry out one run again; its row in the audit log marks it as done.
 
-    The row is closed last: a replay that died is begun again.
+    The row is written last, so that a replay that died is repeated.
     """
     first = records[0]
     replayed = Replayed(first.case_id, first.subject_id)
@@ -259,9 +259,9 @@ def _note(first: Record, replayed: Replayed) -> None:
     journal.write([new], by=by)
 
 
-# ── From outside ─────────────────────────────────────────────────────────────
+# ── Public ───────────────────────────────────────────────────────────────────
 def run(watch: Progress = _no_progress) -> list[Replayed]:
-    """Carry out again what the database knows nothing of; nothing twice."""
+    """Repeat every announced run that is missing from the audit log."""
     replays = []
     for workspace_id in tombstones.workspaces():
         for records in _by_run(tombstones.unreplayed(workspace_id)):
@@ -278,7 +278,7 @@ def _by_run(records: Iterable[Record]) -> list[list[Record]]:
 
 
 def state() -> dict[str, Any]:
-    """Return how far the database is behind the erasures, for probes and doctor."""
+    """Return how many records wait for a replay, for health checks and doctor."""
     try:
         behind, truncated = tombstones.behind(), tombstones.truncated()
     except tombstones.Damaged as error:

@@ -1,4 +1,4 @@
-"""The runner: claims what waits, does it by its kind, and lets go when it must."""
+"""The runner: claims waiting cases and carries them out by kind."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gdpr.subjects import restriction
 from memory.installation import identity as installation
 from memory.rules import errors
 
-# How long a case rests after a fault before the next try.
+# How long a case waits after a fault before the next try.
 REST: Final = timedelta(seconds=30)
 log = structlog.get_logger(__name__)
 
@@ -34,9 +34,9 @@ _AFTER: Final = (
 
 
 def sweep() -> dict[str, int]:
-    """Carry out every case that waits for a runner; return how many, and how many not.
+    """Carry out every waiting case; return how many ran, and how many failed.
 
-    A case that stopped at a fault rests a while and is tried again.
+    A case that failed is tried again after ``REST``.
     """
     counts = {"run": 0, "failed": 0}
     for workspace_id, case_id in leases.due():
@@ -47,7 +47,7 @@ def sweep() -> dict[str, int]:
 
 
 def run(workspace_id: str, case_id: str) -> bool | None:
-    """Carry out a case; None when somebody else does, False when a fault stopped it."""
+    """Carry out a case; None when another runner has it, False after a fault."""
     runner = runner_name()
     case = leases.claim(workspace_id, case_id, runner)
     if case is None:
@@ -59,7 +59,7 @@ def run(workspace_id: str, case_id: str) -> bool | None:
 
 
 def _attempt(run: Run) -> bool:
-    """Do a case; a fault gives it back to be tried again, a lost lease is no fault."""
+    """Carry out a claimed case; a fault releases it for a retry, a lost lease does not."""
     try:
         installation.require()
         _KINDS[CaseKind(run.case.kind)](run)
@@ -85,7 +85,7 @@ def _report_fault(run: Run, error: Exception) -> None:
         log.warning("gdpr_fault_not_told", case=run.case.id)
 
 
-# ── Erasure, and rectification, which is one with other words ────────────────
+# ── Erasure, and rectification, which takes the same steps ───────────────────
 def _erase(run: Run) -> None:
     run.tokens.add("kept", sealed_names.resume_words(run.case).strings)
     if run.case.state == CaseState.RUNNING:
@@ -123,7 +123,7 @@ def _ensure_steps(run: Run) -> None:
 
 # ── Access and restriction ───────────────────────────────────────────────────
 def _access(run: Run) -> None:
-    """Make the bundle; it is there or the case says why not."""
+    """Make the bundle; the case ends ``partial`` with the error if that fails."""
     leases.ensure_steps(run.case, [("export", "Bundle of everything", 1)])
     step = leases.begin(run.steps()["export"])
     subject = run.case.subject
@@ -140,7 +140,7 @@ def _access(run: Run) -> None:
 
 
 def _restrict(run: Run) -> None:
-    """Take the person's data out of use."""
+    """Restrict the use of the person's data."""
     leases.ensure_steps(run.case, [("restriction", "Out of recall and search", 1)])
     step = leases.begin(run.steps()["restriction"])
     subject = run.case.subject

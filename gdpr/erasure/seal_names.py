@@ -1,8 +1,8 @@
-"""A person's names: sealed away for the last search, put back when it finds something.
+"""Sealing a person's names for the final search, and restoring or erasing them.
 
-While the search looks for a name, no table may hold it: not the subject, not its
-aliases, not the case. A run that ends in part puts the names back, because somebody has
-to go on with it; a run that is complete burns the envelope.
+During the search no table may hold a name: not the subject, its aliases or the case. A
+run that ends ``partial`` restores the names, because the case goes on; a complete run
+deletes the sealed file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gdpr.models import Alias, Case, Subject, SubjectLink
 
 
 def seal(run: Run) -> None:
-    """Put the names into the envelope and take them out of every table."""
+    """Write the names to the sealed file and erase them from every table."""
     subject = run.case.subject
     assert subject is not None  # noqa: S101
     if run.rectifies:
@@ -48,7 +48,7 @@ def _names(subject: Subject) -> list[Name]:
 
 
 def _links(subject: Subject) -> list[sealed_names.Link]:
-    """Return the links to what stayed: another run finds some rows by nothing else."""
+    """Return the links to kept rows: another run finds some rows only by them."""
     rows = SubjectLink.objects.filter(
         workspace_id=subject.workspace_id, subject_id=subject.pk
     )
@@ -56,14 +56,14 @@ def _links(subject: Subject) -> list[sealed_names.Link]:
 
 
 def _correction(run: Run) -> list[Name]:
-    # After a crash between sealing and wiping the case still says it.
+    # After a crash between sealing and erasing, the case still holds it.
     wrong, right = run.correction(sealed_names.get(run.case))
     subject_ref = run.case.subject_ref
     return [Name(subject_ref, "wrong", wrong), Name(subject_ref, "right", right)]
 
 
 def _erase_names(subject: Subject) -> None:
-    """Leave a subject without a name: its id, for its cases' sake."""
+    """Erase a subject's names and links; its row stays for its cases."""
     of_subject = {"workspace_id": subject.workspace_id, "subject_id": subject.pk}
     with transaction.atomic():
         Alias.objects.filter(**of_subject).delete()
@@ -72,7 +72,7 @@ def _erase_names(subject: Subject) -> None:
 
 
 def restore(run: Run) -> None:
-    """Give back what was sealed, because it is not over."""
+    """Write the sealed names back to their tables."""
     names = sealed_names.get(run.case)
     subject = run.case.subject
     if names is None or subject is None:
@@ -125,7 +125,7 @@ def _restore_names(
 
 
 def finalize(run: Run) -> None:
-    """Burn the envelope; an erased person is noted as that."""
+    """Mark the subject as erased and delete the sealed files."""
     if not run.rectifies:
         Subject.objects.filter(pk=run.case.subject_ref, erased_at=None).update(
             erased_at=timezone.now(), display_name="", consent_note=""
