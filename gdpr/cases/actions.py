@@ -10,7 +10,7 @@ from django.utils import timezone
 from gdpr import audit_log
 from gdpr.cases import deadlines, privacy_settings, sealed_names, transitions
 from gdpr.cases.state_machine import Verb
-from gdpr.cases.transitions import Kind, locked, move, clean_text
+from gdpr.cases.transitions import Kind, clean_text, locked, move
 from gdpr.cases.workflow import MAY
 from gdpr.models import Case, CaseEvent
 from memory.rules import errors

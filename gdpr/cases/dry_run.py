@@ -140,7 +140,7 @@ class DryRun:
                     yield share, row
 
     def body(self, phrase: str) -> dict[str, Any]:
-        """Return the plan's body: counts, samples and doubtful rows, without all ids."""
+        """Return the plan's body: counts, samples, doubtful rows; not all ids."""
         holders = [share.as_json() for share in self.shares if share.rows]
         own = [item for item in holders if not item["derived"]]
         total = {fate.value: sum(item[fate.value] for item in own) for fate in Fate}
@@ -219,7 +219,7 @@ def _with_decision(person: Person, holder: Holder, row: Found) -> Found:
 
 
 def _verdict(person: Person, place: str, row: Found) -> str:
-    """Return the decision on a row for the hash, ``?`` for an undecided doubtful one."""
+    """Return a row's decision for the hash, ``?`` for an undecided doubtful one."""
     if person.has_spared(place, row.row_id):
         return "spared"
     if not row.doubtful:

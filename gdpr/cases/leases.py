@@ -156,7 +156,7 @@ def fail(step: CaseStep, fault: str) -> CaseStep:
 
 
 def defer_step(step: CaseStep, hold: Hold) -> CaseStep:
-    """Defer a step because of a hold on its rows; the event is written once per hold."""
+    """Defer a step because of a hold on its rows; one event per hold."""
     if step.state == StepState.DEFERRED and step.counts.get("hold") == hold.pk:
         return step
     counts = {**step.counts, "hold": hold.pk}

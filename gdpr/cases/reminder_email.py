@@ -92,7 +92,9 @@ def send(workspace_id: str, now: datetime | None = None) -> Outcome:
         return Outcome()
     urgent, to = urgent_cases(workspace_id, moment), readers(workspace_id)
     if not urgent or not to:
-        return Outcome(fault="No compliance officer or admin has an address" if urgent else "")
+        return Outcome(
+            fault="No compliance officer or admin has an address" if urgent else ""
+        )
     today = moment.astimezone(privacy_settings.zone(rules)).date()
     if not mail.server_set():
         return _not_sent(workspace_id, today, len(urgent), len(to))

@@ -95,7 +95,9 @@ def _rows(case: Case, plan: CasePlan, decision: Decision) -> list[Row]:
     if decision.verdict == Verdict.SPARED:
         own_rows = _rows_of_own_request(case, selected)
         if own_rows:
-            detail = "Texts about the request itself are erased with it and cannot be kept."
+            detail = (
+                "Texts about the request itself are erased with it and cannot be kept."
+            )
             raise errors.Invalid(detail, code="row_goes", rows=len(own_rows))
     return list(selected)
 

@@ -43,7 +43,7 @@ def locked(case: Case) -> Case:
 def clean_text(
     value: str, field: str, limit: int = TEXT_CHARS, *, need: bool = True
 ) -> str:
-    """Return a user's text stripped; Invalid when it is empty but needed, or too long."""
+    """Return a user's text stripped; raise Invalid or TooLarge when it is unfit."""
     text = value.strip()
     if need and not text:
         code = f"{field}_required"

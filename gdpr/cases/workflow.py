@@ -18,7 +18,7 @@ from django.utils import timezone
 from gdpr.cases import deadlines, decided_rows, privacy_settings, transitions
 from gdpr.cases.privacy_settings import PrivacySettings
 from gdpr.cases.state_machine import Verb
-from gdpr.cases.transitions import Kind, locked, move, clean_text
+from gdpr.cases.transitions import Kind, clean_text, locked, move
 from gdpr.models import (
     Case,
     CaseKind,

@@ -61,7 +61,7 @@ SENTENCES: Final = {
 
 @dataclass(slots=True)
 class Verdict:
-    """The result of a check. ``intact`` is the signature alone; ``valid`` is everything.
+    """The result of a check. ``intact``: the signature alone; ``valid``: everything.
 
     ``reasons`` are keys of ``SENTENCES``.
     """
@@ -103,7 +103,7 @@ def encode(data: bytes) -> str:
 
 
 def decode(text: str, size: int) -> bytes:
-    """Decode base64; only the canonical spelling, so that no changed bit goes unseen."""
+    """Decode base64; only the canonical spelling, so that every change shows."""
     try:
         data = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):

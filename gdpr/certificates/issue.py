@@ -57,8 +57,8 @@ ERASING_KINDS: Final = (CaseKind.ERASURE, CaseKind.RECTIFICATION)
 class Facts:
     """What a run counted: ids, numbers and digests only, never a person's data.
 
-    ``spared_grounds`` is ground → rows kept by decision. ``rows_digest`` is the SHA-256,
-    in hex, of the ids of the rows that were acted on.
+    ``spared_grounds`` is ground → rows kept by decision. ``rows_digest`` is the hex
+    SHA-256 of the ids of the rows that were acted on.
     """
 
     result: str
@@ -112,8 +112,8 @@ def _installation() -> str:
     return certificate_document.digest_name(settings.SECRET_KEY)
 
 
-def _field_only_note(facts: Facts) -> str:
-    """Return which identifiers were not searched for in texts, as a sentence or empty."""
+def _fields_note(facts: Facts) -> str:
+    """Return a sentence on identifiers not searched for in texts, or empty."""
     identifiers = facts.residue.get("identifiers", {})
     count = identifiers.get("sought_in_links_and_fields", 0)
     if not count:
@@ -142,7 +142,8 @@ def statement(case: Case, facts: Facts) -> str:
         return (
             f"The {kind} of subject {case.subject_ref} was carried out for the "
             "registered identifiers. Afterwards every retrieval path and the bytes of "
-            f"every file were searched, and nothing was found{exception}.{_field_only_note(facts)}"
+            f"every file were searched, and nothing was found{exception}."
+            f"{_fields_note(facts)}"
         )
     return f"The {kind} of subject {case.subject_ref} was carried out."
 
@@ -231,7 +232,7 @@ def issue(case: Case, facts: Facts) -> Certificate:
 
 # ── Reading ──────────────────────────────────────────────────────────────────
 def of_case(actor: Actor, case: Case) -> Certificate:
-    """Return a case's newest certificate; NotFound ``no_certificate`` before the first."""
+    """Return a case's newest certificate; NotFound before the first."""
     actor.require("gdpr.read", case.workspace_id)
     certificate = _last(case)
     if certificate is None:

@@ -63,7 +63,7 @@ class Archive:
             yield Found(row.id, fate, reason, sample, row.ts, is_doubtful)
 
     def _sign(self, person: Person, row: ArchivedEntry, text: str) -> Sign:
-        """Return how surely an entry is about the person, links to the journal included."""
+        """Return how surely an entry is about the person, by text or any link."""
         if any(map(_is_named(person), _subject_aliases(row))):
             return person.matcher.judge(text, linked=True)
         return max(person.sign(place, row.id, text) for place in ("journal", PLACE))

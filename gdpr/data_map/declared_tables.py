@@ -264,7 +264,9 @@ TENANCY: Final = Family(
         labels=("changed_by",),
         keeps=("value",),
         at="changed_at",
-        keep_reason="A setting of the workspace names the person; change it on its page.",
+        keep_reason=(
+            "A setting of the workspace names the person; change it on its page."
+        ),
     ),
     Table(
         model=Crew,

@@ -63,7 +63,7 @@ class Row(NamedTuple):
 
 
 def _next_texts(workspace_id: str, after: int) -> tuple[list[int], list[str]]:
-    """Return the ``seq`` and the joined text of the next entries that are not erased."""
+    """Return the ``seq`` and the joined text of the next live entries."""
     params: list[str | int] = [row_text.SEAM] * (_COLUMNS - 1)
     params += [workspace_id, after]
     with connection.cursor() as cursor:

@@ -85,7 +85,7 @@ class WordIndex(DerivedHolder):
         return erasure.of(rows, workspace_id).values_list("pk", flat=True)
 
     def verify(self, person: Person) -> Iterator[Trace]:
-        """Search for every alias as a phrase; a hit counts if its text names the person.
+        """Search for every alias as a phrase; hits whose text names the person count.
 
         An alias that is matched in fields only is not searched for.
         """

@@ -37,7 +37,7 @@ entries_of = entry_text.of
 
 
 def mentions(person: Person) -> tuple[frozenset[str], frozenset[str]]:
-    """Return ids of entries that mention the person, and of those that mention others too.
+    """Return ids of entries that mention the person, and of those with others too.
 
     Each distinct alias is matched once.
     """
@@ -179,7 +179,9 @@ class Journal:
             return Fate.REDACT, reason
         if is_shared or person.fate(PLACE, row.id, text) is Fate.REDACT:
             return Fate.REDACT, "It names somebody else too: the person is masked."
-        reason = "It names nobody else: its text is erased, its place in the chain stays."
+        reason = (
+            "It names nobody else: its text is erased, its place in the chain stays."
+        )
         return Fate.DELETE, reason
 
     def stays(self, person: Person) -> Iterator[str]:

@@ -67,8 +67,8 @@ LOGINS: Final = Family(
 class Sessions:
     """Browser sessions. Their data is compressed, so it is decoded before matching.
 
-    A row has no workspace, and its key is a credential: the row id here is a hash of it,
-    and only sessions of this workspace's members, or of nobody, are searched.
+    A row has no workspace, and its key is a credential: the row id here is a hash of
+    it, and only sessions of this workspace's members, or of nobody, are searched.
     """
 
     name, title, derived = "sessions", "Browser sessions", False

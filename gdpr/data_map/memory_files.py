@@ -129,9 +129,7 @@ class MemoryFiles:
         reconcile.sweep(slug(person.workspace_id))
         for file in self._files(person).order_by("path"):
             if (card := self._card(file, person)) is not Sign.NONE:
-                reason = (
-                    "It is a card about the person: it is deleted with all its versions."
-                )
+                reason = "It is a card about the person; all versions are deleted."
                 is_doubtful, at = card is not Sign.SURE, file.updated_at
                 row_id = f"{file.id}{DOUBTFUL_CARD_SUFFIX}" if is_doubtful else file.id
                 yield Found(row_id, Fate.DELETE, reason, file.key, at, is_doubtful)
@@ -309,8 +307,8 @@ class MemoryFiles:
 class Strays:
     """Files without a row: torn temporary files, orphaned blobs, odd names.
 
-    The application does not read them, but a search of the disk would find them. The row
-    id is a hash of the path, because a path can contain a name.
+    The application does not read them, but a search of the disk would find them. The
+    row id is a hash of the path, because a path can contain a name.
     """
 
     name, title, derived = "strays", "Files that nothing points to", False

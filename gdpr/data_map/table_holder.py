@@ -46,9 +46,9 @@ class Table:
 
     ``jsons`` are columns with JSON as text. ``entry`` is a column that may hold ids of
     journal entries, so that a row made from an entry is erased with it. ``facts`` are
-    columns that the program fills: their keys and numbers stay. ``system`` tables hold no
-    free text: only sure matches count. ``cards``: a row of the peer tier is about the
-    person whom its ``key`` names. ``mend`` updates values computed from masked columns.
+    columns that the program fills: their keys and numbers stay. ``system`` tables have
+    no free text: only sure matches count. ``cards``: a row of the peer tier is about
+    the person whom its ``key`` names. ``mend`` updates values computed from columns.
     """
 
     model: type[models.Model]

@@ -1,8 +1,8 @@
 """Carrying out a case in the background, safe against a crash at any point.
 
 ``start`` checks plan and phrase and sets the case running. ``runner`` claims cases and
-carries them out by kind. ``execute`` erases in every holder, ``flush_processes`` flushes
-the caches of every process, ``seal_names`` erases the person's names and can restore
+carries them out by kind. ``execute`` erases in every holder, ``flush_processes`` has
+every process drop its caches, ``seal_names`` erases the person's names and can restore
 them, ``finish`` cleans the database, searches for remaining matches and closes the
 case. ``failpoints`` names the points between two steps; crash tests kill the process
 there. ``tombstones`` records erasures outside the database, ``replay`` repeats them

@@ -98,8 +98,8 @@ def announce(run: Run, rows: dict[str, list[list[str]]]) -> None:
 def suppress_subject(run: Run) -> None:
     """Opt the subject out and suppress their names, so that no new data comes in.
 
-    Nothing else about subjects changes here, so the journal's cached reading of the plan
-    stays valid.
+    Nothing else about subjects changes here, so the journal's cached reading of the
+    plan stays valid.
     """
     subject, home = run.case.subject, run.case.workspace_id
     assert subject is not None  # noqa: S101
@@ -178,8 +178,8 @@ def _require_no_hold(run: Run, holder: Holder) -> None:
 class Pace:
     """The size of batches, adapted so that no writer waits long.
 
-    After a batch the lock stays free for as long as it was held, because waiting writers
-    poll for it at intervals.
+    After a batch the lock stays free for as long as it was held, because waiting
+    writers poll for it at intervals.
     """
 
     def __init__(self) -> None:

@@ -149,16 +149,16 @@ def _rows(rows: dict[str, list[list[str]]]) -> dict[str, int]:
 
 def _warn(plan: CasePlan) -> list[str]:
     warnings, rows = [], plan.rows
-    doubtful_rows = cases.undecided(plan)
-    if doubtful_rows:
+    doubtful_count = cases.undecided(plan)
+    if doubtful_count:
         warnings.append(
-            f"{doubtful_rows} rows may be about somebody else. Nothing was erased: the case"
+            f"{doubtful_count} rows may be about others. Nothing was erased: the case"
             " waits with its plan until a person decides on them."
         )
     addresses = len(plan.body.get("beside", ()))
     if addresses:
         warnings.append(
-            f"{addresses} addresses stand beside the person and are registered as"
+            f"{addresses} addresses were found near the person and registered as"
             " nobody's: they stay where the person is not named."
         )
     for fate, sentence in (

@@ -55,7 +55,7 @@ def _last() -> int:
 
 # ── Receiving ──────────────────────────────────────────────────────────────────
 class Listener:
-    """The thread of this process that carries out orders; its name hides the machine."""
+    """This process's thread that carries out orders; its name hides the machine."""
 
     def __init__(self, interval: float = POLL_SECONDS) -> None:
         self.interval = interval

@@ -41,7 +41,7 @@ def runner_name() -> str:
 
 @dataclass(slots=True)
 class Run:
-    """One runner's claim on a case. ``lease_lost`` is set when another runner has it."""
+    """One runner's claim on a case. ``lease_lost`` is set when another has it."""
 
     case: Case
     runner: str
@@ -126,7 +126,7 @@ class Run:
             raise LeaseLost
 
     def check_lease(self) -> None:
-        """Raise LeaseLost when another runner has the case; called during long steps."""
+        """Raise LeaseLost when another runner has the case; for long steps."""
         if self.lease_lost.is_set():
             raise LeaseLost
 

@@ -59,7 +59,7 @@ def run(workspace_id: str, case_id: str) -> bool | None:
 
 
 def _attempt(run: Run) -> bool:
-    """Carry out a claimed case; a fault releases it for a retry, a lost lease does not."""
+    """Carry out a claimed case; False after a fault, which releases it for a retry."""
     try:
         installation.require()
         _KINDS[CaseKind(run.case.kind)](run)

@@ -1,8 +1,8 @@
-"""How a person's data looks on paper: one JSON document and pages to leaf through.
+"""The format of an access export: a zip of one JSON document and HTML pages.
 
-The bundle is a zip: ``index.html`` says what it is and where everything was found,
-``places/`` holds a page per hundred rows, ``data.json`` the same for machines,
-``actions.html`` who did what with the data. No script, no address to fetch from.
+``index.html`` explains it and lists the places, ``places/`` has a page per hundred
+rows, ``data.json`` the same as JSON, ``actions.html`` who did what with the data. The
+pages have no scripts and no external resources.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ NOT_INCLUDED: Final = (
 
 @dataclass(slots=True)
 class Place:
-    """What one resting place gave: its rows as JSON objects."""
+    """The rows of one place where data is stored, as JSON objects."""
 
     name: str
     title: str
     rows: list[dict[str, Any]] = field(default_factory=list)
     shared: int = 0
-    # Rows that may be about somebody else, and those that a person said are.
+    # Rows that are doubtful without a decision, or decided not to be theirs.
     left_out: int = 0
 
     @property
     def count(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return len(self.rows)
 
     @property
@@ -56,7 +56,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """Everything that is known about a person, all of it or nothing."""
+    """All data about a person."""
 
     subject: dict[str, Any]
     workspace: dict[str, str]
@@ -67,11 +67,11 @@ class Collection:
 
     @property
     def total(self) -> int:
-        """How many rows there are in all places."""
+        """The number of rows in all places."""
         return sum(place.count for place in self.places)
 
     def scope(self) -> dict[str, Any]:
-        """Return the map of what was searched and what it gave."""
+        """Return place → title and counts, for every place searched."""
         return {
             place.name: {
                 "title": place.title,
@@ -82,7 +82,7 @@ class Collection:
         }
 
     def document(self) -> dict[str, Any]:
-        """Return the whole as one JSON document."""
+        """Return everything as one JSON document."""
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -111,7 +111,6 @@ def write(collection: Collection, target: BinaryIO) -> None:
 
 
 def packed(collection: Collection) -> bytes:
-    """Return the bundle as bytes."""
     target = io.BytesIO()
     write(collection, target)
     return target.getvalue()

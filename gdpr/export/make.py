@@ -1,8 +1,8 @@
-"""The access export: everything about a person in one bundle, or an error.
+"""The access export: all data about a person in one bundle, or an error.
 
-A bundle is asked for, made in the background, sealed at rest, read through a door that
-writes down who read it, and gone after its day. One holder that fails fails the whole:
-half an answer to a person is a wrong answer.
+A bundle is requested, made in the background, encrypted at rest, deleted at its expiry,
+and every reading of it is recorded. If one holder fails, the export fails: a partial
+answer to the person would be wrong.
 """
 
 from __future__ import annotations
@@ -101,9 +101,9 @@ def _subject_json(subject: Subject) -> dict[str, Any]:
 def collect(
     subject: Subject, action: GdprAction, case: Case | None = None
 ) -> Collection:
-    """Search every place for a person; whatever goes wrong is raised, not left out.
+    """Collect the rows of every place; an error is raised, never skipped.
 
-    A row that may be about somebody else is theirs only when a person said so.
+    A doubtful row is included only if it was decided to be theirs.
     """
     person = registry.person(subject)
     if case is not None:
@@ -121,7 +121,7 @@ def collect(
 
 
 def _require_no_erasure(subject: Subject) -> None:
-    """Refuse while the person is being erased: half an answer is a wrong answer."""
+    """Refuse while the person is being erased: the export would be incomplete."""
     rows = Case.objects.filter(
         workspace_id=subject.workspace_id,
         subject=subject,
@@ -129,14 +129,14 @@ def _require_no_erasure(subject: Subject) -> None:
         state__in=(CaseState.RUNNING, CaseState.VERIFYING),
     )
     if rows.exists():
-        detail = "This person is being erased; there is nothing whole to export."
+        detail = "This person is being erased; an export would be incomplete."
         raise errors.Conflict(detail, code="case_running")
 
 
 def export_document(subject: Subject, *, reason: str = "", by: Actor) -> dict[str, Any]:
-    """Return everything about a person as one JSON document, or raise.
+    """Return all data about a person as one JSON document, or raise.
 
-    The ledger has a row before the search begins, and how it ended afterwards.
+    The audit log gets a row before the search begins, and its result afterwards.
     """
     by.require("gdpr.manage", subject.workspace_id)
     _require_no_erasure(subject)
@@ -151,13 +151,13 @@ def export_document(subject: Subject, *, reason: str = "", by: Actor) -> dict[st
     return document
 
 
-# ── Asking for a bundle ──────────────────────────────────────────────────────
+# ── Requesting a bundle ──────────────────────────────────────────────────────
 def request(
     subject: Subject, *, case: Case | None = None, reason: str = "", by: Actor
 ) -> Export:
-    """Write down that a bundle is wanted; the next sweep makes it.
+    """Request a bundle; the next sweep makes it.
 
-    A bundle of the same case that is being made or ready is returned instead.
+    An existing bundle of the same case that is being made or ready is returned instead.
     """
     by.require("gdpr.manage", subject.workspace_id)
     _require_no_erasure(subject)
@@ -187,7 +187,7 @@ def request(
 
 
 def _claim(export_id: str) -> Export | None:
-    """Take a bundle to make; the conditional UPDATE lets one process win."""
+    """Claim a bundle by a conditional UPDATE; None when another process has it."""
     now = timezone.now()
     runner = f"{socket.gethostname()[:60]}:{os.getpid()}:{secrets.token_hex(4)}"
     free = Q(lease_until=None) | Q(lease_until__lt=now)
@@ -198,7 +198,7 @@ def _claim(export_id: str) -> Export | None:
 
 
 def make(export: Export) -> Export:
-    """Make a bundle now, unless somebody else does; a failure is kept on its row."""
+    """Make a bundle unless another process does; a failure is stored on its row."""
     claimed = _claim(export.id)
     if claimed is None:
         return Export.objects.get(pk=export.pk)
@@ -216,7 +216,7 @@ def make(export: Export) -> Export:
 
 
 def _end(export: Export, **fields: Any) -> bool:
-    """End the making, when it is still ours: an erasure may have taken it away."""
+    """Store the result if the claim is still ours: an erasure may have removed it."""
     rows = Export.objects.filter(
         pk=export.pk, state=ExportState.MAKING, claimed_by=export.claimed_by
     )
@@ -245,7 +245,7 @@ def _ready(export: Export, action: GdprAction, collection: Collection) -> Export
         live = Export.objects.get(pk=export.pk)
         if live.state == ExportState.GONE:
             storage.path(export).unlink(missing_ok=True)
-        audit_log.finish(action, ActionStatus.FAILED, error="taken away meanwhile")
+        audit_log.finish(action, ActionStatus.FAILED, error="erased meanwhile")
         return live
     audit_log.finish(action, ActionStatus.COMPLETED, scope=counts)
     payload = {
@@ -268,7 +268,7 @@ def _record(
 
 
 def sweep() -> dict[str, int]:
-    """Make what waits and take away what is past its day; return how many of each."""
+    """Make waiting bundles and erase expired ones; return how many of each."""
     now, made_count = timezone.now(), 0
     free = Q(lease_until=None) | Q(lease_until__lt=now)
     for export in list(Export.objects.filter(free, state=ExportState.MAKING)):
@@ -303,9 +303,9 @@ def get(export_id: str, *, by: Actor) -> Export:
 
 
 def read(export: Export, *, by: Actor) -> Iterator[bytes]:
-    """Return a bundle's plain bytes piece by piece; that it was read is written down.
+    """Return a bundle's decrypted bytes in pieces, and record that it was read.
 
-    Raises NotReady, or sealed.Broken in the midst when the file was changed.
+    Raises NotReady, or ``encrypted_file.Broken`` while reading a changed file.
     """
     by.require("gdpr.manage", export.workspace_id)
     if export.state != ExportState.READY or export.expires_at <= timezone.now():
@@ -335,16 +335,16 @@ def _erase_bundle(export: Export) -> bool:
 
 
 def remove(export: Export, *, by: Actor) -> bool:
-    """Take a bundle away before its day; False when it was gone already."""
+    """Erase a bundle before its expiry; False when it was erased already."""
     by.require("gdpr.manage", export.workspace_id)
     removed = _erase_bundle(export)
     if removed:
         payload = {"export_id": export.id, "subject": export.subject_ref}
-        _record(export, "gdpr.export_removed", "A bundle was taken away", payload, by)
+        _record(export, "gdpr.export_removed", "A bundle was erased", payload, by)
     return removed
 
 
 def remove_all(workspace_id: str, subject_ref: str) -> int:
-    """Take away every bundle about a person, for an erasure; return how many."""
+    """Erase every bundle about a person; return how many."""
     rows = Export.objects.filter(workspace_id=workspace_id, subject_ref=subject_ref)
     return sum(_erase_bundle(export) for export in rows.exclude(state=ExportState.GONE))

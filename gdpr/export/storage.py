@@ -1,4 +1,4 @@
-"""Bundles at rest: each in a file of its own that only this installation can read."""
+"""Storage of bundles: one file each, encrypted with a key of this installation."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ SAMPLE: Final = 5
 
 
 def folder() -> Path:
-    """Return where bundles rest."""
+    """Return the folder of bundles."""
     return Path(settings.DATA_DIR) / "exports"
 
 
 def path(export: Export) -> Path:
-    """Return where one bundle rests, there or not."""
+    """Return the path of a bundle's file, which may not exist."""
     return folder() / export.workspace_id / f"{export.id}.sealed"
 
 
@@ -35,7 +35,7 @@ def _key(export: Export) -> bytes:
 
 
 def key_opens(key: str) -> bool | None:
-    """Try a key on the bundles that rest here; None when there are none."""
+    """Whether a key decrypts one of the newest bundles; None when there are none."""
     rows = Export.objects.filter(state=ExportState.READY).order_by("-made_at")
     stored = [row for row in rows[:SAMPLE] if path(row).is_file()]
     if not stored:
@@ -58,7 +58,7 @@ def _opens(export: Export, key: str) -> bool:
 
 
 class _Summing:
-    """A file that counts and sums what is written through it."""
+    """A file that hashes and counts what is written through it."""
 
     def __init__(self, target: BinaryIO) -> None:
         self._target, self.sha256, self.size = target, hashlib.sha256(), 0
@@ -73,7 +73,7 @@ class _Summing:
 
 
 def store(export: Export, collection: Collection) -> None:
-    """Seal a bundle into its file: whole or not at all, durable when this returns."""
+    """Write a bundle to its encrypted file, atomically and synced."""
     target = path(export)
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     fresh = target.with_suffix(f".{secrets.token_hex(4)}.part")
@@ -93,6 +93,6 @@ def store(export: Export, collection: Collection) -> None:
 
 
 def pieces(export: Export) -> Iterator[bytes]:
-    """Open the file only when somebody reads: a stream may be dropped unread."""
+    """Yield the decrypted bytes; the file is opened on the first read."""
     with path(export).open("rb") as file:
         yield from encrypted_file.opened(file, _key(export))

@@ -91,7 +91,7 @@ class GdprAction(models.Model):
 
 
 class SigningKey(models.Model):
-    """The public half of a key that signs certificates; the private one is in a file."""
+    """The public half of a key that signs certificates; the other is in a file."""
 
     key_id = models.CharField(primary_key=True, max_length=40)
     public_key = models.CharField(max_length=64)

@@ -1,14 +1,14 @@
-"""Byte strings to look for, and a search for thousands of them in one pass.
+"""The byte strings of names and words, and a search for thousands of them in one pass.
 
-A text rests on disk in more than one shape: UTF-8, UTF-16 of either kind, escaped in
-JSON or in an address, and without the first letters, because a word index keeps what
-a word shares with the one before it only once. Case is ASCII's: both sides are lowered.
+A text is stored in several forms: UTF-8, UTF-16 of either byte order, escaped in
+JSON or in a URL, and without its first letters, because a word index stores a prefix
+shared with the word before only once. ASCII case is ignored: both sides are lowered.
 
-The search hashes eight bytes at every fourth place of a text into a table, after Karp
+The search hashes eight bytes at every fourth offset of a text into a table, after Karp
 and Rabin, "Efficient randomized pattern-matching algorithms" (1987), and compares in
-full only where the table says yes: its price hardly depends on how many are sought. A
-pattern of eleven bytes covers one of these places wherever it lies, so that four of its
-windows are in the table. Shorter ones are few, and each is looked for by itself.
+full only where the table has the hash: its cost hardly depends on the number of
+patterns. A pattern of eleven bytes covers one of these offsets wherever it is, so four
+of its windows are in the table. Shorter ones are few; each is searched for separately.
 """
 
 from __future__ import annotations
@@ -25,34 +25,34 @@ from urllib.parse import quote
 import numpy as np
 from numpy.typing import NDArray
 
-# Below this a byte string is found by chance; names as short are sought as words.
+# Shorter byte strings occur by chance; such names are searched for as words only.
 MIN_BYTES: Final = 4
-# Two letters of sixteen bits each are two small numbers, as any catalogue holds them.
+# Two UTF-16 letters are two small numbers, which occur in any binary file.
 MIN_UTF16_CHARS: Final = 3
 WINDOW_BYTES: Final = 8
 PREFIX: Final = 8
 MIN_TAIL: Final = 6
-# Of words there are thousands: only what fills a window of the search is cheap.
+# There are thousands of words: only those that fill a search window are cheap.
 MIN_WORD: Final = 8
 ENOUGH_WORDS: Final = 10
-# More words than these are sought as the database writes them, and in no other shape.
+# Words beyond these are searched for in the database's own encoding only.
 MAX_ENCODED_WORDS: Final = 300
-# Zeros and other monotony lie everywhere.
+# Byte strings with fewer distinct bytes, such as zeros, occur everywhere.
 MIN_DISTINCT_BYTES: Final = 4
-# Windows lie so far apart; a pattern that fills one at any of them is long enough.
+# The distance of windows in bytes.
 STRIDE: Final = 4
 MIN_HASHED: Final = WINDOW_BYTES + STRIDE - 1
 _BITS: Final = 20
 _FEWER: Final = 16
 _ODD: Final = np.uint64(0x9E3779B97F4A7C15)
 _OTHER: Final = np.uint64(0xC2B2AE3D27D4EB4F)
-# The bit that tells capitals, in each of eight bytes. Some signs become one by it: the
-# comparison in full tells them apart.
+# The bit that distinguishes capitals, in each of eight bytes. It merges some other
+# signs too, which the full comparison tells apart.
 _CASE: Final = np.uint64(0x2020202020202020)
 
 
 def _spelled(text: str) -> Iterator[str]:
-    """Return a text in the cases and compositions in which somebody may write it."""
+    """Yield a text in its likely cases and Unicode normal forms."""
     for form in ("NFC", "NFD"):
         shaped = unicodedata.normalize(form, text)
         yield from (shaped, shaped.lower(), shaped.upper(), shaped.casefold())
@@ -68,7 +68,7 @@ def _encoded(text: str) -> Iterator[bytes]:
 
 
 def of_alias(value: str) -> set[bytes]:
-    """Return the shapes of a name: every spelling in every encoding, and its tail."""
+    """Return the byte strings of a name: every spelling and encoding, and its tail."""
     shapes: set[bytes] = set()
     for text in _spelled(value.strip()):
         shapes.update(_encoded(text))
@@ -78,7 +78,7 @@ def of_alias(value: str) -> set[bytes]:
 
 
 def too_short(names: Iterable[str]) -> list[str]:
-    """Return what a report has to say of names that the search of bytes leaves out."""
+    """Return the report's sentence about names too short for the byte search."""
     short = sum(len(name.strip().encode()) < MIN_BYTES for name in names)
     if not short:
         return []
@@ -88,10 +88,10 @@ def too_short(names: Iterable[str]) -> list[str]:
 
 
 def of_tokens(tokens: Iterable[bytes]) -> set[bytes]:
-    """Return the shapes of words and vectors taken from rows before they went.
+    """Return the byte strings of words and vectors taken from rows before erasure.
 
-    Short words are sought only where there are hardly any long ones: each costs a look
-    through all files, and the word index was asked for them.
+    Short words are used only where there are few long ones: each costs a pass over all
+    files, and the word index is checked for them anyway.
     """
     shapes: set[bytes] = set()
     words = []
@@ -131,16 +131,16 @@ def as_word(token: bytes) -> str | None:
 
 
 def stems(words: Iterable[str]) -> list[str]:
-    """Return the stems under which the word index keeps words, each once."""
+    """Return the distinct stems under which the word index stores words."""
     return list(
         dict.fromkeys(s for word_stems in stemmed(words).values() for s in word_stems)
     )
 
 
 def stemmed(words: Iterable[str]) -> dict[str, set[str]]:
-    """Return word → stems under which the word index keeps it, asking its own code.
+    """Return word → stems under which the word index stores it, from FTS5 itself.
 
-    A database in memory does it; where FTS5 is missing there is no such index either.
+    It uses a database in memory; without FTS5 there is no such index either.
     """
     distinct = list(dict.fromkeys(words))
     stems_by_word: dict[str, set[str]] = {}
@@ -163,10 +163,10 @@ def stemmed(words: Iterable[str]) -> dict[str, set[str]]:
 
 # ── Searching ────────────────────────────────────────────────────────────────
 def _slots(windows: NDArray[np.uint64], bits: int = _BITS) -> NDArray[np.int64]:
-    """Return where in a table windows belong, worked out in their own place."""
+    """Return the table slots of windows, computed in place."""
     windows *= _ODD
     windows >>= np.uint64(64 - bits)
-    # As signed numbers they index without being copied.
+    # As signed numbers they can be used as an index without a copy.
     return windows.view(np.int64)
 
 
@@ -177,9 +177,9 @@ def _pieces(pattern: bytes) -> list[bytes]:
 
 
 def _rarest(pattern: bytes, common: Counter[bytes]) -> range:
-    """Return where in a pattern its windows are taken: where it is least like others.
+    """Return the offsets of a pattern's windows: where it shares least with others.
 
-    Addresses and ids begin alike, and everybody's rows are full of their beginnings.
+    Addresses and ids have common prefixes, which occur in many other rows.
     """
     frequencies = [common[piece] for piece in _pieces(pattern)]
     starts = range(len(frequencies) - STRIDE + 1)
@@ -188,9 +188,9 @@ def _rarest(pattern: bytes, common: Counter[bytes]) -> range:
 
 
 class Finder:
-    """Looks for lowered byte strings. Those that were found can be dropped.
+    """Searches for lower-case byte strings; those found can be dropped.
 
-    Most of the work is numpy's, which lets other threads run meanwhile.
+    Most of the work is done in numpy, which releases the interpreter lock.
     """
 
     def __init__(self, patterns: Iterable[bytes]) -> None:
@@ -203,17 +203,17 @@ class Finder:
 
     @property
     def longest(self) -> int:
-        """How far pieces of one text have to overlap, or a pattern falls between."""
+        """The longest pattern: consecutive pieces of a file have to overlap by this."""
         return max((len(pattern) for pattern in self._patterns), default=0)
 
     def drop(self, patterns: Iterable[bytes]) -> None:
-        """Look for these no longer."""
+        """Stop searching for these."""
         self._patterns.difference_update(patterns)
         self._build_tables()
 
     def _build_tables(self) -> None:
         self._short = [n for n in self._patterns if len(n) < MIN_HASHED]
-        # Eight bytes → how far inside, how long → patterns: one look-up for each pair.
+        # Window → (offset inside, length) → patterns: one look-up for each pair.
         self._long: dict[int, dict[tuple[int, int], set[bytes]]] = {}
         long = [n for n in self._patterns if len(n) >= MIN_HASHED]
         common = Counter(piece for pattern in long for piece in _pieces(pattern))
@@ -227,12 +227,12 @@ class Finder:
         self._keys = np.array(sorted(self._long), dtype=np.uint64)
         self._table = np.zeros(1 << _BITS, dtype=np.bool_)
         self._table[_slots(self._keys.copy())] = True
-        # One in a hundred windows is in the table by chance: hardly any in both.
+        # One window in a hundred is in the first table by chance, hardly any in both.
         self._second_table = np.zeros(1 << _FEWER, dtype=np.bool_)
         self._second_table[_slots(self._keys ^ _OTHER, _FEWER)] = True
 
     def find(self, data: bytes) -> set[bytes]:
-        """Return the patterns that lie in some bytes, in whatever case."""
+        """Return the patterns that occur in some bytes, ignoring ASCII case."""
         hits: set[bytes] = set()
         if self._short:
             low = data.lower()
@@ -243,7 +243,7 @@ class Finder:
         return hits
 
     def _aligned(self, data: bytes, offset: int, hits: set[bytes]) -> None:
-        """Look at the places that lie ``offset`` after a multiple of eight."""
+        """Check the windows at ``offset`` after each multiple of eight."""
         count = (len(data) - offset) // WINDOW_BYTES
         if count <= 0:
             return
@@ -271,9 +271,9 @@ class Finder:
 
 
 def _is_in(low: bytes, pattern: bytes) -> bool:
-    """Whether a short pattern lies in some bytes; the shortest only as a word of text.
+    """Whether a short pattern occurs in some bytes; the shortest only as a word.
 
-    In the middle of numbers four bytes are found by chance.
+    In binary data four bytes occur by chance.
     """
     if len(pattern) >= MIN_TAIL:
         return pattern in low

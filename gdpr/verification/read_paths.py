@@ -1,7 +1,6 @@
-"""The ways by which somebody would read: each is asked for the person once more.
+"""Searching for the person through the application's read paths.
 
-An answer counts when its text names the person; that a question brings up something
-else is what a search is for.
+A hit counts when its text names the person; other hits are normal search results.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ FILE_SEARCH: Final = "found by the files' search"
 
 
 def readers(workspace_id: str) -> list[Actor]:
-    """Return who asks: the house, and some agents of different crews."""
+    """Return the actors of the searches: the system, and agents of different crews."""
     actors, crews = [permissions.system(workspace_id, "gdpr")], set[str]()
     rows = Agent.objects.filter(workspace_id=workspace_id).order_by("-role", "slug")
     for agent in rows:
@@ -74,9 +73,9 @@ def _recall(person: Person, name: str, by: Actor) -> Iterator[Trace]:
 
 
 def _modes(workspace_id: str) -> tuple[Mode, ...]:
-    """Return the legs to ask. A matrix that this process does not hold is not loaded.
+    """Return the recall modes to run. A vector matrix is not loaded for this.
 
-    It would be read from the stored vectors, and they were looked at.
+    It would be read from the stored vectors, which were checked already.
     """
     index = engine.vectors()
     scope = VectorScope(workspace_id=workspace_id, model=engine.embedder().model)
@@ -99,7 +98,7 @@ READ_PATHS: Final[tuple[ReadPath, ...]] = (_journal, _recall, _files)
 
 
 def search(person: Person) -> tuple[int, list[Trace]]:
-    """Ask every way for every name; return how many questions and what they found."""
+    """Search every read path for every name; return the number of searches, traces."""
     count, traces = 0, []
     names = dict.fromkeys(
         alias.value[:QUERY_CHARS] for alias in person.matcher.searched
@@ -111,7 +110,7 @@ def search(person: Person) -> tuple[int, list[Trace]]:
                     count += 1
                     traces += _answers(read_path, person, name, by)
     finally:
-        # The questions were the person's names, and questions are remembered.
+        # The queries were the person's names, and vectors of queries are cached.
         engine.embedder().clear()
     return count, list(dict.fromkeys(traces))
 
@@ -120,5 +119,5 @@ def _answers(read_path: ReadPath, person: Person, name: str, by: Actor) -> list[
     try:
         return list(read_path(person, name, by))
     except errors.Invalid:
-        # A name without a letter or a digit is no question.
+        # A name without a letter or a digit is not a valid query.
         return []

@@ -1,4 +1,4 @@
-"""What a search for residue found: counts, and places without the words in them."""
+"""The report of a search for remaining matches: counts and places, without texts."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from gdpr.data_map.base import Trace
 
 @dataclass(slots=True)
 class Report:
-    """How much was searched for and through, and what was found.
+    """How much was searched for, in how much data, and what was found.
 
-    ``shared`` is how many of the strings other people's rows hold too: finding one of
-    these in a file proves nothing, so that they are sought in rows only. ``checkpoint``
-    is SQLite's answer (busy, pages in the log, pages moved), None elsewhere.
+    ``shared`` counts strings that rows which stay contain too: finding one in a file
+    proves nothing. ``checkpoint`` is SQLite's answer (busy, pages in the log, pages
+    moved), None elsewhere.
     """
 
     searches: int = 0
@@ -32,11 +32,11 @@ class Report:
 
     @property
     def is_clean(self) -> bool:
-        """Nothing was found and nothing is left to do."""
+        """Whether nothing was found and nothing is left to do."""
         return not self.traces and not self.todo
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report as JSON; no trace holds a word of anybody."""
+        """Return the report as JSON for the certificate; traces contain no text."""
         return {
             "searches": self.searches,
             "identifiers": {

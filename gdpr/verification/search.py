@@ -1,4 +1,4 @@
-"""The whole search for residue: reading paths, word lists, and every file's bytes."""
+"""The search for remaining matches: read paths, word lists, bytes of every file."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from gdpr.verification.byte_search import Finder
 from gdpr.verification.report import Report
 from memory.models import JournalEntry
 
-# More strings prove no more: the longest are the rarest. Of each place so many.
+# Limits per place. More strings prove no more; the longest are the rarest.
 MAX_WORDS: Final = 1_000
 MAX_VECTORS: Final = 500
-# So many rows of a place are read for strings; beyond that one batch of ten.
+# So many rows of a place are read for strings, then every tenth batch.
 MAX_ROWS: Final = 10_000
 SAMPLE_EVERY: Final = 10
 BEAT_SECONDS: Final = 1.0
-# How a journal's entry is called, but for two letters before it.
+# The id of a journal entry without its prefix ``j_``.
 _ENTRY: Final = re.compile(rb"[0-9a-f]{16}")
 
 
@@ -44,7 +44,7 @@ def _no_beat() -> None:
 
 @dataclass(slots=True)
 class _PlaceTokens:
-    """What was taken from one place."""
+    """The strings taken from one place."""
 
     words: set[bytes] = field(default_factory=set)
     vectors: set[bytes] = field(default_factory=set)
@@ -57,7 +57,7 @@ class _PlaceTokens:
 
 
 class Tokens:
-    """Rare strings of the rows that went, in memory only, and never too many."""
+    """Rare strings of erased rows, limited in number, in memory only."""
 
     def __init__(self) -> None:
         self._shares: dict[str, _PlaceTokens] = {}
@@ -70,7 +70,7 @@ class Tokens:
         return share.rows <= MAX_ROWS or share.batches % SAMPLE_EVERY == 0
 
     def add(self, place: str, tokens: Iterable[bytes]) -> None:
-        """Take in strings; when there are too many the longest stay, being rarest."""
+        """Add strings; when there are too many, the longest are kept."""
         share = self._shares.setdefault(place, _PlaceTokens())
         for token in tokens:
             if byte_search.as_word(token) is not None:
@@ -81,7 +81,7 @@ class Tokens:
             share.trim()
 
     def __call__(self) -> set[bytes]:
-        """Return what is to be sought."""
+        """Return the strings to search for."""
         tokens: set[bytes] = set()
         for share in self._shares.values():
             share.trim()
@@ -96,10 +96,10 @@ def run(
     report: Report,
     beat: Callable[[], None] = _no_beat,
 ) -> None:
-    """Search for a person everywhere; the database's own cleaning came before.
+    """Search for a person everywhere, after the database was cleaned.
 
-    The questions come first: whatever a question leaves behind, the bytes tell. While
-    these are searched, every place is asked; both only read.
+    Read paths come first, so that the byte search finds anything they leave behind. The
+    holders verify while the bytes are searched; both only read.
     """
     count, traces = read_paths.search(person)
     report.searches += count
@@ -119,12 +119,12 @@ def run(
     report.methods += _method_lines(report)
 
 
-# What is made from entries knows them by their ids.
+# Places whose rows have the ids of entries.
 _ENTRIES: Final = ("journal", "archive", "word_index", "vectors", "relations")
 
 
 def _without_kept(person: Person, traces: Iterable[Trace]) -> list[Trace]:
-    """Return the traces that are in no row of which a person said that it stays."""
+    """Return the traces outside rows that are kept by decision."""
     entries = person.spared.get("journal", frozenset())
     entries |= person.spared.get("archive", frozenset())
     files = person.spared.get("files", frozenset())
@@ -133,7 +133,7 @@ def _without_kept(person: Person, traces: Iterable[Trace]) -> list[Trace]:
         row_id = trace.row_id or trace.where
         is_kept = person.has_spared(trace.place, row_id)
         is_kept = is_kept or (trace.place in _ENTRIES and row_id in entries)
-        # The search of files tells whose file it is, and not which.
+        # The files' search returns the owner of a file, not the file.
         is_kept = is_kept or (trace.what == read_paths.FILE_SEARCH and bool(files))
         if not is_kept:
             remaining.append(trace)
@@ -141,7 +141,7 @@ def _without_kept(person: Person, traces: Iterable[Trace]) -> list[Trace]:
 
 
 def _method_lines(report: Report) -> list[str]:
-    """Return how many identifiers were sought as words, and how many otherwise."""
+    """Return the report's sentences on how identifiers were searched for."""
     lines = [f"{report.as_words} identifiers sought as words in every text"]
     if report.in_fields:
         lines.append(
@@ -158,9 +158,9 @@ def search_bytes(
     other_work: Callable[[], None] = _no_beat,
     beat: Callable[[], None] = _no_beat,
 ) -> None:
-    """Search every file for names and for strings of what was erased.
+    """Search every file for names and for strings of erased rows.
 
-    It goes on in a thread of its own while the caller does something else.
+    The search runs in a thread while ``other_work`` runs in this one.
     """
     with _ByteSearch(person, tokens, report) as search:
         other_work()
@@ -168,13 +168,13 @@ def search_bytes(
 
 
 class _Stopped(Exception):
-    """Nobody waits any more for what a search would find."""
+    """The search was cancelled."""
 
 
 class _ByteSearch:
-    """A search of every file's bytes, in a thread of its own that asks no database.
+    """A search of every file's bytes, in a thread without database access.
 
-    Leaving the block before the end stops it.
+    Leaving the block early cancels it.
     """
 
     def __init__(self, person: Person, tokens: set[bytes], report: Report) -> None:
@@ -217,7 +217,7 @@ class _ByteSearch:
             raise _Stopped
 
     def end(self, beat: Callable[[], None]) -> None:
-        """Wait for what was found, and tell what of it is a trace."""
+        """Wait for the search, and add what it found to the report."""
         while not wait([self._future], BEAT_SECONDS).done:
             beat()
         first = self._future.result()
@@ -225,7 +225,7 @@ class _ByteSearch:
         report.files += own.files
         report.bytes += own.bytes
         report.traces += own.traces
-        # Whatever somebody else's row says as well is no trace of this person.
+        # A string that rows which stay contain too is not a trace.
         shared_patterns = (
             expected_words.shared_patterns(Finder(first), self._known)
             if first
@@ -242,10 +242,10 @@ class _ByteSearch:
 def _not_in_live_rows(
     tokens: set[bytes], names: list[str], report: Report
 ) -> set[bytes]:
-    """Ask the journal and the word indexes first; return the strings they do not hold.
+    """Return the strings that neither live entries' ids nor the word indexes contain.
 
-    A word they list is in a row that stays, and its bytes prove nothing; or it stands
-    for a row that is gone, and that is a trace.
+    A word in an index belongs to a row that stays, and its bytes prove nothing; or to
+    an erased row, which is reported as a trace.
     """
     known_tokens = _entry_id_tokens(tokens)
     if connection.vendor == "sqlite":
@@ -255,7 +255,7 @@ def _not_in_live_rows(
 
 
 def _entry_id_tokens(tokens: set[bytes]) -> set[bytes]:
-    """Return the strings by which entries are called: an erased one keeps its place."""
+    """Return the strings that are ids of entries: an erased entry keeps its id."""
     ids = [f"j_{token.decode()}" for token in tokens if _ENTRY.fullmatch(token)]
     id_tokens: set[bytes] = set()
     for part in row_text.batches(ids):
@@ -286,7 +286,7 @@ def _listed_tokens(tokens: set[bytes], names: list[str], report: Report) -> set[
 
 
 class _SkippedFiles:
-    """Files that are read in another way, or that the report names as out of reach."""
+    """Files read in another way, or reported as out of reach."""
 
     def __init__(self, known_files: expected_words.KnownFiles) -> None:
         served = connection.vendor == "postgresql"
@@ -307,7 +307,7 @@ def _no_file(_path: Path) -> bool:
 
 
 def _roots() -> list[Path]:
-    """Return the folders outside ours that hold the database, where we may look."""
+    """Return folders of the database server outside the data folder."""
     return postgres.roots() if connection.vendor == "postgresql" else []
 
 

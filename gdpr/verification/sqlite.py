@@ -1,8 +1,8 @@
-"""Making deleted text vanish from SQLite's files, without stopping who appends.
+"""Removing deleted text from SQLite's files, without blocking writers for long.
 
-Deleted rows are zeroed where they lay (``secure_delete``), but three places keep words:
-the segments of the word indexes, the log, and rows deleted before the setting held.
-Merge, checkpoint and, once in a database's life, VACUUM clear these three.
+``secure_delete`` overwrites deleted rows with zeros, but three places keep words: the
+segments of the word indexes, the write-ahead log, and rows deleted before the setting
+was on. Merge, checkpoint and, once in a database's life, VACUUM clear these.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from django.db import OperationalError, connection
 
 from memory.jobs import housekeeping
 
-# PRAGMA user_version of a database whose rows were never deleted in the open.
+# PRAGMA user_version of a database in which every deletion used secure_delete.
 CLEAN_VERSION: Final = 5_201
 PAGES: Final = 250
 MIN_PAGES: Final = 50
 MAX_PAGES: Final = 1_000
-# How long a step of the merge may keep appenders out, in seconds.
+# How long a step of the merge may block writers.
 LOCK_SECONDS: Final = 0.08
 PAUSE: Final = 0.01
 MAX_PAUSE_SECONDS: Final = 0.3
@@ -46,7 +46,7 @@ def _scalar(sql: str) -> Any:
 
 
 def assert_secure() -> None:
-    """Refuse to go on where deleted rows would stay readable."""
+    """Raise OperationalError unless ``secure_delete`` is on."""
     if int(_scalar("PRAGMA secure_delete") or 0) != 1:
         message = "PRAGMA secure_delete is off on this connection."
         raise OperationalError(message)
@@ -54,11 +54,10 @@ def assert_secure() -> None:
 
 # ── The word indexes ─────────────────────────────────────────────────────────
 def merge_words(beat: Beat = _no_beat) -> int:
-    """Merge what both word indexes hold to one segment each, in short steps.
+    """Merge both word indexes to one segment each, in short steps.
 
-    Returns the number of steps. A merge that reaches the oldest segment drops the
-    marks of deleted rows with the words they stood for. Between two steps appenders
-    get their turn.
+    Returns the number of steps. A merge that reaches the oldest segment drops deleted
+    rows' words. Writers get the lock between two steps.
     """
     return sum(_merge(name, beat) for name in housekeeping.INDEXES)
 
@@ -74,14 +73,14 @@ def _merge(name: str, beat: Beat) -> int:
             is_merged = _changes(cursor) - before < 2
         seconds = time.monotonic() - started
         if is_merged:
-            # What came in between is in young segments of its own, without a word of
-            # what was erased: to rewrite the whole again would only keep others out.
+            # Rows added meanwhile are in new segments without erased words:
+            # rewriting them all again would only block writers.
             if step * LOCK_SECONDS < MAX_PAUSE_SECONDS:
                 with connection.cursor() as cursor:
                     cursor.execute(f"INSERT INTO {name}({name}) VALUES ('optimize')")  # noqa: S608
             return step
         beat()
-        # Whoever waits asks at intervals: the lock is free as long as it was held.
+        # Waiting writers poll, so the lock stays free as long as it was held.
         time.sleep(min(max(seconds, PAUSE), MAX_PAUSE_SECONDS))
         pages = max(MIN_PAGES, min(int(pages * LOCK_SECONDS / seconds), MAX_PAGES))
     message = f"The word index {name} does not come to an end."
@@ -96,7 +95,7 @@ def _changes(cursor: Any) -> int:
 # ── The log ──────────────────────────────────────────────────────────────────
 @contextmanager
 def _patience(milliseconds: int) -> Iterator[None]:
-    """Wait for locks no longer than this: whoever appends waits as long as we do."""
+    """Set ``busy_timeout`` for the block: writers are blocked as long as we wait."""
     before = int(_scalar("PRAGMA busy_timeout") or 0)
     _scalar(f"PRAGMA busy_timeout = {int(milliseconds)}")
     try:
@@ -106,15 +105,15 @@ def _patience(milliseconds: int) -> Iterator[None]:
 
 
 def checkpoint(beat: Beat = _no_beat) -> list[int]:
-    """Empty the log into the database; return (busy, pages in it, pages moved).
+    """Move the log into the database; return (busy, pages in it, pages moved).
 
-    A reader that began before keeps the log alive (busy = 1). It is asked for again,
-    and when it stays the caller has to say that the log was not emptied.
+    An earlier reader prevents truncation (busy = 1). After ``TRIES`` the caller has to
+    report that the log was not emptied.
     """
     row = [1, -1, -1]
     with _patience(LOCK_MS):
         for attempt in range(TRIES):
-            # Most of the work, without keeping anybody out.
+            # Most of the work, without blocking anybody.
             _row("PRAGMA wal_checkpoint(PASSIVE)")
             row = _row("PRAGMA wal_checkpoint(TRUNCATE)")
             if row[0] == 0:
@@ -134,16 +133,16 @@ def _row(sql: str) -> list[int]:
         return [1, -1, -1]
 
 
-# ── Adoption ─────────────────────────────────────────────────────────────────
+# ── Full rewrite ─────────────────────────────────────────────────────────────────
 def is_adopted() -> bool:
-    """Whether every deletion in this database's life was one that zeroes."""
+    """Whether every deletion in this database's life used ``secure_delete``."""
     return int(_scalar("PRAGMA user_version") or 0) == CLEAN_VERSION
 
 
 def adopt() -> bool:
-    """Rewrite a database that somebody else deleted in, once; return whether.
+    """Rewrite the database once, unless it is marked as clean; return whether.
 
-    One deletion without ``secure_delete`` leaves bytes that no later write removes.
+    A deletion without ``secure_delete`` leaves bytes that no later write removes.
     """
     if is_adopted():
         return False
@@ -154,17 +153,17 @@ def adopt() -> bool:
 
 
 def mark() -> None:
-    """Note that the database is clean from here on."""
+    """Mark the database as clean from now on."""
     _scalar(f"PRAGMA user_version = {CLEAN_VERSION}")
 
 
 def has_samples() -> bool:
-    """Whether the planner keeps values of rows, which only ANALYZE takes away."""
+    """Whether the planner stores values of rows, which only ANALYZE replaces."""
     return bool(_scalar("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_stat4'"))
 
 
 def clean(beat: Beat = _no_beat) -> tuple[list[int], list[str]]:
-    """Do all of it; return the checkpoint's answer and what was done, in words."""
+    """Do all cleaning; return the checkpoint's answer and the methods used."""
     assert_secure()
     methods = ["secure_delete asserted"]
     if adopt():
@@ -180,20 +179,20 @@ def clean(beat: Beat = _no_beat) -> tuple[list[int], list[str]]:
     return row, methods
 
 
-# ── Looking ──────────────────────────────────────────────────────────────────
+# ── Term lists ─────────────────────────────────────────────────────────────────
 _STALE_SQL: Final = {
     "journal_fts": "SELECT c.docid IS NULL OR c.erased_at IS NOT NULL AS gone"
     " FROM temp.journal_fts_words v LEFT JOIN journal_entries c ON c.docid = v.doc",
     "chunks_fts": "SELECT c.id IS NULL AS gone"
     " FROM temp.chunks_fts_words v LEFT JOIN memory_chunks c ON c.id = v.doc",
 }
-# A word of more rows than these says nothing about one person.
+# A term in more rows than these says nothing about one person.
 MAX_TERM_ROWS: Final = 200
 MAX_TERMS: Final = 1_000
 
 
 def vocabulary() -> Iterator[tuple[str, str, int]]:
-    """Return (index, term, rows) of every term that a word index lists."""
+    """Yield (index, term, number of rows) of every term of the word indexes."""
     for name in housekeeping.INDEXES:
         with _term_table(name, "row") as cursor:
             cursor.execute(f"SELECT term, doc FROM temp.{name}_words")  # noqa: S608
@@ -204,7 +203,7 @@ def vocabulary() -> Iterator[tuple[str, str, int]]:
 
 @contextmanager
 def _term_table(name: str, kind: str) -> Iterator[Any]:
-    """Yield a cursor beside which an index's list of terms is a table."""
+    """Yield a cursor while an index's term list exists as ``temp.<name>_words``."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{name}_words"
@@ -217,9 +216,9 @@ def _term_table(name: str, kind: str) -> Iterator[Any]:
 
 
 def listed_terms(terms: set[str]) -> dict[str, list[tuple[int, str]]]:
-    """Return, per word index, which terms it lists and in how many rows each is.
+    """Return index → (number of rows, term) of those terms that it contains.
 
-    Each is looked up: reading a whole list takes many times as long.
+    Each term is looked up: reading the whole list takes many times as long.
     """
     terms_by_index: dict[str, list[tuple[int, str]]] = {}
     terms_json = json.dumps(sorted(terms))
@@ -237,7 +236,7 @@ def listed_terms(terms: set[str]) -> dict[str, list[tuple[int, str]]]:
 
 
 def stale(terms_by_index: dict[str, list[tuple[int, str]]]) -> dict[str, int]:
-    """Return, per word index, how many of its words stand for a row that is gone."""
+    """Return index → how many of the terms belong to a row that is erased."""
     counts: dict[str, int] = {}
     for name, entries in terms_by_index.items():
         rare_terms = sorted(entry for entry in entries if entry[0] <= MAX_TERM_ROWS)[
