@@ -25,11 +25,11 @@ def main() -> None:
 
     folder, workspace_id, case_id, moment, times = sys.argv[1:]
     settings.DATA_DIR = Path(folder)
-    seen: Counter[str] = Counter()
+    steps: Counter[str] = Counter()
 
     def die(name: str) -> None:
-        seen[name] += 1
-        if name == moment and seen[name] == int(times):
+        steps[name] += 1
+        if name == moment and steps[name] == int(times):
             os.kill(os.getpid(), signal.SIGKILL)
 
     failpoints.step = die

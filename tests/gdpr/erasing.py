@@ -23,19 +23,19 @@ OTHER = "otto.sommer@canary.example"
 
 def subject(world: World, *aliases: tuple[str, str], shown: str = "") -> Subject:
     """Return somebody with names; aliases are (kind, value)."""
-    made = Subject.objects.create(
+    subject_row = Subject.objects.create(
         workspace=world.acme, display_name=shown, created_by="test"
     )
     for kind, value in aliases:
         Alias.objects.create(
             workspace=world.acme,
-            subject=made,
+            subject=subject_row,
             kind=kind,
             value=value,
             folded=fold(value),
             added_by="test",
         )
-    return made
+    return subject_row
 
 
 def maria(world: World) -> Subject:
@@ -50,8 +50,8 @@ def otto(world: World) -> Subject:
 
 def lived_in(world: World) -> dict[str, Any]:
     """Leave Maria in the journal, in files and records, beside Otto."""
-    mine = world.indexed(f"{MAIL} asked about {WORD}", payload={"text": WORD * 2})
-    both = world.indexed(f"{NAME} wrote to {OTHER} about boats")
+    own_entry = world.indexed(f"{MAIL} asked about {WORD}", payload={"text": WORD * 2})
+    shared_entry = world.indexed(f"{NAME} wrote to {OTHER} about boats")
     other = world.indexed(f"{OTHER} likes ordinary harbours")
     tools.call(
         "memory.write",
@@ -62,14 +62,14 @@ def lived_in(world: World) -> dict[str, Any]:
         },
         by=world.actor("ada"),
     )
-    return {"mine": mine, "both": both, "other": other}
+    return {"mine": own_entry, "both": shared_entry, "other": other}
 
 
 def opened(
-    world: World, who: Subject, kind: CaseKind = CaseKind.ERASURE, **fields: Any
+    world: World, person: Subject, kind: CaseKind = CaseKind.ERASURE, **fields: Any
 ) -> Case:
     """Return a case of a compliance officer."""
-    new = NewCase(subject_id=who.id, kind=kind, reason=f"Asked by {MAIL}", **fields)
+    new = NewCase(subject_id=person.id, kind=kind, reason=f"Asked by {MAIL}", **fields)
     return cases.open_case(new, by=world.actor("compliance"))
 
 
@@ -97,7 +97,7 @@ def judged(
     """Plan a case and decide on rows, all that wait unless some are named."""
     by = world.actor("compliance")
     plan = dry_run.make(Case.objects.get(pk=case.pk), by=by)
-    told = Decision(
+    decision = Decision(
         verdict=verdict,
         rows=rows,
         all_doubtful=not rows,
@@ -105,13 +105,13 @@ def judged(
         reason=f"Not {NAME}",
     )
     return row_decisions.decide(
-        Case.objects.get(pk=case.pk), plan.plan_hash, told, by=by
+        Case.objects.get(pk=case.pk), plan.plan_hash, decision, by=by
     )
 
 
-def erased(world: World, who: Subject, kind: CaseKind = CaseKind.ERASURE) -> Case:
+def erased(world: World, person: Subject, kind: CaseKind = CaseKind.ERASURE) -> Case:
     """Open, plan and run a case; return it as it ended."""
-    case = started(world, opened(world, who, kind))
+    case = started(world, opened(world, person, kind))
     erasure.run(case.workspace_id, case.pk)
     return Case.objects.get(pk=case.pk)
 

@@ -27,19 +27,19 @@ BERT: Final = {"name": "Bertram Ohlsen", "email": "bert@example.com"}
 
 def subject(world: World, names: Mapping[str, str] = ANNA) -> Subject:
     """Return a person with one alias of each given kind."""
-    made = Subject.objects.create(
+    subject_row = Subject.objects.create(
         workspace=world.acme, display_name=next(iter(names.values())), created_by="test"
     )
     for kind, value in names.items():
-        alias(made, value, AliasKind(kind))
-    return made
+        alias(subject_row, value, AliasKind(kind))
+    return subject_row
 
 
-def alias(who: Subject, value: str, kind: AliasKind = AliasKind.NAME) -> Alias:
+def alias(person_row: Subject, value: str, kind: AliasKind = AliasKind.NAME) -> Alias:
     """Give a person one more name."""
     return Alias.objects.create(
-        workspace_id=who.workspace_id,
-        subject=who,
+        workspace_id=person_row.workspace_id,
+        subject=person_row,
         kind=kind,
         value=value,
         folded=tokenizer.fold(value),
@@ -47,48 +47,48 @@ def alias(who: Subject, value: str, kind: AliasKind = AliasKind.NAME) -> Alias:
     )
 
 
-def link(who: Subject, place: str, row_id: str, via: Via = Via.NAMED) -> None:
+def link(person_row: Subject, place: str, row_id: str, via: Via = Via.NAMED) -> None:
     """Link a row to a person, as a writer that names them does."""
     SubjectLink.objects.get_or_create(
-        workspace_id=who.workspace_id,
-        subject=who,
+        workspace_id=person_row.workspace_id,
+        subject=person_row,
         place=place,
         row_id=row_id,
         defaults={"via": via},
     )
 
 
-def found(name: str, who: Subject) -> dict[str, Found]:
+def found(name: str, person_row: Subject) -> dict[str, Found]:
     """Return what one holder finds of a person, by row id."""
-    holder, person = registry.named(name), registry.person(who)
-    return {one.row_id: one for one in holder.find(person)}
+    holder, person = registry.named(name), registry.person(person_row)
+    return {match.row_id: match for match in holder.find(person)}
 
 
-def fates(name: str, who: Subject) -> dict[str, Fate]:
+def fates(name: str, person_row: Subject) -> dict[str, Fate]:
     """Return row id → fate of what one holder finds."""
-    return {row_id: one.fate for row_id, one in found(name, who).items()}
+    return {row_id: match.fate for row_id, match in found(name, person_row).items()}
 
 
-def erase(name: str, who: Subject) -> dict[str, Fate]:
+def erase(name: str, person_row: Subject) -> dict[str, Fate]:
     """Do what one holder's plan says; return the plan."""
-    holder, person = registry.named(name), registry.person(who)
+    holder, person = registry.named(name), registry.person(person_row)
     return _carry_out(holder, person)
 
 
 def _carry_out(holder: Holder, person: Person) -> dict[str, Fate]:
-    plan = {one.row_id: one.fate for one in holder.find(person)}
+    plan = {match.row_id: match.fate for match in holder.find(person)}
     holder.erase(person, _of(plan, Fate.DELETE))
     holder.redact(person, _of(plan, Fate.REDACT))
     return plan
 
 
 def _of(plan: Mapping[str, Fate], fate: Fate) -> list[str]:
-    return [row_id for row_id, one in plan.items() if one is fate]
+    return [row_id for row_id, match in plan.items() if match is fate]
 
 
-def erase_all(who: Subject) -> dict[str, dict[str, Fate]]:
+def erase_all(person_row: Subject) -> dict[str, dict[str, Fate]]:
     """Erase a person from every place, in the order of the registry."""
-    person = registry.person(who)
+    person = registry.person(person_row)
     plans = {}
     for holder in registry.ALL:
         if not holder.derived or holder.name == "caches":
@@ -96,9 +96,9 @@ def erase_all(who: Subject) -> dict[str, dict[str, Fate]]:
     return plans
 
 
-def traces(who: Subject, *names: str) -> list[str]:
+def traces(person_row: Subject, *names: str) -> list[str]:
     """Return what holders still see of a person, as ``place what``."""
-    person = registry.person(who)
+    person = registry.person(person_row)
     return [
         f"{trace.place} {trace.what}"
         for holder in registry.ALL

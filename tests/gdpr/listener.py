@@ -32,7 +32,7 @@ def main() -> None:
         if fulltext.is_sqlite():
             fulltext.frequencies.of(workspace_id, question.split()[:1], 1)
 
-    def kept() -> str:
+    def count_text() -> str:
         questions = engine.embedder().count(lambda text: text == question)
         return f"{questions} {len(linking._cache)} {len(fulltext.frequencies._known)}"
 
@@ -40,9 +40,9 @@ def main() -> None:
     listener = process_caches.listen()
     while not LiveProcess.objects.filter(pk=listener.name).exists():
         time.sleep(0.05)
-    print(kept(), flush=True)  # noqa: T201
+    print(count_text(), flush=True)  # noqa: T201
     for _ in sys.stdin:
-        print(kept(), flush=True)  # noqa: T201
+        print(count_text(), flush=True)  # noqa: T201
     process_caches.stop()
 
 

@@ -38,9 +38,9 @@ def subject(world: World, workspace_id: str = "") -> Subject:
     )
 
 
-def opened(world: World, who: str = "compliance", **fields: Any) -> Case:
+def opened(world: World, role: str = "compliance", **fields: Any) -> Case:
     """Return a case that somebody opened."""
-    by = world.actor(who)
+    by = world.actor(role)
     person = fields.pop("subject", None) or subject(world, by.workspace_id)
     kind = CaseKind(fields.pop("kind", "erasure"))
     new = NewCase(
@@ -58,10 +58,10 @@ def planned(case: Case, by: Actor, plan_hash: str = HASH) -> Case:
     return fresh(case)
 
 
-def running(world: World, who: str = "compliance", **fields: Any) -> Case:
+def running(world: World, role: str = "compliance", **fields: Any) -> Case:
     """Return a case that runs, claimed by ME."""
-    by = world.actor(who)
-    case = planned(opened(world, who, **fields), by)
+    by = world.actor(role)
+    case = planned(opened(world, role, **fields), by)
     typed = cases.phrase(case, HASH)
     case = cases.execute(case, HASH, typed, by=by)
     claimed = leases.claim(case.workspace_id, case.id, ME)
@@ -93,7 +93,7 @@ def entries(world: World, entry_type: str) -> list[JournalEntry]:
 def facts(result: str = "complete", **fields: Any) -> Facts:
     """Return what a run counted."""
     now = timezone.now()
-    told: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "result": result,
         "started_at": now,
         "finished_at": now,
@@ -108,11 +108,11 @@ def facts(result: str = "complete", **fields: Any) -> Facts:
                     "head_hash": "e" * 64},
         "ledger_action": "ga_0000000000000000",
     }  # fmt: skip
-    return Facts(**{**told, **fields})
+    return Facts(**{**defaults, **fields})
 
 
 def searched(case: Case, by: Actor) -> Case:
     """Bring a running case to its verification."""
-    moved = leases.to_verifying(case, ME, by=by)
-    assert moved.state == CaseState.VERIFYING
-    return moved
+    verifying = leases.to_verifying(case, ME, by=by)
+    assert verifying.state == CaseState.VERIFYING
+    return verifying

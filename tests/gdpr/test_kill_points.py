@@ -55,13 +55,13 @@ def _resumed(case: Case) -> Case:
 def _is_over(world: World, case: Case, rows: dict[str, JournalEntry]) -> None:
     """Assert the one end that every run has to come to."""
     assert case.state == CaseState.COMPLETE, erasing.told(case)
-    mine = JournalEntry.objects.get(pk=rows["mine"].pk)
-    assert (mine.summary, mine.erased_at is None) == ("", False)
+    own_entry = JournalEntry.objects.get(pk=rows["mine"].pk)
+    assert (own_entry.summary, own_entry.erased_at is None) == ("", False)
     assert Certificate.objects.filter(case=case).count() == 1
     assert GdprAction.objects.filter(case_ref=case.pk).count() == 1
     assert JournalEntry.objects.filter(entry_type="gdpr.erased").count() == 1
     records = tombstones.read(world.acme.id)
-    assert {(one.case_id, one.run) for one in records} == {(case.pk, 1)}
+    assert {(record.case_id, record.run) for record in records} == {(case.pk, 1)}
     assert Subject.objects.get(pk=case.subject_ref).erased_at is not None
     assert sealed_names.get(case) is None
     assert verify.verify(world.acme.id, by=world.system()).ok
@@ -115,14 +115,16 @@ def test_killed_at_a_random_instant(shared_world: World) -> None:
     _is_over(world, _resumed(case), rows)
 
 
-def test_names_that_are_lost_are_never_certified_as_gone(shared_world: World) -> None:
+def test_lost_sealed_names_never_yield_a_complete_certificate(
+    shared_world: World,
+) -> None:
     world = shared_world
     erasing.lived_in(world)
     case = erasing.started(world, erasing.opened(world, erasing.maria(world)))
     assert _died(case, "verifying")
     sealed_names.drop(case)
-    ended = _resumed(case)
-    assert ended.state == CaseState.PARTIAL
+    closed_case = _resumed(case)
+    assert closed_case.state == CaseState.PARTIAL
     assert Certificate.objects.get(case=case).result == "partial"
 
 

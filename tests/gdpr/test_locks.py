@@ -22,11 +22,11 @@ VISIT = (
 
 def visited(path: Path) -> int:
     """Open and close the database in another process; return the rows it saw."""
-    told = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", VISIT, str(path)],
         capture_output=True, check=True, text=True,
     )  # fmt: skip
-    return int(told.stdout)
+    return int(process.stdout)
 
 
 @pytest.fixture
@@ -47,12 +47,12 @@ def served(
 def test_a_search_drops_no_lock(served: tuple[Path, sqlite3.Connection]) -> None:
     path, live = served
     for _ in range(2):
-        found = b"".join(
+        content = b"".join(
             piece
             for ending in ("", "-wal", "-shm")
             for piece in file_scan.pieces(path.with_name(path.name + ending), 8)
         )
-        assert b"canary-in-the-log" in found
+        assert b"canary-in-the-log" in content
         visited(path)
         assert path.with_name(path.name + "-wal").exists()
         live.execute("INSERT INTO t VALUES ('later')")

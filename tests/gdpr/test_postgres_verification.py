@@ -25,12 +25,12 @@ pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 
 def _tables_hold(folder: Path, word: str, by: Any = connection) -> bool:
     """Whether a word lies in a database's files; the log is another matter."""
-    sought = word.encode()
+    pattern = word.encode()
     with by.cursor() as cursor:
         cursor.execute("SELECT oid FROM pg_database WHERE datname = current_database()")
         own = folder / "base" / str(cursor.fetchone()[0])
     files = (path for path in own.rglob("*") if path.is_file())
-    return any(sought in path.read_bytes() for path in files)
+    return any(pattern in path.read_bytes() for path in files)
 
 
 def _written_out() -> None:
@@ -49,10 +49,10 @@ def test_a_rewritten_table_holds_nothing_of_deleted_rows(shared_world: World) ->
     hand.erase(shared_world.acme.id, [row.id])
     _written_out()
     assert _tables_hold(folder, WORD), "the dead row lies there"
-    done, remains, todo = postgres.clean(["journal_entries"])
+    methods, remains, todo = postgres.clean(["journal_entries"])
     assert not todo
-    assert any("journal_entries" in told for told in done)
-    assert any("Replicas" in told for told in remains)
+    assert any("journal_entries" in line for line in methods)
+    assert any("Replicas" in line for line in remains)
     assert not _tables_hold(folder, WORD)
 
 
@@ -154,14 +154,14 @@ def _in_a_moment(
     other: BaseDatabaseWrapper, monkeypatch: pytest.MonkeyPatch, beats: int
 ) -> None:
     """Let a transaction end when it was waited for so many times."""
-    waited = []
+    waits = []
     really = time.sleep
 
     def wait(seconds: float) -> None:
         # A neighbour's transaction is waited for as well, and ends when it ends.
         really(seconds)
-        waited.append(1)
-        if len(waited) == beats:
+        waits.append(1)
+        if len(waits) == beats:
             other.rollback()
 
     monkeypatch.setattr("gdpr.verification.postgres.time.sleep", wait)

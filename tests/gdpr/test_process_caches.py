@@ -52,15 +52,15 @@ class _Other:
 
     def keeps(self) -> str:
         """Return what it keeps now: questions, workspaces with names, words."""
-        asked: IO[str] | None = self.child.stdin
-        assert asked is not None
-        asked.write("?\n")
-        asked.flush()
+        stdin: IO[str] | None = self.child.stdin
+        assert stdin is not None
+        stdin.write("?\n")
+        stdin.flush()
         return self._line()
 
 
 @contextmanager
-def _beside(world: World) -> Iterator[_Other]:
+def _other_process(world: World) -> Iterator[_Other]:
     other = _Other(world)
     try:
         yield other
@@ -71,14 +71,16 @@ def _beside(world: World) -> Iterator[_Other]:
 
 
 @pytest.mark.slow
-def test_another_process_forgets_before_the_search(shared_world: World) -> None:
+def test_another_process_flushes_its_caches_before_the_search(
+    shared_world: World,
+) -> None:
     world = shared_world
     erasing.lived_in(world)
-    who = erasing.maria(world)
-    with _beside(world) as other:
+    subject = erasing.maria(world)
+    with _other_process(world) as other:
         words = "1" if connection.vendor == "sqlite" else "0"
         assert other.kept == f"1 1 {words}"
-        case = erasing.erased(world, who)
+        case = erasing.erased(world, subject)
         assert case.state == CaseState.COMPLETE, erasing.told(case)
         assert other.keeps() == "0 0 0"
     step = case.steps.get(name="processes")
@@ -87,20 +89,20 @@ def test_another_process_forgets_before_the_search(shared_world: World) -> None:
 
 
 @pytest.mark.slow
-def test_a_process_that_keeps_silent_is_told_of(
+def test_a_process_that_does_not_confirm_is_reported(
     shared_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = shared_world
     monkeypatch.setattr(process_caches, "MAX_WAIT_SECONDS", 0.5)
     erasing.lived_in(world)
-    who = erasing.maria(world)
-    with _beside(world) as other:
+    subject = erasing.maria(world)
+    with _other_process(world) as other:
         other.child.send_signal(signal.SIGSTOP)
-        case = erasing.erased(world, who)
+        case = erasing.erased(world, subject)
         step = case.steps.get(name="processes")
         assert step.counts == {"processes": 1, "unconfirmed": 1}
-        (told,) = flush_processes.unconfirmed(step)
-        assert "1 of 1" in told
+        (sentence,) = flush_processes.unconfirmed(step)
+        assert "1 of 1" in sentence
         other.child.send_signal(signal.SIGCONT)
 
 
@@ -117,19 +119,19 @@ def test_a_dead_process_is_not_waited_for(world: World) -> None:
 
 
 @pytest.mark.django_db
-def test_a_listener_obeys_each_order_once(
+def test_a_listener_carries_out_each_order_once(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[str] = []
-    monkeypatch.setattr(process_caches, "flush", told.append)
+    workspaces: list[str] = []
+    monkeypatch.setattr(process_caches, "flush", workspaces.append)
     listener = process_caches.Listener()
     ForgetOrder.objects.create(workspace_id="ws_a")
     last = ForgetOrder.objects.create(workspace_id="ws_b")
     listener.poll()
-    assert sorted(told) == ["ws_a", "ws_b"]
+    assert sorted(workspaces) == ["ws_a", "ws_b"]
     assert LiveProcess.objects.get(pk=listener.name).obeyed == last.pk
     listener.poll()
-    assert len(told) == 2
+    assert len(workspaces) == 2
 
 
 @pytest.mark.django_db

@@ -56,7 +56,7 @@ def test_each_verb_in_each_state(verb: Verb) -> None:
 
 def test_a_held_case_goes_back_to_where_it_stood() -> None:
     for state in State:
-        for past in (one.value for one in State):
+        for past in (state.value for state in State):
             is_back = state is State.ON_HOLD and past in HELD_FROM
             goal = state_machine.target(Verb.RESUME, state, past)
             assert goal == (past if is_back else None), (state, past)
@@ -88,7 +88,7 @@ def test_nothing_open_is_a_dead_end(state: State) -> None:
 
 
 @given(st.lists(st.sampled_from(list(Verb)), max_size=60))
-def test_destruction_never_comes_without_a_plan_nor_completion_without_a_search(
+def test_no_erasure_without_a_plan_and_no_completion_without_a_search(
     verbs: list[Verb],
 ) -> None:
     state, held_from, path = State.RECEIVED, "", [State.RECEIVED]
@@ -103,5 +103,5 @@ def test_destruction_never_comes_without_a_plan_nor_completion_without_a_search(
         assert State.PLANNED in path[: path.index(State.RUNNING)]
     if State.COMPLETE in path:
         # Comments aside, nothing lies between the search and the end.
-        before = [one for one in path if one is not State.COMPLETE]
+        before = [state for state in path if state is not State.COMPLETE]
         assert before[-1] is State.VERIFYING

@@ -37,8 +37,10 @@ MAIL = "maria.lopez@canary.example"
 
 
 def _person(world: World, *names: tuple[str, str]) -> Person:
-    known = [Name("sub_1", kind, value) for kind, value in names or [("email", MAIL)]]
-    return Person(world.acme.id, "sub_1", Matcher(known), Matcher([]), {})
+    names_known = [
+        Name("sub_1", kind, value) for kind, value in names or [("email", MAIL)]
+    ]
+    return Person(world.acme.id, "sub_1", Matcher(names_known), Matcher([]), {})
 
 
 def _report(world: World, *tokens: bytes) -> Report:
@@ -54,25 +56,25 @@ def _report(world: World, *tokens: bytes) -> Report:
     st.data(),
 )
 def test_the_search_finds_exactly_what_is_there(
-    noise: bytes, sought: list[bytes], data: st.DataObject
+    noise: bytes, searched: list[bytes], data: st.DataObject
 ) -> None:
-    low = [pattern.lower() for pattern in sought]
+    low = [pattern.lower() for pattern in searched]
     at = data.draw(st.integers(0, len(noise)))
-    text = noise[:at] + data.draw(st.sampled_from(sought)) + noise[at:]
+    text = noise[:at] + data.draw(st.sampled_from(searched)) + noise[at:]
     expected = {pattern for pattern in low if pattern in text.lower()}
     assert Finder(low).find(text) == expected
 
 
-def test_a_pattern_across_two_pieces_of_a_file_is_found(
+def test_a_pattern_that_spans_two_pieces_of_a_file_is_found(
     tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.DATA_DIR = tmp_path
     monkeypatch.setattr(file_scan, "PIECE", 64)
     (tmp_path / "left").write_bytes(b"." * 60 + MAIL.encode() + b"." * 60)
     finder = Finder(byte_search.of_alias(MAIL))
-    found = file_scan.search(finder, Finder([]), Report(), lambda _: False)
-    assert MAIL.encode() in found
-    assert found[MAIL.encode()] == "left"
+    hits = file_scan.search(finder, Finder([]), Report(), lambda _: False)
+    assert MAIL.encode() in hits
+    assert hits[MAIL.encode()] == "left"
 
 
 @pytest.mark.parametrize(
@@ -90,12 +92,12 @@ def test_a_name_is_found_in_every_shape(shape: bytes) -> None:
     assert Finder(byte_search.of_alias(MAIL)).find(b"\x00x" + shape + b"\x00")
 
 
-@pytest.mark.parametrize("written", ["Jürgen Öztürk", "JÜRGEN ÖZTÜRK", "J\\u00fcrgen"])
-def test_a_name_beyond_ascii_is_found(written: str) -> None:
+@pytest.mark.parametrize("spelling", ["Jürgen Öztürk", "JÜRGEN ÖZTÜRK", "J\\u00fcrgen"])
+def test_a_name_beyond_ascii_is_found(spelling: str) -> None:
     finder = Finder(
         byte_search.of_alias("Jürgen Öztürk") | byte_search.of_alias("Jürgen")
     )
-    assert finder.find(b"note: " + written.encode() + b" ")
+    assert finder.find(b"note: " + spelling.encode() + b" ")
 
 
 def test_a_short_name_counts_only_as_a_word_of_text() -> None:
@@ -111,8 +113,8 @@ def test_two_letters_are_no_two_small_numbers() -> None:
     for name in ("al", "Al", "AL"):
         assert not Finder(byte_search.of_alias(name)).find(numbers)
     assert Finder(byte_search.of_alias("Ann")).find("Ann".encode("utf-16-le"))
-    (told,) = byte_search.too_short(["al", "Ann", "Anna", MAIL])
-    assert told.startswith("2 names are too short")
+    (sentence,) = byte_search.too_short(["al", "Ann", "Anna", MAIL])
+    assert sentence.startswith("2 names are too short")
     assert byte_search.too_short(["Anna", "王伟"]) == []
 
 
@@ -123,8 +125,8 @@ def test_the_start_of_a_vector_is_found() -> None:
 
 def test_a_stem_of_the_index_is_sought() -> None:
     assert b"reconciliatori" not in byte_search.of_tokens([b"short"])
-    found = byte_search.of_tokens([b"hypercompensations"])
-    assert {b"hypercompensations", b"hypercompens"} <= found
+    patterns = byte_search.of_tokens([b"hypercompensations"])
+    assert {b"hypercompensations", b"hypercompens"} <= patterns
 
 
 def test_signs_that_only_look_alike_in_another_case_are_told_apart() -> None:
@@ -228,11 +230,11 @@ def test_a_database_that_was_deleted_in_openly_is_rewritten_once(
     assert _report(world, WORD.encode()).traces, "the old bytes lie there"
     with connection.cursor() as cursor:
         cursor.execute("PRAGMA user_version = 0")
-    _, done = sqlite.clean()
-    assert "VACUUM, for what was deleted before" in done
+    _, methods = sqlite.clean()
+    assert "VACUUM, for what was deleted before" in methods
     assert _report(world, WORD.encode()).traces == []
-    _, done = sqlite.clean()
-    assert not any("VACUUM" in told for told in done)
+    _, methods = sqlite.clean()
+    assert not any("VACUUM" in method for method in methods)
 
 
 @pytest.mark.sqlite
@@ -256,53 +258,53 @@ def test_the_word_index_is_asked_for_words_of_rows_that_are_gone(
 def _put_back(cursor: Any) -> None:
     from importlib import import_module
 
-    made = import_module("memory.migrations.0002_word_index")
-    cursor.execute(next(sql for sql in made.SQLITE if "journal_fts_update" in sql))
+    migration = import_module("memory.migrations.0002_word_index")
+    cursor.execute(next(sql for sql in migration.SQLITE if "journal_fts_update" in sql))
 
 
 # ── What stays ───────────────────────────────────────────────────────────────
 def test_known_files_are_read_with_the_rows(world: World) -> None:
     file = world.file(f"Notes about {WORD}.")
-    known = expected_words.KnownFiles()
+    known_files = expected_words.KnownFiles()
     live = Path(settings.DATA_DIR) / "files" / file.path
-    assert known(live)
-    assert not known(live.with_name("stranger.md"))
-    shared = expected_words.shared_patterns(Finder([WORD.encode()]), known)
-    assert shared == {WORD.encode()}
+    assert known_files(live)
+    assert not known_files(live.with_name("stranger.md"))
+    shared_words = expected_words.shared_patterns(Finder([WORD.encode()]), known_files)
+    assert shared_words == {WORD.encode()}
 
 
 def test_rows_are_read_until_everything_is_found(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[int] = []
+    reads: list[int] = []
 
     def rows() -> Iterator[bytes]:
         for number in range(3):
-            asked.append(number)
+            reads.append(number)
             yield WORD.encode() if number == 1 else b"nothing"
 
     monkeypatch.setattr(expected_words, "rows", rows)
     monkeypatch.setattr(expected_words, "terms", lambda: iter(()))
-    known = expected_words.KnownFiles()
-    assert expected_words.shared_patterns(Finder([WORD.encode()]), known) == {
+    known_files = expected_words.KnownFiles()
+    assert expected_words.shared_patterns(Finder([WORD.encode()]), known_files) == {
         WORD.encode()
     }
-    assert asked == [0, 1]
+    assert reads == [0, 1]
 
 
 @pytest.mark.sqlite
 def test_words_are_read_before_bytes(shared_world: World) -> None:
     row = shared_world.indexed(f"about {WORD}")
     vector = bytes(Embedding.objects.get(pk=row.pk).vector)[:24]
-    said = list(expected_words._sqlite_texts())
-    word = next(at for at, text in enumerate(said) if WORD.encode() in text)
-    assert word < next(at for at, text in enumerate(said) if vector in text)
+    texts = list(expected_words._sqlite_texts())
+    word = next(at for at, text in enumerate(texts) if WORD.encode() in text)
+    assert word < next(at for at, text in enumerate(texts) if vector in text)
 
 
 def test_ids_of_entries_that_are_there_are_not_sought(shared_world: World) -> None:
     token = shared_world.entry("stays").id.removeprefix("j_").encode()
-    gone = b"0" * len(token)
-    assert search._entry_id_tokens({token, gone, b"marmalade"}) == {token}
+    unknown_id = b"0" * len(token)
+    assert search._entry_id_tokens({token, unknown_id, b"marmalade"}) == {token}
 
 
 @pytest.mark.sqlite
@@ -323,10 +325,10 @@ def test_the_id_of_an_entry_is_nobodys_word(
 def test_bytes_are_searched_after_every_question(
     shared_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    left = Path(settings.DATA_DIR) / "left-by-a-question"
+    file = Path(settings.DATA_DIR) / "left-by-a-question"
 
     def leaves_something(_person: Person) -> tuple[int, list[Trace]]:
-        left.write_text(MAIL)
+        file.write_text(MAIL)
         return 1, []
 
     monkeypatch.setattr(read_paths, "search", leaves_something)
@@ -334,8 +336,8 @@ def test_bytes_are_searched_after_every_question(
     try:
         search.run(_person(shared_world), [], search.Tokens(), report)
     finally:
-        left.unlink()
-    assert left.name in [trace.where for trace in report.traces]
+        file.unlink()
+    assert file.name in [trace.where for trace in report.traces]
 
 
 def test_what_fails_beside_fails_the_search(
@@ -352,20 +354,20 @@ def test_what_fails_beside_fails_the_search(
 def test_a_lost_lease_ends_the_search_of_bytes(
     shared_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ended = threading.Event()
+    stopped = threading.Event()
 
-    def endless(*told: Any) -> dict[bytes, str]:
-        beat = told[-1]
+    def endless(*arguments: Any) -> dict[bytes, str]:
+        beat = arguments[-1]
         try:
             while True:
                 beat()
         finally:
-            ended.set()
+            stopped.set()
 
-    def lost() -> None:
+    def lose_lease() -> None:
         raise RuntimeError("Somebody else has the case.")
 
     monkeypatch.setattr(file_scan, "search", endless)
     with pytest.raises(RuntimeError, match="else has the case"):
-        search.search_bytes(_person(shared_world), set(), Report(), lost)
-    assert ended.is_set()
+        search.search_bytes(_person(shared_world), set(), Report(), lose_lease)
+    assert stopped.is_set()

@@ -60,20 +60,20 @@ def door(*operations: str) -> Callable[[Write], Write]:
     return add
 
 
-def _ok(reply: Any, *wanted: int) -> Any:
+def _ok(reply: Any, *statuses: int) -> Any:
     status = getattr(reply, "status", None) or reply.status_code
-    said = getattr(reply, "body", None) or reply.content
-    assert status in (wanted or (200, 201)), (status, said[:600])
+    answer = getattr(reply, "body", None) or reply.content
+    assert status in (statuses or (200, 201)), (status, answer[:600])
     return reply
 
 
-def _sent(world: World, method: str, path: str, body: Any, who: str = "ada") -> Any:
+def _send(world: World, method: str, path: str, body: Any, agent: str = "ada") -> Any:
     return Client(enforce_csrf_checks=True).generic(
         method,
         path,
         json.dumps(body),
         content_type="application/json",
-        headers={"Authorization": f"Bearer {world.tokens[who]}"},
+        headers={"Authorization": f"Bearer {world.tokens[agent]}"},
     )
 
 
@@ -165,51 +165,51 @@ def questions(world: World, word: str) -> None:
 def recall_check(world: World, word: str) -> None:
     """A saved question."""
     row = world.indexed()
-    told = {"query": f"Where is {word}?", "name": word, "expected": row.id}
+    payload = {"query": f"Where is {word}?", "name": word, "expected": row.id}
     page = world.page("operator")
-    _ok(page.post("/recall/checks/save/", told), 200, 302)
+    _ok(page.post("/recall/checks/save/", payload), 200, 302)
 
 
 # ── Memory files ─────────────────────────────────────────────────────────────
 @door("call_memory_tool")
 def tool_write(world: World, word: str) -> None:
     """A tier file, twice, so that there are two versions."""
-    told = {"tier": "AGENT", "content": f"- about {word}\n", "mode": "append"}
+    payload = {"tier": "AGENT", "content": f"- about {word}\n", "mode": "append"}
     for _ in range(2):
-        _ok(world.api("ada").post("/memory/tools/memory.write", told))
+        _ok(world.api("ada").post("/memory/tools/memory.write", payload))
 
 
 @door()
 def tool_daily(world: World, word: str) -> None:
     """The log of the day."""
-    told = {"entry": f"talked to {word}"}
-    _ok(world.api("ada").post("/memory/tools/memory.append_daily", told))
+    payload = {"entry": f"talked to {word}"}
+    _ok(world.api("ada").post("/memory/tools/memory.append_daily", payload))
 
 
 @door()
 def card(world: World, word: str) -> None:
     """A card: the name is in the path, on the disk and in the journal."""
-    told = {"tier": "peers", "key": word, "content": f"{word} likes tea"}
-    body = {**told, "mode": "replace"}
+    payload = {"tier": "peers", "key": word, "content": f"{word} likes tea"}
+    body = {**payload, "mode": "replace"}
     _ok(world.api("ada").post("/memory/tools/memory.write", body))
 
 
 @door("import_files")
 def files_import(world: World, word: str) -> None:
     """A bundle."""
-    told = {"label": "pins.md", "crew": "support", "agent": "lena", "path": word}
-    body = {"documents": [{**told, "body": f"- {word} called"}], "apply": True}
-    done = _ok(world.api("owner").post("/memory/import", body)).data
-    assert done["counts"] == {"written": 1}, done
+    payload = {"label": "pins.md", "crew": "support", "agent": "lena", "path": word}
+    body = {"documents": [{**payload, "body": f"- {word} called"}], "apply": True}
+    result = _ok(world.api("owner").post("/memory/import", body)).data
+    assert result["counts"] == {"written": 1}, result
 
 
 @door("restore_memory_version")
 def restored(world: World, word: str) -> None:
     """A version that was put back, with its note."""
-    written = files.write(world, f"{word} once\n", "pins.md")
+    version = files.write(world, f"{word} once\n", "pins.md")
     files.write(world, "tea\n", "pins.md")
     body = {"path": "pins.md", "agent_id": world.agents["ada"].id}
-    path = f"/memory/versions/{written.sha256}/restore"
+    path = f"/memory/versions/{version.sha256}/restore"
     _ok(world.api("operator").post(path, body))
 
 
@@ -227,8 +227,8 @@ def disk(world: World, word: str) -> None:
 @door("provider_retain")
 def retain(world: World, word: str) -> None:
     """The provider wire."""
-    told = {"workspace_id": world.acme.id, "agent_id": world.agents["ada"].id}
-    body = {**told, "tier": "AGENT", "content": f"{word} pays", "mode": "append"}
+    payload = {"workspace_id": world.acme.id, "agent_id": world.agents["ada"].id}
+    body = {**payload, "tier": "AGENT", "content": f"{word} pays", "mode": "append"}
     _ok(world.api("ada").post("/provider/retain", body))
 
 
@@ -247,11 +247,13 @@ def _record(word: str) -> dict[str, Any]:
 def record(world: World, word: str) -> None:
     """A record and its next version."""
     ada = world.api("ada")
-    made = _ok(ada.post("/records", _record(word), headers={"Idempotency-Key": word}))
-    kept = Record.objects.get(external_id=word)
-    told = {"content": f"{word} likes coffee", "reason": f"{word} said so"}
-    _ok(_sent(world, "PATCH", f"/api/v1/records/{kept.id}", told))
-    assert made.data
+    response = _ok(
+        ada.post("/records", _record(word), headers={"Idempotency-Key": word})
+    )
+    record_row = Record.objects.get(external_id=word)
+    payload = {"content": f"{word} likes coffee", "reason": f"{word} said so"}
+    _ok(_send(world, "PATCH", f"/api/v1/records/{record_row.id}", payload))
+    assert response.data
 
 
 @door("supersede_records", "forget_record")
@@ -261,17 +263,17 @@ def record_ends(world: World, word: str) -> None:
     for n in range(2):
         _ok(ada.post("/records", {"content": f"{word} is number {n} here"}))
     rows = Record.objects.filter(content__contains=word).order_by("id")
-    one, two = rows.values_list("pk", flat=True)
-    told = {"content": f"{word} is one", "sources": [one], "reason": word}
-    _ok(ada.post("/records/supersede", told))
-    _ok(_sent(world, "DELETE", f"/api/v1/records/{two}", {"reason": word}))
+    first, two = rows.values_list("pk", flat=True)
+    payload = {"content": f"{word} is one", "sources": [first], "reason": word}
+    _ok(ada.post("/records/supersede", payload))
+    _ok(_send(world, "DELETE", f"/api/v1/records/{two}", {"reason": word}))
 
 
 @door("call_tool")
 def remembered(world: World, word: str) -> None:
     """The tool that remembers."""
-    told = {"content": f"{word} rides a bicycle", "metadata": {"who": word}}
-    _ok(world.api("ada").post("/tools/memory__remember", told))
+    payload = {"content": f"{word} rides a bicycle", "metadata": {"who": word}}
+    _ok(world.api("ada").post("/tools/memory__remember", payload))
 
 
 @door("provider_batch")
@@ -309,30 +311,30 @@ def gateway(world: World, word: str) -> None:
 @door()
 def atomicmemory(world: World, word: str) -> None:
     """The AtomicMemory wire."""
-    told = {"user_id": word, "source_site": word, "conversation": f"{word} sails."}
+    payload = {"user_id": word, "source_site": word, "conversation": f"{word} sails."}
     path = "/compat/atomicmemory/v1/memories/ingest/quick"
-    _ok(_sent(world, "POST", path, {**told, "skip_extraction": True}))
+    _ok(_send(world, "POST", path, {**payload, "skip_extraction": True}))
 
 
 @door()
 def mem0(world: World, word: str) -> None:
     """The mem0 wire."""
-    told = {"messages": f"{word} skis", "user_id": word, "metadata": {"who": word}}
-    _ok(_sent(world, "POST", "/compat/mem0/v3/memories/add/", told))
+    payload = {"messages": f"{word} skis", "user_id": word, "metadata": {"who": word}}
+    _ok(_send(world, "POST", "/compat/mem0/v3/memories/add/", payload))
 
 
 @door()
 def langgraph(world: World, word: str) -> None:
     """The LangGraph store."""
-    told = {"namespace": ["users", word], "key": word, "value": {"likes": word}}
-    _ok(_sent(world, "PUT", "/compat/langgraph/store/items", told), 204)
+    payload = {"namespace": ["users", word], "key": word, "value": {"likes": word}}
+    _ok(_send(world, "PUT", "/compat/langgraph/store/items", payload), 204)
 
 
 @door()
 def mcp(world: World, word: str) -> None:
     """The MCP endpoint."""
-    told = {"tier": "AGENT", "content": f"- {word} swims", "mode": "append"}
-    params = {"name": "memory.write", "arguments": told}
+    payload = {"tier": "AGENT", "content": f"- {word} swims", "mode": "append"}
+    params = {"name": "memory.write", "arguments": payload}
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     version = {"MCP-Protocol-Version": "2025-06-18"}
     reply = Client().post(
@@ -358,7 +360,7 @@ def _hold(world: World, text: str) -> HeldFile:
 
 
 @door()
-def held(world: World, word: str) -> None:
+def held_text(world: World, word: str) -> None:
     """A text that waits for review."""
     _hold(world, f"{word}: {ATTACK}")
 
@@ -374,12 +376,12 @@ def held_record(world: World, word: str) -> None:
 def decided(world: World, word: str) -> None:
     """Decisions with their reasons; one was taken back."""
     operator = world.api("operator")
-    one, two, three = (_hold(world, f"{n} {word}. {ATTACK}") for n in ("a", "b", "c"))
-    told = {"decision": "discard", "reason": f"{word} sent it"}
-    for row in (one, two):
+    first, two, three = (_hold(world, f"{n} {word}. {ATTACK}") for n in ("a", "b", "c"))
+    payload = {"decision": "discard", "reason": f"{word} sent it"}
+    for row in (first, two):
         path = f"/quarantine/{row.id}/decision"
-        _ok(operator.post(path, {**told, "version": row.version}))
-    _ok(operator.post("/quarantine/bulk", {**told, "ids": [three.id]}))
+        _ok(operator.post(path, {**payload, "version": row.version}))
+    _ok(operator.post("/quarantine/bulk", {**payload, "ids": [three.id]}))
     _ok(operator.post(f"/quarantine/{two.id}/undo"))
 
 
@@ -387,63 +389,63 @@ def decided(world: World, word: str) -> None:
 def released(world: World, word: str) -> None:
     """A held text that a person let into the file."""
     row = _hold(world, f"released {word}. {ATTACK}")
-    told = {"decision": "release", "reason": "fine", "version": row.version}
-    _ok(world.api("operator").post(f"/quarantine/{row.id}/decision", told))
+    payload = {"decision": "release", "reason": "fine", "version": row.version}
+    _ok(world.api("operator").post(f"/quarantine/{row.id}/decision", payload))
 
 
 @door()
 def saved_filter(world: World, word: str) -> None:
     """A reviewer's own filter."""
-    told = {"name": word, "query": f"q={word}", "q": word}
-    _ok(world.page("operator").post("/quarantine/filters/", told), 200, 302)
+    payload = {"name": word, "query": f"q={word}", "q": word}
+    _ok(world.page("operator").post("/quarantine/filters/", payload), 200, 302)
 
 
 # ── Rules ────────────────────────────────────────────────────────────────────
 def _propose(world: World, word: str) -> Any:
     rows = [world.entry(f"Refund {n} denied") for n in range(2)]
     rule = Rule(f"Ask {word} first", f"{word} decides.", 0.8, tuple(r.id for r in rows))
-    made = consolidation.propose(world.crews["support"], rule, "test")
-    assert made is not None
-    return made
+    proposals = consolidation.propose(world.crews["support"], rule, "test")
+    assert proposals is not None
+    return proposals
 
 
 @door("reject_proposal")
 def rejected(world: World, word: str) -> None:
     """A rule that was turned down, with the reason."""
-    made = _propose(world, word)
-    told = {"version": 1, "reason": f"{word} said no"}
-    _ok(world.api("operator").post(f"/proposals/{made.id}/reject", told))
+    proposal = _propose(world, word)
+    payload = {"version": 1, "reason": f"{word} said no"}
+    _ok(world.api("operator").post(f"/proposals/{proposal.id}/reject", payload))
 
 
 @door("approve_proposal")
 def learned(world: World, word: str) -> None:
     """A rule that was approved: it stands in the crew's learned file."""
-    made = _propose(world, word)
-    told = {"version": 1, "text": f"## {word} comes first\n\n{word} decides.\n"}
-    _ok(world.api("operator").post(f"/proposals/{made.id}/approve", told))
+    proposal = _propose(world, word)
+    payload = {"version": 1, "text": f"## {word} comes first\n\n{word} decides.\n"}
+    _ok(world.api("operator").post(f"/proposals/{proposal.id}/approve", payload))
 
 
 # ── The workspace ────────────────────────────────────────────────────────────
 @door()
 def key(world: World, word: str) -> None:
     """The name of an agent's key."""
-    told = {"agent": world.agents["bob"].id, "name": word, "scopes": ["read"]}
-    _ok(world.page("owner").post("/workspace/keys/", told))
+    payload = {"agent": world.agents["bob"].id, "name": word, "scopes": ["read"]}
+    _ok(world.page("owner").post("/workspace/keys/", payload))
 
 
 @door()
 def crew(world: World, word: str) -> None:
     """The name of a crew."""
-    told = {"slug": "web", "name": f"The crew of {word}"}
-    _ok(world.page("owner").post("/workspace/agents/crew/", told), 302)
+    payload = {"slug": "web", "name": f"The crew of {word}"}
+    _ok(world.page("owner").post("/workspace/agents/crew/", payload), 302)
 
 
 @door()
 def webhook(world: World, word: str) -> None:
     """The address of a webhook."""
     url = f"https://hooks.example.com/{word}"
-    told = {"url": url, "events": ["memory.health_band_changed"]}
-    _ok(world.page("owner").post("/workspace/webhooks/", told), 200, 201, 302)
+    payload = {"url": url, "events": ["memory.health_band_changed"]}
+    _ok(world.page("owner").post("/workspace/webhooks/", payload), 200, 201, 302)
 
 
 # ── Requests themselves ──────────────────────────────────────────────────────
