@@ -25,25 +25,25 @@ from memory.rules.tiers import Tier
 
 PLACE: Final = "files"
 # Key of ``links``: versions whose writer named their subject.
-NAMED_VERSIONS: Final = "versions:named"
+NAMED_KEY: Final = "versions:named"
 # Suffix of a file's row id: its lines that may be about somebody else.
-DOUBTFUL_SUFFIX: Final = "?"
+LINES_MARK: Final = "?"
 # The same for a card that may be somebody else's.
-DOUBTFUL_CARD_SUFFIX: Final = "!"
+CARD_MARK: Final = "!"
 
 
 def editor(
-    person: Person, erased_lines: frozenset[str], *, include_doubtful: bool = True
+    person: Person, named_lines: frozenset[str], *, with_doubts: bool = True
 ) -> Callable[[str], str]:
-    """Return the edit of a file's text; ``erased_lines`` are erased as well.
+    """Return the edit of a file's text; ``named_lines`` are erased as well.
 
-    With ``include_doubtful``, lines that may be about somebody else are erased too.
+    With ``with_doubts``, lines that may be about somebody else are erased too.
     """
-    threshold = Sign.DOUBTFUL if include_doubtful else Sign.SURE
+    threshold = Sign.DOUBTFUL if with_doubts else Sign.SURE
     closer = person.matcher.for_redaction()
 
     def sign(line: str) -> Sign:
-        if line.strip() in erased_lines:
+        if line.strip() in named_lines:
             return Sign.SURE
         return person.matcher.sign(line)
 
@@ -58,7 +58,7 @@ def editor(
         if edited_lines == lines and person.matcher.sign(text) < threshold:
             return text
         edited_text = "".join(edited_lines)
-        if not include_doubtful:
+        if not with_doubts:
             return person.matcher.only_sure().mask(edited_text, row_text.ERASED)
         # A name can be split over two lines.
         return person.matcher.mask(edited_text, row_text.ERASED)
@@ -68,16 +68,16 @@ def editor(
 
 def pen(
     person: Person,
-    erased_lines: frozenset[str] = frozenset(),
+    named_lines: frozenset[str] = frozenset(),
     *,
-    include_doubtful: bool = True,
+    with_doubts: bool = True,
 ) -> Pen:
     """Return how a person is masked in files and held texts."""
 
     def mask(value: Any) -> Any:
         return row_text.masked(person.matcher.for_redaction(), value)
 
-    return Pen(editor(person, erased_lines, include_doubtful=include_doubtful), mask)
+    return Pen(editor(person, named_lines, with_doubts=with_doubts), mask)
 
 
 def slug(workspace_id: str) -> str:
@@ -96,20 +96,20 @@ class _Hits:
 
 
 def _doubtful_lines(
-    person: Person, text: str, erased_lines: frozenset[str]
+    person: Person, text: str, named_lines: frozenset[str]
 ) -> list[str]:
     """Return the lines that may be about the person, but not surely."""
     sign = person.matcher.sign
-    lines = (line for line in text.splitlines() if line.strip() not in erased_lines)
+    lines = (line for line in text.splitlines() if line.strip() not in named_lines)
     return [line for line in lines if sign(line) is Sign.DOUBTFUL]
 
 
 def _file_ids(row_ids: Sequence[str]) -> list[str]:
-    return [row_id.rstrip(DOUBTFUL_SUFFIX + DOUBTFUL_CARD_SUFFIX) for row_id in row_ids]
+    return [row_id.rstrip(LINES_MARK + CARD_MARK) for row_id in row_ids]
 
 
 def _row(file_id: str, sign: Sign) -> str:
-    return file_id if sign is Sign.SURE else f"{file_id}{DOUBTFUL_SUFFIX}"
+    return file_id if sign is Sign.SURE else f"{file_id}{LINES_MARK}"
 
 
 class MemoryFiles:
@@ -131,7 +131,7 @@ class MemoryFiles:
             if (card := self._card(file, person)) is not Sign.NONE:
                 reason = "It is a card about the person; all versions are deleted."
                 is_doubtful, at = card is not Sign.SURE, file.updated_at
-                row_id = f"{file.id}{DOUBTFUL_CARD_SUFFIX}" if is_doubtful else file.id
+                row_id = f"{file.id}{CARD_MARK}" if is_doubtful else file.id
                 yield Found(row_id, Fate.DELETE, reason, file.key, at, is_doubtful)
                 if not is_doubtful:
                     continue
@@ -144,14 +144,13 @@ class MemoryFiles:
                 f"{hits.sure} of {hits.versions} versions name the person: those lines"
                 " are erased; lines that name somebody else too are masked."
             )
-            sample, at = hits.sample, file.updated_at
-            yield Found(file.id, Fate.REDACT, reason, sample, at)
+            yield Found(file.id, Fate.REDACT, reason, hits.sample, file.updated_at)
         if hits.doubtful:
             reason = (
                 f"Lines in {hits.doubtful} of {hits.versions} versions hold a word that"
                 " may mean the person, and nothing else that does."
             )
-            sample, row_id = hits.doubtful_sample, f"{file.id}{DOUBTFUL_SUFFIX}"
+            sample, row_id = hits.doubtful_sample, f"{file.id}{LINES_MARK}"
             at = file.updated_at
             yield Found(row_id, Fate.REDACT, reason, sample, at, doubtful=True)
 
@@ -168,23 +167,23 @@ class MemoryFiles:
 
     def _hits(self, file: MemoryFile, person: Person) -> _Hits:
         linked, hits = person.linked("versions"), _Hits()
-        file_is_linked = file.id in person.linked(PLACE)
+        file_linked = file.id in person.linked(PLACE)
         named_lines = self._named_lines(file, person)
         for version, text in erasure.texts(file):
             hits.versions += 1
             by = row_text.plain(version.written_by, "written_by")
             version_text = row_text.joined([text, version.note, by])
-            is_linked = file_is_linked or version.id in linked
+            is_linked = file_linked or version.id in linked
             sign = person.matcher.judge(version_text, linked=is_linked)
             if sign is Sign.SURE:
                 hits.sure += 1
                 hits.sample = row_text.sample(person, version_text)
-            doubtful_lines = (
+            lines = (
                 [] if sign is Sign.NONE else _doubtful_lines(person, text, named_lines)
             )
-            if doubtful_lines:
+            if lines:
                 hits.doubtful += 1
-                hits.doubtful_sample = row_text.sample(person, doubtful_lines[0])
+                hits.doubtful_sample = row_text.sample(person, lines[0])
         return hits
 
     # ── Reading ──────────────────────────────────────────────────────────────
@@ -225,27 +224,21 @@ class MemoryFiles:
             edit = self._pen(file, person).edit
             for version, text in erasure.texts(file):
                 remaining = set() if card else set(edit(text).splitlines())
-                erased_lines = [
-                    line for line in text.splitlines() if line not in remaining
-                ]
-                yield from row_text.rare("\n".join(erased_lines))
-                if version.sha256 and erased_lines:
+                lines = [line for line in text.splitlines() if line not in remaining]
+                yield from row_text.rare("\n".join(lines))
+                if version.sha256 and lines:
                     yield version.sha256.encode()
 
     def _pen(
-        self, file: MemoryFile, person: Person, *, include_doubtful: bool = True
+        self, file: MemoryFile, person: Person, *, with_doubts: bool = True
     ) -> Pen:
-        return pen(
-            person, self._named_lines(file, person), include_doubtful=include_doubtful
-        )
+        return pen(person, self._named_lines(file, person), with_doubts=with_doubts)
 
     def _named_lines(self, file: MemoryFile, person: Person) -> frozenset[str]:
         """Return the lines of versions whose writer named the person as subject."""
-        version_ids = person.linked(NAMED_VERSIONS)
+        ids = person.linked(NAMED_KEY)
         lines: set[str] = set()
-        for version in (
-            file.versions.filter(pk__in=list(version_ids)) if version_ids else ()
-        ):
+        for version in file.versions.filter(pk__in=list(ids)) if ids else ():
             lines |= erasure.added(version)
         return frozenset(lines)
 
@@ -259,15 +252,11 @@ class MemoryFiles:
 
     def redact(self, person: Person, row_ids: Sequence[str]) -> int:
         """Erase or mask the person's lines in files and all their versions."""
-        doubtful_ids = {
-            row_id for row_id in row_ids if row_id.endswith(DOUBTFUL_SUFFIX)
-        }
+        doubtful_ids = {row_id for row_id in row_ids if row_id.endswith(LINES_MARK)}
         rows = list(self._files(person).filter(pk__in=_file_ids(row_ids)))
         for file in rows:
-            include_doubtful = f"{file.id}{DOUBTFUL_SUFFIX}" in doubtful_ids
-            erasure.rewrite(
-                file, self._pen(file, person, include_doubtful=include_doubtful)
-            )
+            with_doubts = f"{file.id}{LINES_MARK}" in doubtful_ids
+            erasure.rewrite(file, self._pen(file, person, with_doubts=with_doubts))
         return len(rows)
 
     # ── Verifying ───────────────────────────────────────────────────────────
@@ -277,12 +266,8 @@ class MemoryFiles:
         for file in self._files(person):
             card = self._card(file, person)
             if card is not Sign.NONE or person.matcher.sure(file.path):
-                row_id = (
-                    file.id
-                    if card is not Sign.DOUBTFUL
-                    else f"{file.id}{DOUBTFUL_CARD_SUFFIX}"
-                )
-                yield Trace(PLACE, file.id, "file name", row_id)
+                mark = CARD_MARK if card is Sign.DOUBTFUL else ""
+                yield Trace(PLACE, file.id, "file name", f"{file.id}{mark}")
             for version, text in erasure.texts(file):
                 by = row_text.plain(version.written_by, "written_by")
                 author = row_text.plain(version.author)
@@ -329,20 +314,18 @@ class Strays:
         """Return strays that name the person in their path or bytes."""
         for row_id, _, text in self._rows(person):
             if (sign := person.matcher.sign(text)) is not Sign.NONE:
-                reason, is_doubtful = (
-                    "Nothing points to this file: it is deleted.",
-                    sign < Sign.SURE,
-                )
+                reason = "Nothing points to this file: it is deleted."
                 sample = row_text.sample(person, text)
-                yield Found(row_id, Fate.DELETE, reason, sample, None, is_doubtful)
+                is_doubtful = sign < Sign.SURE
+                yield Found(row_id, Fate.DELETE, reason, sample, doubtful=is_doubtful)
 
     def export(self, person: Person, rows: Iterable[Found]) -> Iterator[dict[str, Any]]:
         """Return the text of strays; other people are masked."""
-        requested_ids = {match.row_id for match in rows}
+        ids = {match.row_id for match in rows}
         for row_id, _, text in self._rows(person):
-            if row_id in requested_ids:
-                masked_text = person.others.mask(text, row_text.OTHERS)
-                yield {"place": self.name, "id": row_id, "text": masked_text}
+            if row_id in ids:
+                masked = person.others.mask(text, row_text.OTHERS)
+                yield {"place": self.name, "id": row_id, "text": masked}
 
     def tokens(self, person: Person, row_ids: Sequence[str]) -> Iterator[bytes]:
         for row_id, _, text in self._rows(person):
@@ -351,9 +334,7 @@ class Strays:
 
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:
         rows = list(self._rows(person))
-        return sum(
-            erasure.discard(path) for row_id, path, _ in rows if row_id in row_ids
-        )
+        return sum(erasure.discard(path) for key, path, _ in rows if key in row_ids)
 
     def redact(self, person: Person, row_ids: Sequence[str]) -> int:
         """Delete strays: they cannot be edited without a row."""

@@ -15,7 +15,7 @@ from gdpr.data_map.archive import Archive
 from gdpr.data_map.base import Holder, Person
 from gdpr.data_map.index import Relations, Vectors, WordIndex
 from gdpr.data_map.journal import Journal
-from gdpr.data_map.memory_files import NAMED_VERSIONS, MemoryFiles, Strays
+from gdpr.data_map.memory_files import NAMED_KEY, MemoryFiles, Strays
 from gdpr.data_map.process import Caches, Logs
 from gdpr.data_map.quarantine import Quarantine
 from gdpr.matching import patterns
@@ -102,7 +102,7 @@ HARMLESS_FILES: Final[dict[str, str]] = {
 OUT_OF_REACH: Final[dict[str, str]] = {
     "backups": (
         "Backups made before the erasure keep what they hold until they expire; after a"
-        " restore the erasures are applied again before the house reports itself ready."
+        " restore the erasures are applied again before the server reports itself ready."
     ),
     "bundles": (
         "Bundles of memory files that somebody downloaded, and bundles made for other"
@@ -150,7 +150,7 @@ def _links(workspace_id: str, subject_id: str) -> tuple[Places, Places, Places]:
     ).iterator():
         (linked if via == Via.NAMED else matched)[place].add(row_id)
         if place == "versions" and via == Via.NAMED:
-            linked[NAMED_VERSIONS].add(row_id)
+            linked[NAMED_KEY].add(row_id)
     shared_rows: dict[str, set[str]] = defaultdict(set)
     other_links = rows.exclude(subject_id=subject_id).filter(via=Via.NAMED)
     for place, row_id in other_links.values_list("place", "row_id").iterator():

@@ -117,7 +117,7 @@ def packed(collection: Collection) -> bytes:
 
 
 def _files(collection: Collection) -> Iterator[tuple[str, str]]:
-    context = {"told": collection, "not_included": NOT_INCLUDED}
+    context = {"collection": collection, "not_included": NOT_INCLUDED}
     yield "index.html", render_to_string("gdpr/bundle/index.html", context)
     yield "actions.html", render_to_string("gdpr/bundle/actions.html", context)
     for place in collection.places:
@@ -130,7 +130,7 @@ def _pages(collection: Collection, place: Place) -> Iterator[tuple[str, str]]:
     for number, name in enumerate(place.pages):
         rows = place.rows[number * PAGE : (number + 1) * PAGE]
         context = {
-            "told": collection,
+            "collection": collection,
             "place": place,
             "rows": [_fields(row) for row in rows],
             "first": number * PAGE + 1,

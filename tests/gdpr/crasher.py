@@ -1,4 +1,4 @@
-"""A process that carries out a case and is killed at a moment; run by the kill tests.
+"""A process that carries out a case and is killed at a failpoint, for the kill tests.
 
 ``python -m tests.gdpr.crasher DATA_DIR WORKSPACE CASE MOMENT TIMES`` dies when the
 moment comes for the TIMES-th time; with no moment it runs to the end.
@@ -16,7 +16,7 @@ import django
 
 
 def main() -> None:
-    """Run the case, and die as told."""
+    """Run the case and die at the given failpoint."""
     django.setup()
     from django.conf import settings
 

@@ -1,4 +1,4 @@
-"""A process that answers questions and forgets when it is told to; run by the tests.
+"""A process with caches that flushes them on orders; started by the tests.
 
 ``python -m tests.gdpr.listener WORKSPACE QUESTION`` asks once, and then tells for every
 line on standard input what it keeps in memory: questions, names, counts of words.
@@ -13,7 +13,7 @@ import django
 
 
 def main() -> None:
-    """Ask, listen, and tell what is kept."""
+    """Run a recall, start the listener, and print what is cached on request."""
     django.setup()
     from django.conf import settings
 

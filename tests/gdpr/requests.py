@@ -1,4 +1,4 @@
-"""Subjects, cases and plans for the tests of requests."""
+"""Builders of subjects, cases and plans."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def subject(world: World, workspace_id: str = "") -> Subject:
 
 
 def opened(world: World, role: str = "compliance", **fields: Any) -> Case:
-    """Return a case that somebody opened."""
+    """Return an open case."""
     by = world.actor(role)
     person = fields.pop("subject", None) or subject(world, by.workspace_id)
     kind = CaseKind(fields.pop("kind", "erasure"))
@@ -59,7 +59,7 @@ def planned(case: Case, by: Actor, plan_hash: str = HASH) -> Case:
 
 
 def running(world: World, role: str = "compliance", **fields: Any) -> Case:
-    """Return a case that runs, claimed by ME."""
+    """Return a running case, claimed by ``ME``."""
     by = world.actor(role)
     case = planned(opened(world, role, **fields), by)
     typed = cases.phrase(case, HASH)
@@ -70,12 +70,12 @@ def running(world: World, role: str = "compliance", **fields: Any) -> Case:
 
 
 def fresh(case: Case) -> Case:
-    """Return a case as it is now."""
+    """Return a case, read again from the database."""
     return Case.objects.get(pk=case.pk)
 
 
 def house(world: World) -> Actor:
-    """Return the runner."""
+    """Return the system actor."""
     return permissions.system(world.acme.id, "gdpr")
 
 
@@ -91,7 +91,7 @@ def entries(world: World, entry_type: str) -> list[JournalEntry]:
 
 
 def facts(result: str = "complete", **fields: Any) -> Facts:
-    """Return what a run counted."""
+    """Return facts for a certificate."""
     now = timezone.now()
     defaults: dict[str, Any] = {
         "result": result,
@@ -112,7 +112,7 @@ def facts(result: str = "complete", **fields: Any) -> Facts:
 
 
 def searched(case: Case, by: Actor) -> Case:
-    """Bring a running case to its verification."""
+    """Move a running case to verifying."""
     verifying = leases.to_verifying(case, ME, by=by)
     assert verifying.state == CaseState.VERIFYING
     return verifying

@@ -1,6 +1,6 @@
-"""A word through every door, searched by content in every table and every file.
+"""A word through every write path, searched for in every table and every file.
 
-Before: each door's word is somewhere, and every place where it lies has a holder.
+Before: each write path's word is stored, and every place of it has a holder.
 After: no byte of it is left in any table, any file or the memory of this process.
 """
 
@@ -20,12 +20,12 @@ from memory.integrations.gateway import server as gateway_server
 from memory.journal import verify
 from tests.api.operations import OPERATIONS
 from tests.gdpr import kit
-from tests.gdpr.write_paths import DOORS
+from tests.gdpr.write_paths import WRITE_PATHS
 from tests.world import World
 
 WORD = "zorb"
 
-# Operations that write, and keep no words of their caller.
+# Operations that write, but store no text of their caller.
 SAYS_NOTHING = {
     "index_now": "It takes a number.",
     "recompute_health": "It takes nothing.",
@@ -51,26 +51,28 @@ SAYS_NOTHING = {
 
 
 def test_every_operation_of_the_api_is_classified() -> None:
-    gone_through = {name for door in DOORS.values() for name in door.operations}
+    covered = {
+        name for write_path in WRITE_PATHS.values() for name in write_path.operations
+    }
     writing = {operation.id for operation in OPERATIONS if operation.method != "get"}
     remembering = {name for name in writing if not _is_request(name)}
-    assert sorted(remembering - gone_through - set(SAYS_NOTHING)) == []
-    assert sorted(gone_through - {operation.id for operation in OPERATIONS}) == []
+    assert sorted(remembering - covered - set(SAYS_NOTHING)) == []
+    assert sorted(covered - {operation.id for operation in OPERATIONS}) == []
 
 
-@pytest.mark.parametrize("name", sorted(DOORS))
+@pytest.mark.parametrize("name", sorted(WRITE_PATHS))
 def test_each_write_path_stores_its_word(
     world: World, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setattr(gateway_server, "SETTLE_SECONDS", 0.0)
-    DOORS[name].write(world, WORD + name)
+    WRITE_PATHS[name].write(world, WORD + name)
     places = {**kit.in_tables(WORD + name), **kit.in_folders(WORD + name)}
     count = engine.embedder().count(lambda text: WORD + name in text)
     assert places or count
 
 
 def _is_request(name: str) -> bool:
-    """Whether an operation is the handling of requests itself, tested beside it."""
+    """Whether an operation belongs to requests themselves, which are tested apart."""
     match = next(operation for operation in OPERATIONS if operation.id == name)
     return match.path.startswith(("/gdpr", "/admin/users"))
 
@@ -79,21 +81,21 @@ def _is_request(name: str) -> bool:
 def person(
     shared_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[tuple[World, Subject]]:
-    """A world in which a word came in through every door."""
+    """A world in which every write path stored a word."""
     monkeypatch.setattr(gateway_server, "SETTLE_SECONDS", 0.0)
     subject = kit.subject(shared_world, {"pattern": f"{WORD}*"})
-    for name, door in DOORS.items():
-        door.write(shared_world, WORD + name)
+    for name, path in WRITE_PATHS.items():
+        path.write(shared_world, WORD + name)
     yield shared_world, subject
     if connection.vendor == "sqlite":
         kit.flush_bytes()
 
 
 def _places() -> dict[str, dict[str, int]]:
-    """Return door → every place where its word lies."""
+    """Return write path → every place where its word is stored."""
     return {
         name: {**kit.in_tables(WORD + name), **kit.in_files(WORD + name)}
-        for name in DOORS
+        for name in WRITE_PATHS
     }
 
 
@@ -155,8 +157,8 @@ def _summary(
     used = [name for name, plan in plans.items() if plan]
     rows = sum(sum(places_of.values()) for places_of in before.values())
     return (
-        f"{len(before)} doors, {len(places)} places, {len(registry.ALL)} holders of"
-        f" which {len(used)} had something, {rows} hits before"
+        f"{len(before)} write paths, {len(places)} places, {len(registry.ALL)} holders"
+        f" of which {len(used)} had something, {rows} hits before"
     )
 
 

@@ -1,4 +1,4 @@
-"""All cases together: the list by urgency, three numbers, settings, the digest."""
+"""The list of cases, its counts, privacy settings, and the digest e-mail."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ pytestmark = pytest.mark.django_db
 
 
 def code(error: pytest.ExceptionInfo[errors.HouseError]) -> str:
-    """Return a refusal's code."""
     return error.value.problem_code
 
 

@@ -1,4 +1,4 @@
-"""A case on its way: who may do what when, and what it leaves behind."""
+"""The workflow of a case: permissions, states, events and journal entries."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ pytestmark = pytest.mark.django_db
 
 
 def code(error: pytest.ExceptionInfo[errors.HouseError]) -> str:
-    """Return a refusal's code."""
     return error.value.problem_code
 
 
@@ -134,7 +133,7 @@ def test_another_workspaces_case_is_not_there(world: World) -> None:
             act()
 
 
-# ── The straight way ─────────────────────────────────────────────────────────
+# ── The usual order ────────────────────────────────────────────────────────
 def test_plan_and_execution_from_received_when_nothing_else_is_asked(
     world: World,
 ) -> None:
@@ -318,7 +317,7 @@ def test_no_alarm_when_there_was_no_glass(world: World) -> None:
     assert not make.entries(world, "gdpr.break_glass")
 
 
-# ── The desk ─────────────────────────────────────────────────────────────────
+# ── Actions ──────────────────────────────────────────────────────────────────
 def test_a_deadline_is_extended_once_with_a_reason_before_it_passes(
     world: World,
 ) -> None:

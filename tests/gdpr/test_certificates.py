@@ -1,4 +1,4 @@
-"""Certificates: anybody can check one, and whatever is wrong with it has a name."""
+"""Certificates: issuing, verification with its reasons, keys, the command."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def folder(settings: Any, tmp_path: Path) -> Path:
-    """Keep the keys of a test to itself."""
+    """Give each test a key folder of its own."""
     settings.DATA_DIR = tmp_path
     return tmp_path / "keys"
 
 
 def issued(world: World, **fields: Any) -> Certificate:
-    """Return the certificate of an erasure that found nothing left."""
+    """Return the certificate of a complete erasure."""
     case = make.running(world, **fields)
     make.searched(case, make.house(world))
     certificate = certificates.issue(case, make.facts())
@@ -49,26 +49,25 @@ def issued(world: World, **fields: Any) -> Certificate:
 
 
 def reasons(document: Any, **options: Any) -> list[str]:
-    """Return what speaks against a document."""
+    """Return a document's reasons for rejection."""
     verdict = certificates.verify(document, **options)
     assert verdict.valid is (not verdict.reasons)
     return verdict.reasons
 
 
 def altered(certificate: Certificate, **fields: Any) -> str:
-    """Return a certificate with other contents and the old signature."""
+    """Return a certificate with other content and the old signature."""
     document = json.loads(certificate.document)
     document["content"].update(fields)
     return json.dumps(document)
 
 
 def signed(content: dict[str, Any], private: Ed25519PrivateKey | None = None) -> str:
-    """Return contents signed with the installation's key, or another one."""
+    """Return content signed with the installation's key, or another one."""
     return certificate_document.sign(content, private or signing_keys.current()[1])
 
 
 def content_of(certificate: Certificate) -> dict[str, Any]:
-    """Return what a certificate says."""
     parsed: dict[str, Any] = json.loads(certificate.document)["content"]
     return parsed
 
@@ -395,7 +394,7 @@ def test_a_key_is_rotated_by_hand(world: World) -> None:
 
 # ── The command ──────────────────────────────────────────────────────────────
 def verified(path: Path, *args: str) -> dict[str, Any]:
-    """Return what the command tells, whether it fails or not."""
+    """Return the command's output, whether it fails or not."""
     out = StringIO()
     try:
         call_command("gdpr_verify", str(path), "--json", *args, stdout=out)

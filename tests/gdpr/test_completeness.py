@@ -1,4 +1,4 @@
-"""Every table and every folder is somebody's, or is known to name nobody."""
+"""Every table and folder has a holder, or is listed as naming nobody."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.memory.files import kit as files
 from tests.project import source
 from tests.world import World
 
-# What the code joins to the data folder: its first part is a name of ours.
+# Names that the code joins to the data folder.
 _PATH_JOIN = re.compile(r'(?:DATA_DIR\)?|\bdata) / f?["\']([\w.]+)["\']')
 
 
@@ -52,7 +52,7 @@ def test_reasons_are_sentences() -> None:
 
 
 def test_every_text_column_of_a_held_table_is_looked_at() -> None:
-    """A column that somebody adds to a held table has to be told to its holder."""
+    """A column added to a table of a holder has to be declared there."""
     uncovered = []
     for holder in registry.ALL:
         for table in getattr(holder, "_tables", ()):
@@ -66,7 +66,7 @@ def test_every_text_column_of_a_held_table_is_looked_at() -> None:
 
 
 def test_no_column_is_called_silent_that_is_not_there() -> None:
-    """A name that outlived its column would silence the next one of that name."""
+    """The name of a removed column would hide a later column of that name."""
     tables = [
         table for holder in registry.ALL for table in getattr(holder, "_tables", ())
     ]
@@ -76,7 +76,7 @@ def test_no_column_is_called_silent_that_is_not_there() -> None:
 
 
 def test_every_text_column_of_the_other_tables_is_looked_at() -> None:
-    """These holders name their columns in code: what is new has to be told there."""
+    """These holders name their columns in code: new ones have to be added there."""
     unknown = []
     for label, covered in COLUMNS.items():
         existing = _texts(apps.get_model(label)) - SILENT
@@ -106,7 +106,7 @@ def _texts(model: type[models.Model]) -> set[str]:
     }
 
 
-# Tables whose holder is code: the text columns that it reads or knows to be silent.
+# Tables whose holder is code: the text columns that it reads or leaves out.
 _CHAINED = "commitment prev_hash entry_hash entry_type actor_id crew_id agent_id"
 COLUMNS = {
     "memory.JournalEntry": "summary payload_text refs_text body mission_id trace_id"
@@ -126,7 +126,7 @@ COLUMNS = {
     "gdpr.SubjectLink": "place row_id",
 }
 
-# Columns that no caller's words come into: digests, ids, and names from a closed list.
+# Columns without free text of callers: digests, ids, values of a closed list.
 SILENT = {
     "sha256", "fingerprint", "signature", "base_sha256", "rules_version", "family",
     "model", "provider", "kind", "provenance", "scope_key", "entry_id", "event",

@@ -1,4 +1,4 @@
-"""Holders find, tell apart, erase, mask and look again."""
+"""Holders of tables: find, erase, redact and verify."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def test_tokens_are_the_long_words_of_what_goes(world: World) -> None:
     assert tokens == {b"kowalczyk", "rückerstattung".encode(), b"umbrellas"}
 
 
-# ── What follows the journal ─────────────────────────────────────────────────
+# ── Derived from the journal ─────────────────────────────────────────────────
 def test_vectors_edges_and_matrices_go_with_their_entry(world: World) -> None:
     anna = kit.subject(world)
     rows = [world.indexed(f"{ANNA} wants a refund {n}") for n in range(2)]
@@ -186,7 +186,7 @@ def test_vectors_edges_and_matrices_go_with_their_entry(world: World) -> None:
 def test_a_vector_that_stayed_is_a_trace(world: World) -> None:
     anna = kit.subject(world)
     row = world.indexed(f"{ANNA} wants a refund")
-    # As if nobody had listened to the erasure.
+    # As if the index had not followed the erasure.
     JournalEntry.objects.filter(pk=row.pk).update(erased_at=factories.ago())
     assert "vectors vector" in kit.traces(anna, "vectors")
 

@@ -1,4 +1,4 @@
-"""Memory files, versions, blobs, held texts: lines go, cards go, numbers stay."""
+"""Holders of memory files, versions, blobs and held texts."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ def test_lines_go_and_lines_about_two_are_masked_in_every_version(world: World) 
 
     shared_line = f"- [erased] and {BERT} share an order\n"
     assert _texts(file) == [
-        "- tea\n", f"- tea\n{shared_line}", f"- tea\n{shared_line}- refunds end at $200\n"
+        "- tea\n",
+        f"- tea\n{shared_line}",
+        f"- tea\n{shared_line}- refunds end at $200\n",
     ]  # fmt: skip
     assert files.on_disk(world).read_text() == _texts(file)[-1]
     log = MemoryVersion.objects.filter(file=file).order_by("number")
@@ -180,7 +182,7 @@ def test_strays_of_every_kind_go_and_others_stay(world: World) -> None:
 
 
 def test_a_young_blob_that_a_version_is_about_to_use_is_left(world: World) -> None:
-    """Whoever writes names the blob first: nothing can be taken from under it."""
+    """A writer stores the blob before its version: a young blob is not a stray."""
     written_file = files.write(world, "tea\n")
     assert erasure.destroy(world.acme.id, [written_file.sha256]) == 0
     assert versions.read(written_file.version) == b"tea\n"

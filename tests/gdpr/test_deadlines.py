@@ -1,4 +1,4 @@
-"""One calendar month, where the controller lives, until the end of the day."""
+"""Deadlines: one calendar month in the workspace's zone, to the end of the day."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ def test_months_have_different_lengths(day: str, months: int, then: str) -> None
     [
         ("2026-10-27T09:00:00Z", "UTC", "2026-11-27T23:59:59.999Z"),
         ("2026-01-31T00:00:00Z", "UTC", "2026-02-28T23:59:59.999Z"),
-        # Half past eleven in the evening there, the next day here.
+        # 23:30 in the zone, the next day in UTC.
         ("2026-01-31T22:30:00Z", "Europe/Berlin", "2026-02-28T22:59:59.999Z"),
         ("2026-01-31T23:30:00Z", "Europe/Berlin", "2026-03-01T22:59:59.999Z"),
-        # Summer time begins between receipt and deadline, and ends.
+        # Summer time begins, or ends, between receipt and deadline.
         ("2026-03-15T12:00:00Z", "Europe/Berlin", "2026-04-15T21:59:59.999Z"),
         ("2026-10-15T12:00:00Z", "Europe/Berlin", "2026-11-15T22:59:59.999Z"),
-        # The due day itself is the day of the change: 23 hours, 25 hours.
+        # The clocks change on the due day itself: 23 hours, 25 hours.
         ("2026-02-28T23:30:00Z", "Europe/Berlin", "2026-04-01T21:59:59.999Z"),
         ("2026-02-27T12:00:00-05:00", "America/New_York", "2026-03-28T03:59:59.999Z"),
         ("2026-02-08T12:00:00-05:00", "America/New_York", "2026-03-09T03:59:59.999Z"),

@@ -1,4 +1,4 @@
-"""The dry run: what it counts, what its hash covers, that it touches nothing."""
+"""The dry run: what it counts, what its hash covers, and that it changes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A whole run: from the plan to the certificate, with nothing left."""
+"""A complete run, from plan to certificate, without remaining matches."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def test_of_two_runners_one_wins(shared_world: World) -> None:
 
 @pytest.fixture
 def one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every batch be one row."""
+    """Make every batch one row."""
     for name in ("BATCH", "LEAST", "MOST"):
         monkeypatch.setattr(execute, name, 1)
 
@@ -208,7 +208,7 @@ def one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
 def _hold_after(
     world: World, subject: Subject, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Let somebody place a hold on the journal right behind a step of the run."""
+    """Place a hold on the journal right after a failpoint of the run."""
     new = legal_holds.NewHold(
         reason="A court asked",
         review_at=timezone.now() + timedelta(days=30),

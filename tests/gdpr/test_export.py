@@ -1,4 +1,4 @@
-"""The access export: all of it, readable, sealed at rest, gone in time."""
+"""The access export: complete, readable, encrypted at rest, expiring."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _bundle(maria: Subject, by: Actor) -> tuple[Export, dict[str, str]]:
 
 
 class _Faulty:
-    """A place that cannot be read."""
+    """A holder that raises."""
 
     name, title, derived = "faulty", "Faulty", False
     tables: tuple[str, ...] = ()

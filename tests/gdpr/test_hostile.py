@@ -1,4 +1,4 @@
-"""A run while the world does its worst: late words, holds, bundles, other people."""
+"""Runs under hostile conditions: concurrent writes, holds, bundles, shared names."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ pytestmark = pytest.mark.slow
 def _at(
     monkeypatch: pytest.MonkeyPatch, moment: str, act: Callable[[], object]
 ) -> None:
-    """Do something when a run comes to a moment for the first time."""
+    """Call a function when a run first reaches a failpoint."""
     steps: list[str] = []
 
     def step(name: str) -> None:
@@ -108,7 +108,7 @@ def test_no_table_holds_the_name_after_an_erasure(shared_world: World) -> None:
     assert "[erased]" in other.reason
 
 
-# ── Meanwhile ────────────────────────────────────────────────────────────────
+# ── During a run ───────────────────────────────────────────────────────────────
 def test_a_hold_during_a_run_stops_it_and_its_release_finishes_it(
     shared_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,7 +205,7 @@ def test_links_come_back_when_something_is_left(
     def link() -> None:
         kit.link(subject, "journal", late.id)
 
-    # It is linked after its place was gone through, and its text names nobody.
+    # It is linked after its place was processed, and its text names nobody.
     _at(monkeypatch, "processes_told", link)
     from gdpr.verification import search
 
@@ -264,7 +264,7 @@ def test_a_name_that_is_a_common_word_takes_only_what_names_it(
     subject = erasing.subject(world, (kind, value))
     far = world.entry("Nobody here eats plain rice")
     case = _run(world, subject)
-    # So short a name may lie anywhere in a server's catalogue: then it says so.
+    # So short a name may occur in a server's catalogue: then the report says so.
     assert case.state in (CaseState.COMPLETE, CaseState.PARTIAL), erasing.told(case)
     far.refresh_from_db()
     assert far.erased_at is None
@@ -304,7 +304,7 @@ def test_an_unavailable_embedder_does_not_stop_an_erasure(
     assert remaining is None or bytes(remaining.vector) != before
 
 
-# ── Two persons, whatever the door ───────────────────────────────────────────
+# ── The second person, at every entry point ───────────────────────────────────────────
 def _assert_refused(code: str, act: Callable[[], object]) -> None:
     with pytest.raises(errors.Conflict) as error:
         act()
@@ -339,7 +339,7 @@ def test_no_entry_point_runs_without_a_required_second_person(
     assert start(by=by).state == CaseState.RUNNING
 
 
-# ── The file outside ─────────────────────────────────────────────────────────
+# ── The erasures file ────────────────────────────────────────────────────────
 def test_an_erasures_file_without_its_end_is_noticed(shared_world: World) -> None:
     world = shared_world
     erasing.lived_in(world)
@@ -352,7 +352,7 @@ def test_an_erasures_file_without_its_end_is_noticed(shared_world: World) -> Non
     assert not replay.state()["ok"]
 
 
-# ── Words of rows that went ──────────────────────────────────────────────────
+# ── Words of erased rows ───────────────────────────────────────────────────
 def test_words_are_kept_sealed_and_survive_what_a_crash_cut_off(world: World) -> None:
     case = erasing.opened(world, erasing.maria(world))
     sealed_names.resume_words(case)

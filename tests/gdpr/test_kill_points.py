@@ -1,4 +1,4 @@
-"""Killed anywhere, a run comes to the same end, and never signs before it is there."""
+"""A run killed at any point ends the same way, and signs only at the end."""
 
 from __future__ import annotations
 
@@ -26,34 +26,34 @@ from tests.world import World
 pytestmark = pytest.mark.slow
 
 
-def _died(case: Case, moment: str, times: int = 1) -> bool:
-    """Run a case in another process until a moment; return whether it died there."""
+def _died(case: Case, failpoint: str, times: int = 1) -> bool:
+    """Run a case in another process to a failpoint; return whether it died there."""
     child = processes.start(
         "tests.gdpr.crasher",
         str(settings.DATA_DIR),
         case.workspace_id,
         case.pk,
-        moment,
+        failpoint,
         str(times),
     )
     child.communicate(timeout=LIMIT_SECONDS)
     return child.returncode == -signal.SIGKILL
 
 
-def _let_go(case: Case) -> None:
-    """Let the dead runner's lease run out."""
+def _expire_lease(case: Case) -> None:
+    """Expire the dead runner's lease."""
     past = timezone.now() - timedelta(seconds=1)
     Case.objects.filter(pk=case.pk).update(lease_until=past)
 
 
 def _resumed(case: Case) -> Case:
-    _let_go(case)
+    _expire_lease(case)
     erasure.run(case.workspace_id, case.pk)
     return Case.objects.get(pk=case.pk)
 
 
 def _is_over(world: World, case: Case, rows: dict[str, JournalEntry]) -> None:
-    """Assert the one end that every run has to come to."""
+    """Assert the result that every run must have."""
     assert case.state == CaseState.COMPLETE, erasing.told(case)
     own_entry = JournalEntry.objects.get(pk=rows["mine"].pk)
     assert (own_entry.summary, own_entry.erased_at is None) == ("", False)
@@ -91,7 +91,7 @@ def test_killed_again_and_again(shared_world: World) -> None:
     case = erasing.started(world, erasing.opened(world, erasing.maria(world)))
     for moment in ("announced", "batch_erased", "names_sealed", "cleaned"):
         assert _died(case, moment), moment
-        _let_go(case)
+        _expire_lease(case)
     _is_over(world, _resumed(case), rows)
 
 
@@ -111,7 +111,7 @@ def test_killed_at_a_random_instant(shared_world: World) -> None:
         time.sleep(random.uniform(1.0, 3.5))
         child.kill()
         child.communicate()
-        _let_go(case)
+        _expire_lease(case)
     _is_over(world, _resumed(case), rows)
 
 

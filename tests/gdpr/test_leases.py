@@ -1,4 +1,4 @@
-"""The runner's side of a case: leases, steps, ends, and what is wiped."""
+"""The runner's side of a case: leases, steps, closing, and erased texts."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_steps_set_their_numbers(world: World) -> None:
     leases.begin(first)
     started = first.started_at
     leases.progress(first, 2, deleted=2)
-    # The process died here; the next one does the same again.
+    # The process died here; the next one repeats the step.
     first, second = leases.ensure_steps(case, definitions)
     assert (first.state, first.done, first.started_at) == ("running", 2, started)
     leases.begin(first)

@@ -1,4 +1,4 @@
-"""Legal holds: what they keep, what they stop, and what a release brings back."""
+"""Legal holds: what they keep, which cases they stop, and what a release resumes."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ def test_the_last_of_two_holds_frees_the_case(world: World) -> None:
 def test_a_hold_that_came_between_plan_and_execution_is_seen(world: World) -> None:
     by, person = world.actor("compliance"), make.subject(world)
     case = make.planned(make.opened(world, subject=person), by)
-    # As if it had been placed by a process that knew nothing of cases.
+    # As if the hold had been placed without its effect on cases.
     Hold.objects.create(
         workspace=world.acme, subject=person, reason="x", owner="x",
         review_at=soon(), placed_by="x",
@@ -248,7 +248,7 @@ def test_only_what_is_free_again_waits_for_its_turn(world: World) -> None:
     leases.defer_step(second, two)
     leases.defer(case, ME, by=make.house(world))
     legal_holds.release(two, "over", by=by)
-    # The other hold on the same place still keeps it: nothing is free.
+    # Another hold on the same place still keeps it.
     assert make.fresh(case).state == CaseState.ON_HOLD
     legal_holds.release(other, "over", by=by)
     states = CaseStep.objects.order_by("position").values_list("state", flat=True)
@@ -288,7 +288,7 @@ def test_a_list_of_holds_is_of_one_person_and_of_one_state(world: World) -> None
     assert legal_holds.page(by, Ask()).items == [active, released]
 
 
-# ── What others would destroy ────────────────────────────────────────────────
+# ── Other ways of erasure ───────────────────────────────────────────────────
 def _record_about(world: World, person: Subject, text: str, user: str = "u1") -> Record:
     ada = world.actor("ada")
     new = Draft(content=text, owner=records.owner_for(ada), scope=Scope(user=user))

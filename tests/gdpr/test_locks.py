@@ -1,4 +1,4 @@
-"""Searching the bytes of a live database takes nothing away from who serves it."""
+"""Searching the bytes of a live database drops none of its locks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VISIT = (
 
 
 def visited(path: Path) -> int:
-    """Open and close the database in another process; return the rows it saw."""
+    """Open and close the database in another process; return the rows it read."""
     process = subprocess.run(
         [sys.executable, "-c", VISIT, str(path)],
         capture_output=True, check=True, text=True,
@@ -63,7 +63,7 @@ def test_a_search_drops_no_lock(served: tuple[Path, sqlite3.Connection]) -> None
 def test_without_that_care_the_log_would_be_gone(
     served: tuple[Path, sqlite3.Connection],
 ) -> None:
-    # What the test above protects from; if SQLite ever copes, the care may go.
+    # The fault that the test above guards against; if it is gone, so may the guard.
     path, _ = served
     for ending in ("", "-shm"):
         path.with_name(path.name + ending).read_bytes()

@@ -1,4 +1,4 @@
-"""One call for everything, and the same from the command line."""
+"""Export and erasure in one call, and from the command line."""
 
 from __future__ import annotations
 

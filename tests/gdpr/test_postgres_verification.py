@@ -1,4 +1,4 @@
-"""PostgreSQL: what DELETE leaves in the server's files, and what clears it."""
+"""PostgreSQL: what DELETE leaves in the server's files, and how it is removed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 
 
 def _tables_hold(folder: Path, word: str, by: Any = connection) -> bool:
-    """Whether a word lies in a database's files; the log is another matter."""
+    """Whether a word is in a database's files, the write-ahead log left out."""
     pattern = word.encode()
     with by.cursor() as cursor:
         cursor.execute("SELECT oid FROM pg_database WHERE datname = current_database()")
@@ -125,7 +125,7 @@ def test_samples_of_a_table_that_is_empty_now_go(shared_world: World) -> None:
         cursor.execute("ANALYZE sampled")
         cursor.execute("DELETE FROM sampled")
     try:
-        # A neighbour's open transaction may see the old samples a while longer.
+        # An open transaction of another test may see the old samples a while longer.
         def is_gone() -> bool:
             postgres.clean(["sampled"])
             return not _tables_hold(folder, "quaggamarmaladetrombone")
@@ -138,7 +138,7 @@ def test_samples_of_a_table_that_is_empty_now_go(shared_world: World) -> None:
 
 @pytest.fixture
 def early() -> Iterator[BaseDatabaseWrapper]:
-    """Return a connection whose transaction began before anything was erased."""
+    """Return a connection whose transaction began before the erasure."""
     other = connection.copy("early")
     other.set_autocommit(False)
     with other.cursor() as cursor:
@@ -153,12 +153,12 @@ def early() -> Iterator[BaseDatabaseWrapper]:
 def _in_a_moment(
     other: BaseDatabaseWrapper, monkeypatch: pytest.MonkeyPatch, beats: int
 ) -> None:
-    """Let a transaction end when it was waited for so many times."""
+    """End a transaction after so many waits for it."""
     waits = []
     really = time.sleep
 
     def wait(seconds: float) -> None:
-        # A neighbour's transaction is waited for as well, and ends when it ends.
+        # Transactions of other tests are waited for as well.
         really(seconds)
         waits.append(1)
         if len(waits) == beats:
@@ -176,7 +176,7 @@ def test_a_transaction_that_began_before_keeps_dead_rows_and_is_told(
     assert folder is not None
     row = shared_world.entry(f"about {WORD}")
     with early.cursor() as cursor:
-        # Its view has to be from after the row came.
+        # Its snapshot has to be taken after the row was added.
         cursor.execute("ROLLBACK")
         cursor.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
         cursor.execute("SELECT 1")

@@ -1,4 +1,4 @@
-"""Every process forgets, and the run knows whether it did."""
+"""Every process flushes its caches, and the run knows whether it did."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.world import World
 
 
 class _Other:
-    """A process beside ours that keeps a question about Maria."""
+    """Another process that caches a query about Maria."""
 
     def __init__(self, world: World) -> None:
         self.child = subprocess.Popen(
@@ -51,7 +51,7 @@ class _Other:
         return out.readline().strip()
 
     def keeps(self) -> str:
-        """Return what it keeps now: questions, workspaces with names, words."""
+        """Return what it caches now: queries, workspaces with names, words."""
         stdin: IO[str] | None = self.child.stdin
         assert stdin is not None
         stdin.write("?\n")

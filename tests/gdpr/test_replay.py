@@ -1,4 +1,4 @@
-"""After a restore the erased stay erased, and until then doctor is red."""
+"""Erasures are repeated after a restore, and ``doctor`` fails until then."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_wherever_it_is_cut_what_is_left_is_a_beginning(position: int) -> None:
 # ── A restore ────────────────────────────────────────────────────────────────
 @contextmanager
 def _restored_afterwards(tmp_path: Path) -> Iterator[None]:
-    """Keep a copy of the database, and bring it back at the end."""
+    """Copy the database, and restore it at the end."""
     name = str(connection.settings_dict["NAME"])
     copy = tmp_path / "backup.sqlite3"
     with closing(sqlite3.connect(name)) as live, closing(sqlite3.connect(copy)) as to:

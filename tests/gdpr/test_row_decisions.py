@@ -1,4 +1,4 @@
-"""What was decided on rows counts wherever they lie; a key with a name goes whole."""
+"""Decisions on rows hold after archiving; a key with a name is deleted as a whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A case begins soon after its start, however busy the worker is."""
+"""A case runs soon after its start, however busy the worker is."""
 
 from __future__ import annotations
 

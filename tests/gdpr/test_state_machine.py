@@ -1,4 +1,4 @@
-"""Every state and every verb, read aloud: what may become of a case."""
+"""Every state and every verb of a case."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gdpr.cases import state_machine
 from gdpr.cases.state_machine import State, Verb
 from gdpr.models import OPEN, CaseState
 
-# verb → states in which it is allowed, with where it leads. Written out on purpose:
+# verb → allowed states with the next state. Written out again on purpose:
 # a change of the table must be a decision in two places.
 ALLOWED = {
     "identify": "received>identified identified>identified planned>planned "
@@ -102,6 +102,6 @@ def test_no_erasure_without_a_plan_and_no_completion_without_a_search(
     if State.RUNNING in path:
         assert State.PLANNED in path[: path.index(State.RUNNING)]
     if State.COMPLETE in path:
-        # Comments aside, nothing lies between the search and the end.
+        # Comments aside, nothing comes between the search and the end.
         before = [state for state in path if state is not State.COMPLETE]
         assert before[-1] is State.VERIFYING

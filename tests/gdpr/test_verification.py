@@ -1,4 +1,4 @@
-"""Residue: what was deleted is found while it lies there, and is gone afterwards."""
+"""The search finds deleted data while it is there, and nothing after cleaning."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_a_short_name_counts_only_as_a_word_of_text() -> None:
 
 
 def test_two_letters_are_no_two_small_numbers() -> None:
-    """A catalogue holds many: ``97, 108`` is ``al`` in sixteen bits each."""
+    """Catalogues hold many small numbers: ``97, 108`` is ``al`` in UTF-16."""
     numbers = struct.pack("<6h", 0, 97, 108, 0, 97, 110)
     for name in ("al", "Al", "AL"):
         assert not Finder(byte_search.of_alias(name)).find(numbers)
@@ -244,7 +244,7 @@ def test_the_word_index_is_asked_for_words_of_rows_that_are_gone(
     world = shared_world
     row = world.entry(f"about {WORD}")
     with connection.cursor() as cursor:
-        # What a deletion past the triggers would leave.
+        # What a deletion without the triggers would leave.
         cursor.execute("DROP TRIGGER journal_fts_update")
         erasure.erase(world.acme.id, [row.id])
         assert sqlite.stale(sqlite.listed_terms(set(byte_search.stems([WORD])))) == {
@@ -321,7 +321,7 @@ def test_the_id_of_an_entry_is_nobodys_word(
     assert _report(shared_world, token).traces == []
 
 
-# ── Beside each other ────────────────────────────────────────────────────────
+# ── Concurrency ─────────────────────────────────────────────────────────────
 def test_bytes_are_searched_after_every_question(
     shared_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
