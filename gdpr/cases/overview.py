@@ -12,7 +12,7 @@ from memory.rules.permissions import Actor
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
+class CaseCounts:
     """How many cases are open, overdue and due soon.
 
     ``soon`` counts cases due today or within a week that are not overdue.
@@ -23,7 +23,7 @@ class Numbers:
     soon: int = 0
 
 
-def numbers(actor: Actor) -> Numbers | None:
+def numbers(actor: Actor) -> CaseCounts | None:
     """Return the counts, None for an actor who may not read cases."""
     if not actor.can("gdpr.read"):
         return None
@@ -31,7 +31,7 @@ def numbers(actor: Actor) -> Numbers | None:
     rows = Case.objects.filter(workspace_id=actor.workspace_id, state__in=OPEN)
     slim = rows.only("due_at", "extended_until", "closed_at")
     urgencies = [queries.deadline(case, rules, now).urgency for case in slim.iterator()]
-    return Numbers(
+    return CaseCounts(
         open=len(urgencies),
         late=urgencies.count("overdue"),
         soon=urgencies.count("today") + urgencies.count("soon"),

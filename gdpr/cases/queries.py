@@ -55,7 +55,7 @@ class Deadline:
     urgency: str
 
 
-def effective(case: Case) -> datetime:
+def effective_deadline(case: Case) -> datetime:
     """Return the deadline in force: the extended one where there is one."""
     return case.extended_until or case.due_at
 
@@ -68,11 +68,13 @@ def deadline(
     A closed case is measured at its closing: in time, or overdue.
     """
     moment = case.closed_at or now or timezone.now()
-    days = deadlines.days_left(effective(case), moment, privacy_settings.zone(rules))
+    days = deadlines.days_left(
+        effective_deadline(case), moment, privacy_settings.zone(rules)
+    )
     text, urgency = deadlines.words(days), deadlines.urgency(days)
     if case.closed_at:
         text, urgency = ("in time" if days >= 0 else text), "closed"
-    return Deadline(effective(case), days, text, urgency)
+    return Deadline(effective_deadline(case), days, text, urgency)
 
 
 # ── The list ─────────────────────────────────────────────────────────────────
@@ -142,7 +144,7 @@ def page(
 
 def _edge(case: Case) -> list[str | int]:
     if state_machine.is_open(case.state):
-        return ["open", effective(case).isoformat(), case.pk]
+        return ["open", effective_deadline(case).isoformat(), case.pk]
     return ["closed", cast("datetime", case.closed_at).isoformat(), case.pk]
 
 
@@ -221,7 +223,7 @@ TIMES: Final = (
 )  # fmt: skip
 
 
-def line(case: Case, rules: PrivacySettings) -> dict[str, Any]:
+def case_json(case: Case, rules: PrivacySettings) -> dict[str, Any]:
     """Return a case as JSON, as in the list."""
     due = deadline(case, rules)
     return (
@@ -240,7 +242,7 @@ def line(case: Case, rules: PrivacySettings) -> dict[str, Any]:
 
 def lines(actor: Actor, rows: list[Case]) -> list[dict[str, Any]]:
     rules = privacy_settings.of(actor.workspace_id)
-    return [line(case, rules) for case in rows]
+    return [case_json(case, rules) for case in rows]
 
 
 def _step(step: CaseStep) -> dict[str, Any]:
@@ -295,7 +297,7 @@ def plan_line(plan: CasePlan, phrase: str) -> dict[str, Any]:
 def whole(detail: Dossier) -> dict[str, Any]:
     """Return a case with its plan, steps and timeline as JSON."""
     plan = plan_line(detail.plan, detail.phrase or "") if detail.plan else None
-    return line(detail.case, detail.rules) | {
+    return case_json(detail.case, detail.rules) | {
         "plan": plan,
         "steps": [_step(step) for step in detail.steps],
         "events": [event_line(event) for event in detail.events],

@@ -26,14 +26,14 @@ from memory.rules import permissions
 from memory.rules.entries import NewEntry
 from memory.rules.permissions import Role
 
-READERS: Final = (Role.COMPLIANCE.value, Role.ADMIN.value)
+RECIPIENT_ROLES: Final = (Role.COMPLIANCE.value, Role.ADMIN.value)
 log = structlog.get_logger(__name__)
 
 
 def readers(workspace_id: str) -> list[str]:
     """Return the e-mail addresses of compliance officers and admins."""
     rows = Membership.objects.filter(
-        workspace_id=workspace_id, role__in=READERS, user__is_active=True
+        workspace_id=workspace_id, role__in=RECIPIENT_ROLES, user__is_active=True
     )
     return list(rows.order_by("user__email").values_list("user__email", flat=True))
 

@@ -139,7 +139,7 @@ def _cipher(case: Case) -> AESGCM:
     return AESGCM(encrypted_file.key_for(journal.key(), f"words of {case.id}"))
 
 
-def keep(case: Case, strings: Iterable[bytes]) -> None:
+def append_words(case: Case, strings: Iterable[bytes]) -> None:
     """Append strings of rows about to be erased, encrypted.
 
     Not synced: a killed process loses nothing, a power cut may lose the last rows.
@@ -191,7 +191,7 @@ def words(case: Case) -> Words:
 def resume_words(case: Case) -> Words:
     """Record that a runner starts or resumes; return the words kept before."""
     _drop_torn_record(_path(case, "words"))
-    keep(case, ())
+    append_words(case, ())
     return words(case)
 
 

@@ -152,7 +152,7 @@ def phrase(case: Case, plan_hash: str) -> str:
     return f"{word} {case.subject_ref} {plan_hash[:8]}"
 
 
-def _must_be_identified(case: Case, rules: PrivacySettings) -> None:
+def _require_identity(case: Case, rules: PrivacySettings) -> None:
     if rules.require_identity and case.identity_at is None:
         detail = "This workspace requires that the person's identity is verified first."
         raise errors.Conflict(detail, code="identity_required")
@@ -162,7 +162,7 @@ def may_plan(case: Case, *, by: Actor) -> None:
     """Make the checks of ``keep_plan``, before a long dry run starts."""
     by.require(MAY, case.workspace_id)
     transitions.target_state(case, Verb.PLAN)
-    _must_be_identified(case, privacy_settings.of(case.workspace_id))
+    _require_identity(case, privacy_settings.of(case.workspace_id))
 
 
 def keep_plan(case: Case, draft: PlanDraft, *, by: Actor) -> CasePlan:
@@ -188,7 +188,7 @@ def keep_plan(case: Case, draft: PlanDraft, *, by: Actor) -> CasePlan:
     return plan
 
 
-def _must_be_the_plan(case: Case, plan_hash: str) -> CasePlan:
+def _require_newest_plan(case: Case, plan_hash: str) -> CasePlan:
     plan = latest_plan(case)
     if plan is None or plan.plan_hash != plan_hash:
         detail = "There is a newer plan; read that one."
@@ -202,11 +202,11 @@ def approve(case: Case, plan_hash: str, *, by: Actor) -> Case:
     with transaction.atomic():
         live = locked(case)
         transitions.target_state(live, Verb.APPROVE)
-        plan = _must_be_the_plan(live, plan_hash)
+        plan = _require_newest_plan(live, plan_hash)
         if by.id in (live.opened_by_id, plan.made_by_id):
             detail = "Whoever opened or planned a case cannot approve it."
             raise errors.Conflict(detail, code="same_person")
-        _must_be_decided(live, plan)
+        _require_decisions(live, plan)
         live.approved_by, live.approved_by_id = by.label, by.id
         live.approved_at, live.approved_plan = timezone.now(), plan.plan_hash
         text = f"Plan {plan.number} approved"
@@ -218,7 +218,7 @@ def undecided(plan: CasePlan | None) -> int:
     return int(plan.body.get("doubts", {}).get("undecided", 0)) if plan else 0
 
 
-def _must_be_decided(case: Case, plan: CasePlan) -> None:
+def _require_decisions(case: Case, plan: CasePlan) -> None:
     """Refuse a plan with undecided doubtful rows, or with a row kept since."""
     # The dry run came before the lock; a row may have been decided between them.
     if decided_rows.spares_planned_row(case, plan.rows):
@@ -241,7 +241,7 @@ def approval_missing(case: Case, rules: PrivacySettings) -> bool:
     return plan is None or case.approved_plan != plan.plan_hash
 
 
-def _must_be_two(
+def _require_second_person(
     case: Case, rules: PrivacySettings, break_glass: str, by: Actor
 ) -> None:
     """Require a second person, or a break-glass reason where that is allowed."""
@@ -261,7 +261,7 @@ def _must_be_two(
     raise errors.Conflict(detail, code="approval_required")
 
 
-def _must_be_free(case: Case) -> None:
+def _require_no_hold(case: Case) -> None:
     hold = active_hold(case)
     if hold and case.kind in HOLDABLE:
         detail = "Everything of this person is under a legal hold."
@@ -282,11 +282,11 @@ def execute(
         live = locked(case)
         transitions.target_state(live, Verb.EXECUTE)
         rules = privacy_settings.of(live.workspace_id)
-        _must_be_identified(live, rules)
-        plan = _must_be_the_plan(live, plan_hash)
-        _must_be_decided(live, plan)
-        _must_be_two(live, rules, reason, by)
-        _must_be_free(live)
+        _require_identity(live, rules)
+        plan = _require_newest_plan(live, plan_hash)
+        _require_decisions(live, plan)
+        _require_second_person(live, rules, reason, by)
+        _require_no_hold(live)
         if typed.strip() != phrase(live, plan.plan_hash):
             detail = "Type the phrase exactly as the plan shows it."
             raise errors.Invalid(detail, code="wrong_phrase")

@@ -201,14 +201,14 @@ def _parts(document: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]
     return content, signature
 
 
-def _is_whole(content: Mapping[str, Any]) -> bool:
+def _has_required_fields(content: Mapping[str, Any]) -> bool:
     return all(
         isinstance(content.get(name), kind) and not isinstance(content[name], bool)
         for name, kind in CONTENT_NEEDS.items()
     )
 
 
-def _holds(public_key: str, content: Any, value: str) -> bool:
+def _verifies(public_key: str, content: Any, value: str) -> bool:
     """Whether a key made a signature over a content."""
     try:
         key = Ed25519PublicKey.from_public_bytes(decode(public_key, PUBLIC_BYTES))
@@ -224,19 +224,19 @@ def _check_key(
     """Set ``intact``, and add the reasons about the signature and its key."""
     content, value = verdict.content, signature["value"]
     registered_key = keys.get(signature["key_id"])
-    signed_by_given_key = _holds(signature["public_key"], content, value)
+    signed_by_given_key = _verifies(signature["public_key"], content, value)
     if registered_key is None:
         verdict.intact = signed_by_given_key
         verdict.add("unknown_key")
         if not signed_by_given_key:
             verdict.add("tampered")
         return
-    verdict.intact = _holds(registered_key, content, value)
+    verdict.intact = _verifies(registered_key, content, value)
     if registered_key != signature["public_key"]:
         verdict.add("wrong_key")
     if verdict.intact:
         return
-    signed_by_another = any(_holds(key, content, value) for key in keys.values())
+    signed_by_another = any(_verifies(key, content, value) for key in keys.values())
     verdict.add("wrong_key" if signed_by_given_key or signed_by_another else "tampered")
 
 
@@ -265,7 +265,7 @@ def verify(
     version = content.get("version")
     if isinstance(version, int) and version > VERSION:
         verdict.add("future_version")
-    elif not _is_whole(content):
+    elif not _has_required_fields(content):
         verdict.add("malformed")
     if case_id and content.get("case_id") != case_id:
         verdict.add("wrong_case")

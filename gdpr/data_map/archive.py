@@ -117,7 +117,7 @@ class Archive:
             if self._sign(person, row, _text(row)) is not Sign.NONE:
                 yield Trace(PLACE, row.id, "archived entry")
 
-    def stays(self, person: Person) -> Iterator[str]:
+    def kept_texts(self, person: Person) -> Iterator[str]:
         """Return user ids under which the person acted: the audit trail keeps them."""
         for name in person.matcher.names_known:
             own_entries = ArchivedEntry.objects.filter(

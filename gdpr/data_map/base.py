@@ -104,21 +104,6 @@ class Found:
     doubtful: bool = False
 
 
-@dataclass(slots=True)
-class Tally:
-    """How many rows were deleted, redacted and kept."""
-
-    delete: int = 0
-    redact: int = 0
-    keep: int = 0
-
-    def add(self, other: Tally) -> None:
-        """Add another tally to this one."""
-        self.delete += other.delete
-        self.redact += other.redact
-        self.keep += other.keep
-
-
 @dataclass(frozen=True, slots=True)
 class Trace:
     """A match that remains after an erasure: where, and what kind of thing.
@@ -185,6 +170,6 @@ class Holder(Protocol):
         """Search for the person again, the way a reader would."""
         ...
 
-    def stays(self, person: Person) -> Iterator[str]:
+    def kept_texts(self, person: Person) -> Iterator[str]:
         """Yield texts that name the person and are kept for a reason in the plan."""
         ...

@@ -15,7 +15,7 @@ from episodic.models import (
     RecallCheckRun,
 )
 from gdpr.data_map import row_text
-from gdpr.data_map.table_holder import Family, Rule, Table
+from gdpr.data_map.table_holder import Rule, Table, TableHolder
 from memory import records
 from memory.files.storage import digest
 from memory.models import (
@@ -61,11 +61,11 @@ def _mend_webhook(row: Any) -> None:
 
 
 # ── Workspace conditions of tables without one ───────────────────────────────────
-def _checked(workspace_id: str) -> Q:
+def _of_recall_check(workspace_id: str) -> Q:
     return Q(recall_check__workspace_id=workspace_id)
 
 
-def _itself(workspace_id: str) -> Q:
+def _own_row(workspace_id: str) -> Q:
     return Q(pk=workspace_id)
 
 
@@ -74,7 +74,7 @@ def _by_staff(workspace_id: str) -> Q:
     return Q(user__in=User.objects.filter(in_workspace | Q(is_superuser=True)))
 
 
-RECORDS: Final = Family(
+RECORDS: Final = TableHolder(
     "records",
     "Records",
     Table(
@@ -90,7 +90,7 @@ RECORDS: Final = Family(
         mend=_mend_record,
     ),
 )  # fmt: skip
-PRIORITIES: Final = Family(
+PRIORITIES: Final = TableHolder(
     "priorities",
     "Reasons of priorities",
     Table(
@@ -102,7 +102,7 @@ PRIORITIES: Final = Family(
         why="The reason names the person; the step of the ledger has to stay.",
     ),
 )
-IDEMPOTENCY: Final = Family(
+IDEMPOTENCY: Final = TableHolder(
     "idempotency",
     "Answers kept for repeated requests",
     Table(
@@ -115,7 +115,7 @@ IDEMPOTENCY: Final = Family(
         why="The answer tells of an entry that names the person.",
     ),
 )
-PROPOSALS: Final = Family(
+PROPOSALS: Final = TableHolder(
     "proposals",
     "Proposed rules",
     Table(
@@ -127,7 +127,7 @@ PROPOSALS: Final = Family(
         mend=_mend_proposal,
     ),
 )
-RECALL_CHECKS: Final = Family(
+RECALL_CHECKS: Final = TableHolder(
     "recall_checks",
     "Recall checks and their runs",
     Table(
@@ -142,11 +142,11 @@ RECALL_CHECKS: Final = Family(
         model=RecallCheckRun,
         words=("missing", "note"),
         rule=Rule.MASKED,
-        within=_checked,
+        within=_of_recall_check,
         at="ran_at",
     ),
 )
-HEALTH: Final = Family(
+HEALTH: Final = TableHolder(
     "health",
     "Health measurements",
     Table(
@@ -157,7 +157,7 @@ HEALTH: Final = Family(
         why="The details of a measurement name the person; the numbers stay.",
     ),
 )
-JOBS: Final = Family(
+JOBS: Final = TableHolder(
     "jobs",
     "Runs of jobs",
     Table(
@@ -168,7 +168,7 @@ JOBS: Final = Family(
         at="started_at",
     ),
 )
-PROVIDERS: Final = Family(
+PROVIDERS: Final = TableHolder(
     "providers",
     "Runs and status checks of providers",
     Table(
@@ -180,7 +180,7 @@ PROVIDERS: Final = Family(
     ),
     Table(model=ProviderPulse, facts=("message",), rule=Rule.MASKED, at="checked_at"),
 )
-FILTERS: Final = Family(
+FILTERS: Final = TableHolder(
     "filters",
     "Saved filters",
     Table(
@@ -191,7 +191,7 @@ FILTERS: Final = Family(
         why="The saved filter names the person.",
     ),
 )
-DELIVERIES: Final = Family(
+DELIVERIES: Final = TableHolder(
     "deliveries",
     "Messages to webhooks",
     Table(
@@ -204,7 +204,7 @@ DELIVERIES: Final = Family(
         why=FROM_ENTRY,
     ),
 )
-WEBHOOKS: Final = Family(
+WEBHOOKS: Final = TableHolder(
     "webhooks",
     "Webhooks",
     Table(
@@ -215,7 +215,7 @@ WEBHOOKS: Final = Family(
         mend=_mend_webhook,
     ),
 )
-GATEWAY: Final = Family(
+GATEWAY: Final = TableHolder(
     "gateway",
     "Memory gateway",
     Table(
@@ -233,7 +233,7 @@ GATEWAY: Final = Family(
         keep_reason="The set-up signs in with this name; change it on its page.",
     ),
 )
-KEYS: Final = Family(
+KEYS: Final = TableHolder(
     "keys",
     "Names of keys",
     Table(
@@ -248,14 +248,14 @@ KEYS: Final = Family(
     Table(model=OperatorKey, labels=("name", "created_by"), at="created_at"),
 )
 _SLUG_KEPT: Final = "It is an address that agents and files use; rename it by hand."
-TENANCY: Final = Family(
+TENANCY: Final = TableHolder(
     "tenancy",
     "Names of crews, agents and the workspace",
     Table(
         model=Workspace,
         labels=("name",),
         keeps=("slug",),
-        within=_itself,
+        within=_own_row,
         at="created_at",
         keep_reason=_SLUG_KEPT,
     ),
@@ -283,7 +283,7 @@ TENANCY: Final = Family(
         keep_reason=_SLUG_KEPT,
     ),
 )
-ADMIN_LOG: Final = Family(
+ADMIN_LOG: Final = TableHolder(
     "admin_log",
     "Log of the raw-row admin",
     Table(

@@ -70,7 +70,7 @@ class DerivedHolder(ABC):
         """Do nothing: redacting the entries did it."""
         return 0
 
-    def stays(self, person: Person) -> Iterator[str]:  # noqa: ARG002
+    def kept_texts(self, person: Person) -> Iterator[str]:  # noqa: ARG002
         """Yield nothing: nothing is kept."""
         return iter(())
 

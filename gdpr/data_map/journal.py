@@ -160,7 +160,7 @@ class Journal:
             if person.goes(PLACE, entry_id, doubtful=False):
                 follow.add(entry_id)
         person.memo[PLACE] = frozenset(follow)
-        if next(self.stays(person), None):
+        if next(self.kept_texts(person), None):
             reason = "The audit trail says who acted; it is kept to account for access."
             yield Found(_ACTOR, Fate.KEEP, reason)
 
@@ -184,7 +184,7 @@ class Journal:
         )
         return Fate.DELETE, reason
 
-    def stays(self, person: Person) -> Iterator[str]:
+    def kept_texts(self, person: Person) -> Iterator[str]:
         """Yield user ids under which the person acted: the audit trail keeps them."""
         for name in person.matcher.names_known:
             own_entries = JournalEntry.objects.filter(

@@ -18,7 +18,7 @@ from django.db.models import Q
 
 from gdpr.data_map import row_text
 from gdpr.data_map.base import Fate, Found, Person, Trace
-from gdpr.data_map.table_holder import Family, Rule, Table
+from gdpr.data_map.table_holder import Rule, Table, TableHolder
 from memory.models import Invitation, Membership, User
 
 
@@ -34,7 +34,7 @@ _KEEP_REASON: Final = (
     "It is a login of this workspace. An admin removes the member on the members"
     " page; the audit trail needs it until then."
 )
-LOGINS: Final = Family(
+LOGINS: Final = TableHolder(
     "logins",
     "Accounts of people who sign in",
     Table(
@@ -132,6 +132,6 @@ class Sessions:
         for match in self.find(person):
             yield Trace(self.name, match.row_id, "session")
 
-    def stays(self, person: Person) -> Iterator[str]:  # noqa: ARG002
+    def kept_texts(self, person: Person) -> Iterator[str]:  # noqa: ARG002
         """Yield nothing: nothing is kept."""
         return iter(())

@@ -284,12 +284,12 @@ class MemoryFiles:
             if sign is not Sign.NONE:
                 yield Trace(PLACE, str(pk), "chunk", _row(file_id, sign))
 
-    def stays(self, person: Person) -> Iterator[str]:  # noqa: ARG002
+    def kept_texts(self, person: Person) -> Iterator[str]:  # noqa: ARG002
         """Yield nothing: nothing is kept."""
         return iter(())
 
 
-class Strays:
+class OrphanFiles:
     """Files without a row: torn temporary files, orphaned blobs, odd names.
 
     The application does not read them, but a search of the disk would find them. The
@@ -345,6 +345,6 @@ class Strays:
         for match in self.find(person):
             yield Trace(self.name, match.row_id, "file")
 
-    def stays(self, person: Person) -> Iterator[str]:  # noqa: ARG002
+    def kept_texts(self, person: Person) -> Iterator[str]:  # noqa: ARG002
         """Yield nothing: nothing is kept."""
         return iter(())

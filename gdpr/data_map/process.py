@@ -24,7 +24,7 @@ def drop_cached_texts(person: Person) -> int:
     return engine.embedder().forget(lambda text: bool(person.matcher.names(text)))
 
 
-class _Volatile:
+class _WithoutRows:
     """The common part of holders without rows: nothing to export or redact."""
 
     name = ""
@@ -49,12 +49,12 @@ class _Volatile:
         """Return nothing."""
         return iter(())
 
-    def stays(self, person: Person) -> Iterator[str]:  # noqa: ARG002
+    def kept_texts(self, person: Person) -> Iterator[str]:  # noqa: ARG002
         """Yield nothing: nothing is kept."""
         return iter(())
 
 
-class Caches(_Volatile):
+class Caches(_WithoutRows):
     """Cached vectors of queries, and word counts, in this process.
 
     Django's cache holds counters under hashes, and tasks carry ids: neither can name
@@ -83,7 +83,7 @@ class Caches(_Volatile):
             yield Trace(self.name, match.row_id, "question")
 
 
-class Logs(_Volatile):
+class Logs(_WithoutRows):
     """Log files. By default logs go to standard error, without any body.
 
     The files of configured file handlers are searched here.

@@ -7,14 +7,14 @@ from typing import Final
 
 from gdpr.data_map.base import Person
 from gdpr.data_map.memory_files import pen
-from gdpr.data_map.table_holder import Family, Table
+from gdpr.data_map.table_holder import Table, TableHolder
 from memory.files import erasure
 from memory.models import BlockedSource, Clearance, HeldFile, HeldRecord, KnownAttack
 
 PLACE: Final = "held"
 
 
-class Quarantine(Family):
+class Quarantine(TableHolder):
     """Held texts. One on which a block of a writer is based is emptied, not deleted."""
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ from gdpr.data_map.archive import Archive
 from gdpr.data_map.base import Holder, Person
 from gdpr.data_map.index import Relations, Vectors, WordIndex
 from gdpr.data_map.journal import Journal
-from gdpr.data_map.memory_files import NAMED_KEY, MemoryFiles, Strays
+from gdpr.data_map.memory_files import NAMED_KEY, MemoryFiles, OrphanFiles
 from gdpr.data_map.process import Caches, Logs
 from gdpr.data_map.quarantine import Quarantine
 from gdpr.matching import patterns
@@ -44,7 +44,7 @@ ALL: Final[tuple[Holder, ...]] = (
     declared_tables.RECORDS,
     Quarantine(),
     MemoryFiles(),
-    Strays(),
+    OrphanFiles(),
     declared_tables.PRIORITIES,
     Archive(),
     Journal(),
@@ -102,7 +102,7 @@ HARMLESS_FILES: Final[dict[str, str]] = {
 OUT_OF_REACH: Final[dict[str, str]] = {
     "backups": (
         "Backups made before the erasure keep what they hold until they expire; after a"
-        " restore the erasures are applied again before the server reports itself ready."
+        " restore the erasures are applied again before the server reports ready."
     ),
     "bundles": (
         "Bundles of memory files that somebody downloaded, and bundles made for other"
@@ -196,7 +196,7 @@ def kept_names(person: Person) -> Iterator[Name]:
 
     The byte search leaves them out.
     """
-    kept_texts = [text for holder in ALL for text in holder.stays(person)]
+    kept_texts = [text for holder in ALL for text in holder.kept_texts(person)]
     for name in person.matcher.names_known:
         matcher = Matcher([name])
         if any(matcher.names(text) for text in kept_texts):

@@ -16,7 +16,7 @@ from django.db.models import Model, QuerySet
 
 from gdpr.data_map import row_text
 from gdpr.data_map.base import Fate, Found, Person, Trace
-from gdpr.data_map.table_holder import Family, Rule, Table
+from gdpr.data_map.table_holder import Rule, Table, TableHolder
 from gdpr.models import (
     Alias,
     Case,
@@ -36,7 +36,7 @@ from gdpr.models import (
 )
 
 
-class _Cases(Family):
+class _Cases(TableHolder):
     """Texts of cases. A person's own cases are about them without doubt."""
 
     def find(self, person: Person) -> Iterator[Found]:
@@ -142,7 +142,7 @@ CASES: Final = _Cases(
 )  # fmt: skip
 
 
-class _Decisions(Family):
+class _Decisions(TableHolder):
     """Decisions about the person, which are erased with them."""
 
     def own(self, person: Person) -> Iterator[str]:
@@ -243,7 +243,7 @@ class Exports:
         for match in self.find(person):
             yield Trace(self.name, match.row_id, "bundle")
 
-    def stays(self, person: Person) -> Iterator[str]:  # noqa: ARG002
+    def kept_texts(self, person: Person) -> Iterator[str]:  # noqa: ARG002
         """Yield nothing: nothing is kept."""
         return iter(())
 
@@ -307,6 +307,6 @@ class Subjects:
             if text:
                 yield Trace(self.name, row_id, "alias")
 
-    def stays(self, person: Person) -> Iterator[str]:  # noqa: ARG002
+    def kept_texts(self, person: Person) -> Iterator[str]:  # noqa: ARG002
         """Yield nothing: nothing is kept."""
         return iter(())

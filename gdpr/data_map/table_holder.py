@@ -100,7 +100,7 @@ class Table:
         sign = person.sign(place, row_id, text) if text else Sign.NONE
         return Sign.NONE if self.system and sign is not Sign.SURE else sign
 
-    def states(self, person: Person, row: Mapping[str, Any]) -> bool:
+    def names_in_facts(self, person: Person, row: Mapping[str, Any]) -> bool:
         """Whether the ``facts`` of a row name the person."""
         own, quoted = (
             row_text.joined(
@@ -131,7 +131,7 @@ class Table:
             last = chunk[-1]["pk"]
 
 
-class Family:
+class TableHolder:
     """A holder of one table, or of a few that belong together.
 
     Row ids of the first table are primary keys, those of the others have the model's
@@ -178,7 +178,7 @@ class Family:
             reason = "It says that the person did this; the name is masked."
             sample, doubt = row_text.sample(person, label_text), sign is not Sign.SURE
             return Found(row_id, Fate.REDACT, reason, sample, at, doubt)
-        if table.facts and table.states(person, row):
+        if table.facts and table.names_in_facts(person, row):
             return Found(row_id, Fate.REDACT, table.why, "", at)
         kept_text = table.text(row, table.keeps)
         if table.sign(person, "", kept_text, self.name) is not Sign.NONE:
@@ -289,11 +289,11 @@ class Family:
                 if (
                     table.sign(person, "", word_text, self.name)
                     or table.sign(person, "", label_text, self.name)
-                    or (table.facts and table.states(person, row))
+                    or (table.facts and table.names_in_facts(person, row))
                 ):
                     yield Trace(self.name, self._row_id(table, row["pk"]), "row")
 
-    def stays(self, person: Person) -> Iterator[str]:
+    def kept_texts(self, person: Person) -> Iterator[str]:
         """Yield texts of ``keeps`` columns that name the person."""
         for table in self._tables:
             for row in table.read(person.workspace_id) if table.keeps else ():

@@ -119,7 +119,7 @@ def prepare(run: Run, step: CaseStep) -> None:
     leases.begin(step)
     ledger_row(run)
     failpoints.step("ledgered")
-    if not run.rectifies:
+    if not run.is_rectification:
         announce(run, run.plan.rows)
         failpoints.step("announced")
         suppress_subject(run)
@@ -130,7 +130,7 @@ def prepare(run: Run, step: CaseStep) -> None:
 # ── The places ───────────────────────────────────────────────────────────────
 def places(run: Run) -> list[Holder]:
     """Return the holders that are not derived, in the order of erasure."""
-    left_out = dry_run.NOT_RECTIFIED if run.rectifies else frozenset()
+    left_out = dry_run.NOT_RECTIFIED if run.is_rectification else frozenset()
     return [
         holder
         for holder in registry.ALL
@@ -229,7 +229,7 @@ def _batch(run: Run, holder: Holder, person: Person, batch: Rows, pace: Pace) ->
             run.tokens.add(source.name, tokens)
             # Stored encrypted, so that a run resumed after a crash searches them too.
             if tokens:
-                sealed_names.keep(run.case, tokens)
+                sealed_names.append_words(run.case, tokens)
     pace.wait()
     started = time.monotonic()
     if delete_ids:
@@ -271,7 +271,7 @@ def _erase_late_rows(run: Run, holder: Holder, planned_ids: set[str]) -> Rows:
         ]
         if not fresh:
             break
-        if not run.rectifies and holder.name not in dry_run.VOLATILE:
+        if not run.is_rectification and holder.name not in dry_run.VOLATILE:
             announce(run, {holder.name: [[row_id, f.value] for row_id, f in fresh]})
         pace = Pace()
         for _, batch in _batches(fresh, pace):

@@ -74,7 +74,7 @@ class Run:
         return self._plan
 
     @property
-    def rectifies(self) -> bool:
+    def is_rectification(self) -> bool:
         """Whether texts are corrected instead of erased."""
         return self.case.kind == CaseKind.RECTIFICATION
 
@@ -84,7 +84,7 @@ class Run:
         assert subject is not None  # noqa: S101  (subjects are kept, without names)
         base = decided_rows.with_decisions(registry.person(subject), self.case)
         sealed = sealed_names.get(self.case)
-        if self.rectifies:
+        if self.is_rectification:
             return rectification.person(base, *self.correction(sealed))
         if sealed is None:
             return base

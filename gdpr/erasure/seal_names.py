@@ -23,12 +23,12 @@ def seal(run: Run) -> None:
     """Write the names to the sealed file and erase them from every table."""
     subject = run.case.subject
     assert subject is not None  # noqa: S101
-    if run.rectifies:
+    if run.is_rectification:
         sealed_names.put(run.case, _correction(run))
     else:
         sealed_names.put(run.case, _names(subject), _links(subject))
     failpoints.step("names_sealed")
-    if run.rectifies:
+    if run.is_rectification:
         leases.wipe(run.case)
     else:
         _erase_names(subject)
@@ -77,7 +77,7 @@ def restore(run: Run) -> None:
     subject = run.case.subject
     if names is None or subject is None:
         return
-    if run.rectifies:
+    if run.is_rectification:
         correction = {"wrong": names[0].value, "right": names[1].value}
         Case.objects.filter(pk=run.case.pk).update(correction=correction)
     else:
@@ -126,7 +126,7 @@ def _restore_names(
 
 def finalize(run: Run) -> None:
     """Mark the subject as erased and delete the sealed files."""
-    if not run.rectifies:
+    if not run.is_rectification:
         Subject.objects.filter(pk=run.case.subject_ref, erased_at=None).update(
             erased_at=timezone.now(), display_name="", consent_note=""
         )

@@ -29,11 +29,11 @@ def start(
     if plan is not None and plan.plan_hash == plan_hash:
         dry_run.must_fit(case, plan_hash)
     running = cases.execute(case, plan_hash, phrase, by=by, break_glass=break_glass)
-    wake()
+    notify_worker()
     return running
 
 
-def wake() -> None:
+def notify_worker() -> None:
     """Notify the worker, where there is one; the scheduler finds the case anyway."""
     if current_app.conf.get("crewship_delivers"):
         transaction.on_commit(partial(dispatch.send, TASK))

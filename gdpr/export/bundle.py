@@ -110,7 +110,7 @@ def write(collection: Collection, target: BinaryIO) -> None:
             archive.writestr(info, data)
 
 
-def packed(collection: Collection) -> bytes:
+def to_bytes(collection: Collection) -> bytes:
     target = io.BytesIO()
     write(collection, target)
     return target.getvalue()

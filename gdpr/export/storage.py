@@ -57,7 +57,7 @@ def _opens(export: Export, key: str) -> bool:
     return True
 
 
-class _Summing:
+class _HashingWriter:
     """A file that hashes and counts what is written through it."""
 
     def __init__(self, target: BinaryIO) -> None:
@@ -81,7 +81,7 @@ def store(export: Export, collection: Collection) -> None:
         with fresh.open("xb") as file:
             fresh.chmod(0o600)
             sealer = encrypted_file.Sealer(file, _key(export))
-            plain = _Summing(cast("BinaryIO", sealer))
+            plain = _HashingWriter(cast("BinaryIO", sealer))
             bundle.write(collection, cast("BinaryIO", plain))
             sealer.close()
             file.flush()

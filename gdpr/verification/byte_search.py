@@ -43,22 +43,22 @@ MIN_DISTINCT_BYTES: Final = 4
 STRIDE: Final = 4
 MIN_HASHED: Final = WINDOW_BYTES + STRIDE - 1
 _BITS: Final = 20
-_FEWER: Final = 16
-_ODD: Final = np.uint64(0x9E3779B97F4A7C15)
-_OTHER: Final = np.uint64(0xC2B2AE3D27D4EB4F)
+_SECOND_BITS: Final = 16
+_MULTIPLIER: Final = np.uint64(0x9E3779B97F4A7C15)
+_SECOND_MIX: Final = np.uint64(0xC2B2AE3D27D4EB4F)
 # The bit that distinguishes capitals, in each of eight bytes. It merges some other
 # signs too, which the full comparison tells apart.
 _CASE: Final = np.uint64(0x2020202020202020)
 
 
-def _spelled(text: str) -> Iterator[str]:
+def _spellings(text: str) -> Iterator[str]:
     """Yield a text in its likely cases and Unicode normal forms."""
     for form in ("NFC", "NFD"):
         shaped = unicodedata.normalize(form, text)
         yield from (shaped, shaped.lower(), shaped.upper(), shaped.casefold())
 
 
-def _encoded(text: str) -> Iterator[bytes]:
+def _encodings(text: str) -> Iterator[bytes]:
     yield text.encode("utf-8", "surrogatepass")
     if len(text) >= MIN_UTF16_CHARS:
         yield text.encode("utf-16-le", "surrogatepass")
@@ -70,8 +70,8 @@ def _encoded(text: str) -> Iterator[bytes]:
 def of_alias(value: str) -> set[bytes]:
     """Return the byte strings of a name: every spelling and encoding, and its tail."""
     shapes: set[bytes] = set()
-    for text in _spelled(value.strip()):
-        shapes.update(_encoded(text))
+    for text in _spellings(value.strip()):
+        shapes.update(_encodings(text))
         if len(text) >= PREFIX + MIN_TAIL:
             shapes.add(text[PREFIX:].encode("utf-8", "surrogatepass"))
     return _usable(shapes)
@@ -104,7 +104,7 @@ def of_tokens(tokens: Iterable[bytes]) -> set[bytes]:
             words.append(text)
     words.sort(key=lambda word: (-len(word), word))
     shapes.update(
-        shape for text in words[:MAX_ENCODED_WORDS] for shape in _encoded(text)
+        shape for text in words[:MAX_ENCODED_WORDS] for shape in _encodings(text)
     )
     for text in (*words, *stems(words)):
         shapes.add(text.encode())
@@ -164,7 +164,7 @@ def stemmed(words: Iterable[str]) -> dict[str, set[str]]:
 # ── Searching ────────────────────────────────────────────────────────────────
 def _slots(windows: NDArray[np.uint64], bits: int = _BITS) -> NDArray[np.int64]:
     """Return the table slots of windows, computed in place."""
-    windows *= _ODD
+    windows *= _MULTIPLIER
     windows >>= np.uint64(64 - bits)
     # As signed numbers they can be used as an index without a copy.
     return windows.view(np.int64)
@@ -228,8 +228,8 @@ class Finder:
         self._table = np.zeros(1 << _BITS, dtype=np.bool_)
         self._table[_slots(self._keys.copy())] = True
         # One window in a hundred is in the first table by chance, hardly any in both.
-        self._second_table = np.zeros(1 << _FEWER, dtype=np.bool_)
-        self._second_table[_slots(self._keys ^ _OTHER, _FEWER)] = True
+        self._second_table = np.zeros(1 << _SECOND_BITS, dtype=np.bool_)
+        self._second_table[_slots(self._keys ^ _SECOND_MIX, _SECOND_BITS)] = True
 
     def find(self, data: bytes) -> set[bytes]:
         """Return the patterns that occur in some bytes, ignoring ASCII case."""
@@ -255,7 +255,7 @@ class Finder:
         if not len(positions):
             return
         values = windows[positions] | _CASE
-        likely = self._second_table.take(_slots(values ^ _OTHER, _FEWER))
+        likely = self._second_table.take(_slots(values ^ _SECOND_MIX, _SECOND_BITS))
         positions, values = positions[likely], values[likely]
         at = np.searchsorted(self._keys, values)
         at[at == len(self._keys)] = 0

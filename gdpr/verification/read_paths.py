@@ -108,14 +108,16 @@ def search(person: Person) -> tuple[int, list[Trace]]:
             for name in names:
                 for read_path in READ_PATHS:
                     count += 1
-                    traces += _answers(read_path, person, name, by)
+                    traces += _run_read_path(read_path, person, name, by)
     finally:
         # The queries were the person's names, and vectors of queries are cached.
         engine.embedder().clear()
     return count, list(dict.fromkeys(traces))
 
 
-def _answers(read_path: ReadPath, person: Person, name: str, by: Actor) -> list[Trace]:
+def _run_read_path(
+    read_path: ReadPath, person: Person, name: str, by: Actor
+) -> list[Trace]:
     try:
         return list(read_path(person, name, by))
     except errors.Invalid:

@@ -134,25 +134,25 @@ def _row(sql: str) -> list[int]:
 
 
 # ── Full rewrite ─────────────────────────────────────────────────────────────────
-def is_adopted() -> bool:
+def is_marked_clean() -> bool:
     """Whether every deletion in this database's life used ``secure_delete``."""
     return int(_scalar("PRAGMA user_version") or 0) == CLEAN_VERSION
 
 
-def adopt() -> bool:
+def rewrite_once() -> bool:
     """Rewrite the database once, unless it is marked as clean; return whether.
 
     A deletion without ``secure_delete`` leaves bytes that no later write removes.
     """
-    if is_adopted():
+    if is_marked_clean():
         return False
     with connection.cursor() as cursor:
         cursor.execute("VACUUM")
-    mark()
+    mark_clean()
     return True
 
 
-def mark() -> None:
+def mark_clean() -> None:
     """Mark the database as clean from now on."""
     _scalar(f"PRAGMA user_version = {CLEAN_VERSION}")
 
@@ -166,7 +166,7 @@ def clean(beat: Beat = _no_beat) -> tuple[list[int], list[str]]:
     """Do all cleaning; return the checkpoint's answer and the methods used."""
     assert_secure()
     methods = ["secure_delete asserted"]
-    if adopt():
+    if rewrite_once():
         methods.append("VACUUM, for what was deleted before")
     merge_words(beat)
     methods.append("word indexes merged and optimized")

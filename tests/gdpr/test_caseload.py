@@ -98,7 +98,7 @@ def test_three_numbers(world: World) -> None:
     for age in (40, 28, 1):
         make.opened(world, received_at=now - timedelta(days=age))
     numbers = overview.numbers(world.actor("compliance"))
-    assert numbers == overview.Numbers(open=3, late=1, soon=1)
+    assert numbers == overview.CaseCounts(open=3, late=1, soon=1)
     assert overview.numbers(world.actor("operator")) is None
     [first, *_] = overview.urgent(world.actor("owner"))
     assert first[1].urgency == "overdue"

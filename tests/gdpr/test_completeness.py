@@ -199,7 +199,7 @@ def test_an_unknown_person_is_nowhere(world: World, name: str) -> None:
         return
     assert list(holder.find(person)) == []
     assert list(holder.verify(person)) == []
-    assert list(holder.stays(person)) == []
+    assert list(holder.kept_texts(person)) == []
     assert holder.erase(person, []) == 0
     assert holder.redact(person, []) == 0
     assert list(holder.export(person, [])) == []

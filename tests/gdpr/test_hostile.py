@@ -356,7 +356,7 @@ def test_an_erasures_file_without_its_end_is_noticed(shared_world: World) -> Non
 def test_words_are_kept_sealed_and_survive_what_a_crash_cut_off(world: World) -> None:
     case = erasing.opened(world, erasing.maria(world))
     sealed_names.resume_words(case)
-    sealed_names.keep(case, [WORD.encode(), b"\x00\xff\x01vector"])
+    sealed_names.append_words(case, [WORD.encode(), b"\x00\xff\x01vector"])
     path = sealed_names._path(case, "words")
     content = path.read_bytes()
     assert WORD.encode() not in content

@@ -225,7 +225,7 @@ def test_a_database_that_was_deleted_in_openly_is_rewritten_once(
         cursor.execute("DROP TABLE foreign_notes")
         cursor.execute("PRAGMA secure_delete = ON")
     erasure.erase(world.acme.id, [row.id])
-    sqlite.mark()
+    sqlite.mark_clean()
     sqlite.clean()
     assert _report(world, WORD.encode()).traces, "the old bytes lie there"
     with connection.cursor() as cursor:
