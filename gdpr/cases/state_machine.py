@@ -41,12 +41,12 @@ class Verb(StrEnum):
     NOTE = "note"
 
 
-R, I, P, A = State.RECEIVED, State.IDENTIFIED, State.PLANNED, State.APPROVED  # noqa: E741
-RUN, VER = State.RUNNING, State.VERIFYING
-ON_HOLD, PART = State.ON_HOLD, State.PARTIAL
-COMPLETE, REFUSED_STATE = State.COMPLETE, State.REFUSED
-
-_OPEN: Final = (R, I, P, A, RUN, VER, ON_HOLD, PART)
+_OPEN: Final = tuple(
+    state for state in State if state not in (State.COMPLETE, State.REFUSED)
+)
+_BEFORE_RUN: Final = (
+    State.RECEIVED, State.IDENTIFIED, State.PLANNED, State.APPROVED,
+)  # fmt: skip
 
 
 def _stays(*states: State) -> dict[State, State]:
@@ -59,21 +59,24 @@ def _to(goal: State, *states: State) -> dict[State, State]:
 
 # verb → allowed state → next state. A pair that is missing is refused.
 TABLE: Final[dict[Verb, dict[State, State]]] = {
-    Verb.IDENTIFY: {R: I, **_stays(I, P, A)},
+    Verb.IDENTIFY: {
+        **_to(State.IDENTIFIED, State.RECEIVED),
+        **_stays(State.IDENTIFIED, State.PLANNED, State.APPROVED),
+    },
     # A new plan drops the approval, which was given to another plan.
-    Verb.PLAN: _to(P, R, I, P, A, PART),
-    Verb.APPROVE: _to(A, P),
-    Verb.EXECUTE: _to(RUN, P, A),
+    Verb.PLAN: _to(State.PLANNED, *_BEFORE_RUN, State.PARTIAL),
+    Verb.APPROVE: _to(State.APPROVED, State.PLANNED),
+    Verb.EXECUTE: _to(State.RUNNING, State.PLANNED, State.APPROVED),
     # The runner found changed rows before it changed anything itself.
-    Verb.STEP_BACK: _to(P, RUN),
-    Verb.VERIFY: _to(VER, RUN),
-    Verb.REWORK: _to(RUN, VER),
-    Verb.COMPLETE: _to(COMPLETE, VER),
-    Verb.LEAVE_PARTIAL: _to(PART, RUN, VER),
-    Verb.HOLD: _to(ON_HOLD, R, I, P, A, RUN, PART),
+    Verb.STEP_BACK: _to(State.PLANNED, State.RUNNING),
+    Verb.VERIFY: _to(State.VERIFYING, State.RUNNING),
+    Verb.REWORK: _to(State.RUNNING, State.VERIFYING),
+    Verb.COMPLETE: _to(State.COMPLETE, State.VERIFYING),
+    Verb.LEAVE_PARTIAL: _to(State.PARTIAL, State.RUNNING, State.VERIFYING),
+    Verb.HOLD: _to(State.ON_HOLD, *_BEFORE_RUN, State.RUNNING, State.PARTIAL),
     # The next state is the one in which the case was put on hold.
-    Verb.RESUME: _stays(ON_HOLD),
-    Verb.REFUSE: _to(REFUSED_STATE, R, I, P, A, ON_HOLD),
+    Verb.RESUME: _stays(State.ON_HOLD),
+    Verb.REFUSE: _to(State.REFUSED, *_BEFORE_RUN, State.ON_HOLD),
     Verb.EXTEND: _stays(*_OPEN),
     Verb.ASSIGN: _stays(*_OPEN),
     Verb.NOTE: _stays(*_OPEN),
@@ -90,7 +93,8 @@ def target(verb: Verb, state: str, held_from: str = "") -> State | None:
     if verb is Verb.RESUME and goal is not None:
         past = State(held_from) if held_from else None
         return past if past in TABLE[Verb.HOLD] else None
-    if verb is Verb.REFUSE and state == ON_HOLD and held_from in (RUN, PART):
+    has_run = held_from in (State.RUNNING, State.PARTIAL)
+    if verb is Verb.REFUSE and state == State.ON_HOLD and has_run:
         # Part of it is carried out already: it cannot be refused any more.
         return None
     return goal
