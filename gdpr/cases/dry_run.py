@@ -162,7 +162,7 @@ class DryRun:
         }
 
 
-# ── Searching ─────────────────────────────────────────────────────────────────
+# ── Searching ────────────────────────────────────────────────────────────────
 def person_of(case: Case) -> Person:
     """Return the person a case is about; Conflict ``subject_gone`` after an erasure."""
     if case.subject is None or case.subject.erased_at is not None:

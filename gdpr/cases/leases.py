@@ -248,7 +248,7 @@ def report_fault(case: Case, fault: str, *, by: Actor) -> None:
         transitions.record(case, "case_trouble", by=by, severity=Severity.WARN)
 
 
-# ── Erasing texts ───────────────────────────────────────────────────────────────────
+# ── Erasing texts ────────────────────────────────────────────────────────────
 def _without_samples(body: Mapping[str, Any]) -> dict[str, Any]:
     holders = [{**holder, "samples": []} for holder in body.get("holders", ())]
     # Suggested aliases and doubtful rows hold the person's data or digests of it.

@@ -111,7 +111,7 @@ def _remove(path: Path) -> None:
         _sync(path.parent)
 
 
-# ── Words of erased rows ─────────────────────────────────────────────────
+# ── Words of erased rows ─────────────────────────────────────────────────────
 @dataclass(slots=True)
 class Words:
     """The kept strings, how many runners wrote them, and whether all were readable."""

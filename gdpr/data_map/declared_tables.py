@@ -42,7 +42,7 @@ from memory.models import (
 FROM_ENTRY: Final = "It was made from an entry that names the person, or names them."
 
 
-# ── Columns computed from text ─────────────────────────────────────────────
+# ── Columns computed from text ───────────────────────────────────────────────
 def _mend_record(row: Any) -> None:
     row.sha256 = digest(row.content.encode()) if row.content else ""
     if row.scope_key is not None:
@@ -60,7 +60,7 @@ def _mend_webhook(row: Any) -> None:
     row.active = row.active and row_text.ERASED not in row.url
 
 
-# ── Workspace conditions of tables without one ───────────────────────────────────
+# ── Workspace conditions of tables without one ───────────────────────────────
 def _of_recall_check(workspace_id: str) -> Q:
     return Q(recall_check__workspace_id=workspace_id)
 

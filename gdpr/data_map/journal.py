@@ -58,7 +58,7 @@ def mentions(person: Person) -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(entry_ids), frozenset(shared_ids)
 
 
-# ── Cached readings ────────────────────────────────────────────────────────
+# ── Cached readings ──────────────────────────────────────────────────────────
 @dataclass(slots=True)
 class _Reading:
     """How far this process read a journal for a person, and the matching ids."""
@@ -232,7 +232,7 @@ class Journal:
             mentions_here.filter(pk__in=mention_ids).delete()
         return count
 
-    # ── Verifying ───────────────────────────────────────────────────────────
+    # ── Verifying ────────────────────────────────────────────────────────────
     def verify(self, person: Person) -> Iterator[Trace]:
         """Search every entry and mention again, and the state of every linked entry."""
         for _, rows in entry_text.naming(person):

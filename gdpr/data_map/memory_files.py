@@ -259,7 +259,7 @@ class MemoryFiles:
             erasure.rewrite(file, self._pen(file, person, with_doubts=with_doubts))
         return len(rows)
 
-    # ── Verifying ───────────────────────────────────────────────────────────
+    # ── Verifying ────────────────────────────────────────────────────────────
     def verify(self, person: Person) -> Iterator[Trace]:
         """Search file names, every version and every chunk again."""
         reconcile.sweep(slug(person.workspace_id))

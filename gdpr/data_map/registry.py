@@ -120,7 +120,7 @@ def named(name: str) -> Holder:
     return {holder.name: holder for holder in ALL}[name]
 
 
-# ── The person to search for ───────────────────────────────────────────────
+# ── The person to search for ─────────────────────────────────────────────────
 def _names(workspace_id: str, subject_id: str) -> tuple[list[Name], list[Name]]:
     """Return the person's aliases, and those of all others in the workspace."""
     own_names: list[Name] = []

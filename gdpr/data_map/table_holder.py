@@ -279,7 +279,7 @@ class TableHolder:
                     count += 1
         return count
 
-    # ── Verifying ───────────────────────────────────────────────────────────
+    # ── Verifying ────────────────────────────────────────────────────────────
     def verify(self, person: Person) -> Iterator[Trace]:
         """Yield rows that still name the person, except in ``keeps`` columns."""
         for table in self._tables:

@@ -61,7 +61,7 @@ class Deferred(Exception):
         self.hold = hold
 
 
-# ── Before anything is erased ────────────────────────────────────────────
+# ── Before anything is erased ────────────────────────────────────────────────
 def ledger_row(run: Run) -> GdprAction:
     """Return the run's row in the audit log, created unless it exists."""
     case = run.case

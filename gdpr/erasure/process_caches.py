@@ -53,7 +53,7 @@ def _last() -> int:
     return ForgetOrder.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
 
 
-# ── Receiving ──────────────────────────────────────────────────────────────────
+# ── Receiving ────────────────────────────────────────────────────────────────
 class Listener:
     """This process's thread that carries out orders; its name hides the machine."""
 

@@ -58,7 +58,7 @@ class Replayed:
     todo: list[str] = field(default_factory=list)
 
 
-# ── The person ────────────────────────────────────────────────────────────────────
+# ── The person ───────────────────────────────────────────────────────────────
 def _restored_names(workspace_id: str, subject_id: str) -> list[Name]:
     """Return the aliases that were restored with the subject's row."""
     rows = Alias.objects.filter(workspace_id=workspace_id, subject_id=subject_id)

@@ -133,7 +133,7 @@ def _row(sql: str) -> list[int]:
         return [1, -1, -1]
 
 
-# ── Full rewrite ─────────────────────────────────────────────────────────────────
+# ── Full rewrite ─────────────────────────────────────────────────────────────
 def is_marked_clean() -> bool:
     """Whether every deletion in this database's life used ``secure_delete``."""
     return int(_scalar("PRAGMA user_version") or 0) == CLEAN_VERSION
@@ -179,7 +179,7 @@ def clean(beat: Beat = _no_beat) -> tuple[list[int], list[str]]:
     return row, methods
 
 
-# ── Term lists ─────────────────────────────────────────────────────────────────
+# ── Term lists ───────────────────────────────────────────────────────────────
 _STALE_SQL: Final = {
     "journal_fts": "SELECT c.docid IS NULL OR c.erased_at IS NOT NULL AS gone"
     " FROM temp.journal_fts_words v LEFT JOIN journal_entries c ON c.docid = v.doc",

@@ -107,7 +107,7 @@ def traces(person_row: Subject, *names: str) -> list[str]:
     ]
 
 
-# ── Raw search ────────────────────────────────────────────────────────────────
+# ── Raw search ───────────────────────────────────────────────────────────────
 def in_tables(text: str) -> dict[str, int]:
     """Return ``app.Model.column`` → rows that hold a text, over every table."""
     from django.apps import apps

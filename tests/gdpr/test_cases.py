@@ -133,7 +133,7 @@ def test_another_workspaces_case_is_not_there(world: World) -> None:
             act()
 
 
-# ── The usual order ────────────────────────────────────────────────────────
+# ── The usual order ──────────────────────────────────────────────────────────
 def test_plan_and_execution_from_received_when_nothing_else_is_asked(
     world: World,
 ) -> None:

@@ -108,7 +108,7 @@ def test_no_table_holds_the_name_after_an_erasure(shared_world: World) -> None:
     assert "[erased]" in other.reason
 
 
-# ── During a run ───────────────────────────────────────────────────────────────
+# ── During a run ─────────────────────────────────────────────────────────────
 def test_a_hold_during_a_run_stops_it_and_its_release_finishes_it(
     shared_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -304,7 +304,7 @@ def test_an_unavailable_embedder_does_not_stop_an_erasure(
     assert remaining is None or bytes(remaining.vector) != before
 
 
-# ── The second person, at every entry point ───────────────────────────────────────────
+# ── The second person, at every entry point ──────────────────────────────────
 def _assert_refused(code: str, act: Callable[[], object]) -> None:
     with pytest.raises(errors.Conflict) as error:
         act()
@@ -352,7 +352,7 @@ def test_an_erasures_file_without_its_end_is_noticed(shared_world: World) -> Non
     assert not replay.state()["ok"]
 
 
-# ── Words of erased rows ───────────────────────────────────────────────────
+# ── Words of erased rows ─────────────────────────────────────────────────────
 def test_words_are_kept_sealed_and_survive_what_a_crash_cut_off(world: World) -> None:
     case = erasing.opened(world, erasing.maria(world))
     sealed_names.resume_words(case)

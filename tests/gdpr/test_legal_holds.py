@@ -288,7 +288,7 @@ def test_a_list_of_holds_is_of_one_person_and_of_one_state(world: World) -> None
     assert legal_holds.page(by, Ask()).items == [active, released]
 
 
-# ── Other ways of erasure ───────────────────────────────────────────────────
+# ── Other ways of erasure ────────────────────────────────────────────────────
 def _record_about(world: World, person: Subject, text: str, user: str = "u1") -> Record:
     ada = world.actor("ada")
     new = Draft(content=text, owner=records.owner_for(ada), scope=Scope(user=user))

@@ -321,7 +321,7 @@ def test_the_id_of_an_entry_is_nobodys_word(
     assert _report(shared_world, token).traces == []
 
 
-# ── Concurrency ─────────────────────────────────────────────────────────────
+# ── Concurrency ──────────────────────────────────────────────────────────────
 def test_bytes_are_searched_after_every_question(
     shared_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -448,7 +448,7 @@ def webhook(world: World, word: str) -> None:
     _ok(world.page("owner").post("/workspace/webhooks/", payload), 200, 201, 302)
 
 
-# ── Requests ────────────────────────────────────────────────────────────────
+# ── Requests ─────────────────────────────────────────────────────────────────
 @write_path()
 def case(world: World, word: str) -> None:
     """A case of another person that names the person."""
