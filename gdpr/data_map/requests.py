@@ -291,11 +291,11 @@ class Subjects:
         return iter(())
 
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:  # noqa: ARG002
-        """Nothing to do here: the run wipes names last."""
+        """Nothing to do here: the run erases names last."""
         return 0
 
     def redact(self, person: Person, row_ids: Sequence[str]) -> int:  # noqa: ARG002
-        """Nothing to do here: the run wipes names last."""
+        """Nothing to do here: the run erases names last."""
         return 0
 
     def verify(self, person: Person) -> Iterator[Trace]:

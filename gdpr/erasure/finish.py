@@ -105,7 +105,7 @@ def close(run: Run, report: Report) -> None:
     result = certificate.result
     failpoints.step("certified")
     _record(run, result, facts, certificate.id)
-    failpoints.step("told")
+    failpoints.step("journaled")
     status = ActionStatus.COMPLETED if result == "complete" else ActionStatus.PARTIAL
     proof = {"certificate": certificate.id, "plan_hash": run.plan.plan_hash}
     audit_log.finish(action, status, scope=proof)

@@ -63,7 +63,7 @@ class Listener:
         self.obeyed = 0
         self._last_beat = -BEAT_SECONDS
         self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="forgetter", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="cache-flusher", daemon=True)
 
     def start(self) -> None:
         """Start the thread. Earlier orders do not concern a new process."""

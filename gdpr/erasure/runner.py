@@ -97,7 +97,7 @@ def _erase(run: Run) -> None:
             leases.defer(run.case, run.runner, by=run.by)
             return
         flush_processes.flush(run, steps["processes"])
-        failpoints.step("processes_told")
+        failpoints.step("processes_flushed")
         _seal(run)
         run.case = leases.to_verifying(run.case, run.runner, by=run.by)
         failpoints.step("verifying")

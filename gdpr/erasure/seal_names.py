@@ -34,7 +34,7 @@ def seal(run: Run) -> None:
         _erase_names(subject)
         leases.erase_texts_of(subject.workspace_id, subject.id)
         flush_processes.flush_again(run)
-    failpoints.step("names_wiped")
+    failpoints.step("names_erased")
 
 
 def _names(subject: Subject) -> list[Name]:

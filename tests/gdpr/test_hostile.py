@@ -206,7 +206,7 @@ def test_links_come_back_when_something_is_left(
         kit.link(subject, "journal", late.id)
 
     # It is linked after its place was processed, and its text names nobody.
-    _at(monkeypatch, "processes_told", link)
+    _at(monkeypatch, "processes_flushed", link)
     from gdpr.verification import search
 
     def add_trace(_person: Any, _tokens: Any, report: Any, *_: Any) -> None:
