@@ -23,7 +23,7 @@ from memory.workspace_settings import Change as SettingChange
 MAY: Final = "gdpr.settings"
 GROUP: Final = "Personal data"
 PAGE: Final = "privacy:settings"
-READERS: Final = "Cases, from opening to the certificate."
+USED_BY: Final = "Cases, from opening to the certificate."
 LONGEST_EXPORT_DAYS: Final = 90
 LONGEST_BACKUP_DAYS: Final = 3_650
 
@@ -111,7 +111,7 @@ def _declare(
             group=GROUP,
             label=label,
             help=help_,
-            readers=options.pop("readers", READERS),
+            readers=options.pop("readers", USED_BY),
             kind=kind,
             may=MAY,
             page=PAGE,

@@ -30,8 +30,8 @@ POLL_SECONDS: Final = 1.0
 BEAT_SECONDS: Final = 10.0
 STOP_SECONDS: Final = 2.0
 # A process not seen for so long is considered dead.
-DEAD: Final = timedelta(seconds=35)
-OLD: Final = timedelta(days=7)
+DEAD_AFTER: Final = timedelta(seconds=35)
+ORDERS_KEPT: Final = timedelta(days=7)
 MAX_WAIT_SECONDS: Final = 15.0
 log = structlog.get_logger(__name__)
 
@@ -63,7 +63,9 @@ class Listener:
         self.obeyed = 0
         self._last_beat = -BEAT_SECONDS
         self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="cache-flusher", daemon=True)
+        self._thread = threading.Thread(
+            target=self._run, name="cache-flusher", daemon=True
+        )
 
     def start(self) -> None:
         """Start the thread. Earlier orders do not concern a new process."""
@@ -148,20 +150,22 @@ def order_flush(workspace_id: str) -> int:
     """Order every process to flush, this one at once; return the order's id."""
     number = ForgetOrder.objects.create(workspace_id=workspace_id).pk
     flush(workspace_id)
-    LiveProcess.objects.filter(seen_at__lt=Now() - DEAD).delete()
-    ForgetOrder.objects.filter(at__lt=Now() - OLD, pk__lt=number).delete()
+    LiveProcess.objects.filter(seen_at__lt=Now() - DEAD_AFTER).delete()
+    ForgetOrder.objects.filter(at__lt=Now() - ORDERS_KEPT, pk__lt=number).delete()
     return int(number)
 
 
 def pending(number: int) -> int:
     """Return how many live processes have not obeyed an order."""
-    rows = LiveProcess.objects.filter(obeyed__lt=number, seen_at__gte=Now() - DEAD)
+    rows = LiveProcess.objects.filter(
+        obeyed__lt=number, seen_at__gte=Now() - DEAD_AFTER
+    )
     return rows.count()
 
 
 def live_processes() -> int:
     """Return how many live processes there are."""
-    return LiveProcess.objects.filter(seen_at__gte=Now() - DEAD).count()
+    return LiveProcess.objects.filter(seen_at__gte=Now() - DEAD_AFTER).count()
 
 
 def wait_for_all(

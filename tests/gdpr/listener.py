@@ -1,7 +1,7 @@
 """A process with caches that flushes them on orders; started by the tests.
 
-``python -m tests.gdpr.listener WORKSPACE QUESTION`` asks once, and then tells for every
-line on standard input what it keeps in memory: questions, names, counts of words.
+``python -m tests.gdpr.listener WORKSPACE QUESTION`` runs a query once, then prints for
+every line on standard input what is cached: queries, names, word counts.
 """
 
 from __future__ import annotations

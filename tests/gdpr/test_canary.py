@@ -26,7 +26,7 @@ from tests.world import World
 WORD = "zorb"
 
 # Operations that write, but store no text of their caller.
-SAYS_NOTHING = {
+WITHOUT_TEXT = {
     "index_now": "It takes a number.",
     "recompute_health": "It takes nothing.",
     "search_hybrid": "It answers and keeps nothing.",
@@ -56,7 +56,7 @@ def test_every_operation_of_the_api_is_classified() -> None:
     }
     writing = {operation.id for operation in OPERATIONS if operation.method != "get"}
     remembering = {name for name in writing if not _is_request(name)}
-    assert sorted(remembering - covered - set(SAYS_NOTHING)) == []
+    assert sorted(remembering - covered - set(WITHOUT_TEXT)) == []
     assert sorted(covered - {operation.id for operation in OPERATIONS}) == []
 
 

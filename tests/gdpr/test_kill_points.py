@@ -26,7 +26,7 @@ from tests.world import World
 pytestmark = pytest.mark.slow
 
 
-def _died(case: Case, failpoint: str, times: int = 1) -> bool:
+def _killed_at(case: Case, failpoint: str, times: int = 1) -> bool:
     """Run a case in another process to a failpoint; return whether it died there."""
     child = processes.start(
         "tests.gdpr.crasher",
@@ -46,7 +46,7 @@ def _expire_lease(case: Case) -> None:
     Case.objects.filter(pk=case.pk).update(lease_until=past)
 
 
-def _resumed(case: Case) -> Case:
+def _resume(case: Case) -> Case:
     _expire_lease(case)
     erasure.run(case.workspace_id, case.pk)
     return Case.objects.get(pk=case.pk)
@@ -74,7 +74,7 @@ def test_killed_at_any_moment_the_end_is_the_same(
     world = shared_world
     rows = erasing.lived_in(world)
     case = erasing.started(world, erasing.opened(world, erasing.maria(world)))
-    assert _died(case, moment), "the moment never came"
+    assert _killed_at(case, moment), "the moment never came"
     before = Certificate.objects.filter(case=case).exists()
     assert before is (
         failpoints.NAMES.index(moment) >= failpoints.NAMES.index("certified")
@@ -82,7 +82,7 @@ def test_killed_at_any_moment_the_end_is_the_same(
     if moment == "closed":
         case.refresh_from_db()
         assert case.state == CaseState.COMPLETE
-    _is_over(world, _resumed(case), rows)
+    _is_over(world, _resume(case), rows)
 
 
 def test_killed_again_and_again(shared_world: World) -> None:
@@ -90,9 +90,9 @@ def test_killed_again_and_again(shared_world: World) -> None:
     rows = erasing.lived_in(world)
     case = erasing.started(world, erasing.opened(world, erasing.maria(world)))
     for moment in ("announced", "batch_erased", "names_sealed", "cleaned"):
-        assert _died(case, moment), moment
+        assert _killed_at(case, moment), moment
         _expire_lease(case)
-    _is_over(world, _resumed(case), rows)
+    _is_over(world, _resume(case), rows)
 
 
 def test_killed_at_a_random_instant(shared_world: World) -> None:
@@ -112,7 +112,7 @@ def test_killed_at_a_random_instant(shared_world: World) -> None:
         child.kill()
         child.communicate()
         _expire_lease(case)
-    _is_over(world, _resumed(case), rows)
+    _is_over(world, _resume(case), rows)
 
 
 def test_lost_sealed_names_never_yield_a_complete_certificate(
@@ -121,9 +121,9 @@ def test_lost_sealed_names_never_yield_a_complete_certificate(
     world = shared_world
     erasing.lived_in(world)
     case = erasing.started(world, erasing.opened(world, erasing.maria(world)))
-    assert _died(case, "verifying")
+    assert _killed_at(case, "verifying")
     sealed_names.drop(case)
-    closed_case = _resumed(case)
+    closed_case = _resume(case)
     assert closed_case.state == CaseState.PARTIAL
     assert Certificate.objects.get(case=case).result == "partial"
 
@@ -134,8 +134,8 @@ def test_nothing_names_the_person_between_wiping_and_the_end(
     world = shared_world
     erasing.lived_in(world)
     case = erasing.started(world, erasing.opened(world, erasing.maria(world)))
-    assert _died(case, "cleaned")
+    assert _killed_at(case, "cleaned")
     for path in settings.DATA_DIR.rglob("*"):
         if path.is_file():
             assert MAIL.encode() not in processes.bytes_of(path), path.name
-    assert _resumed(case).state == CaseState.COMPLETE
+    assert _resume(case).state == CaseState.COMPLETE

@@ -108,7 +108,7 @@ def test_a_process_that_does_not_confirm_is_reported(
 
 @pytest.mark.django_db
 def test_a_dead_process_is_not_waited_for(world: World) -> None:
-    long_ago = Now() - 2 * process_caches.DEAD
+    long_ago = Now() - 2 * process_caches.DEAD_AFTER
     LiveProcess.objects.create(pk="1:dead", seen_at=long_ago)
     LiveProcess.objects.create(pk="2:alive", seen_at=Now())
     number = process_caches.order_flush(world.acme.id)
