@@ -49,10 +49,6 @@ def flush(workspace_id: str) -> None:
         index.catch_up(workspace_id)
 
 
-def _last() -> int:
-    return ForgetOrder.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
-
-
 # ── Receiving ────────────────────────────────────────────────────────────────
 class Listener:
     """This process's thread that carries out orders; its name hides the machine."""
