@@ -213,18 +213,18 @@ def look(case: Case, person: Person | None = None) -> DryRun:
 
 def _with_decision(person: Person, holder: Holder, row: Found) -> Found:
     """Return a row with fate ``keep`` if a person decided that it stays."""
-    if holder.derived or not person.has_spared(holder.name, row.row_id):
+    if holder.derived or not person.is_kept(holder.name, row.row_id):
         return row
     return replace(row, fate=Fate.KEEP, why=KEPT_BY_DECISION)
 
 
 def _verdict(person: Person, place: str, row: Found) -> str:
     """Return a row's decision for the hash, ``?`` for an undecided doubtful one."""
-    if person.has_spared(place, row.row_id):
+    if person.is_kept(place, row.row_id):
         return "spared"
     if not row.doubtful:
         return ""
-    return "theirs" if person.has_confirmed(place, row.row_id) else "?"
+    return "theirs" if person.is_confirmed(place, row.row_id) else "?"
 
 
 def _hash(case: Case, person: Person, shares: Iterable[HolderResult]) -> str:
@@ -268,7 +268,7 @@ def make(case: Case, *, by: Actor, person: Person | None = None) -> CasePlan:
             share.name: [
                 row.row_id
                 for row in share.rows
-                if target.goes(share.name, row.row_id, doubtful=row.doubtful)
+                if target.is_about(share.name, row.row_id, doubtful=row.doubtful)
             ]
             for share in result.shares
         }

@@ -68,17 +68,17 @@ class Person:
             return self.matcher.forgotten
         return sign
 
-    def has_spared(self, place: str, row_id: str) -> bool:
+    def is_kept(self, place: str, row_id: str) -> bool:
         """Whether it was decided that a row is kept."""
         return row_id in self.spared.get(place, frozenset())
 
-    def goes(self, place: str, row_id: str, *, doubtful: bool) -> bool:
+    def is_about(self, place: str, row_id: str, *, doubtful: bool) -> bool:
         """Whether a row is theirs: surely, or by decision."""
-        if self.has_spared(place, row_id):
+        if self.is_kept(place, row_id):
             return False
-        return not doubtful or self.has_confirmed(place, row_id)
+        return not doubtful or self.is_confirmed(place, row_id)
 
-    def has_confirmed(self, place: str, row_id: str) -> bool:
+    def is_confirmed(self, place: str, row_id: str) -> bool:
         """Whether it was decided that a doubtful row is theirs."""
         return row_id in self.confirmed.get(place, frozenset())
 
@@ -113,7 +113,7 @@ class Trace:
 
     place: str
     where: str
-    what: str
+    description: str
     # The row id in a plan, when it differs from ``where``.
     row_id: str = ""
 

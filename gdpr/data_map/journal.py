@@ -150,14 +150,14 @@ class Journal:
                 fate, reason = self._fate(
                     person, row, text, is_shared=row.id in shared_ids
                 )
-                if person.goes(PLACE, row.id, doubtful=is_doubtful):
+                if person.is_about(PLACE, row.id, doubtful=is_doubtful):
                     follow.add(row.id)
                 yield Found(
                     row.id, fate, reason, sample, times.get(row.id), is_doubtful
                 )
         # A link may lead to an entry that compaction moved to the archive.
         for entry_id in person.linked(PLACE) - found_ids:
-            if person.goes(PLACE, entry_id, doubtful=False):
+            if person.is_about(PLACE, entry_id, doubtful=False):
                 follow.add(entry_id)
         person.memo[PLACE] = frozenset(follow)
         if next(self.kept_texts(person), None):

@@ -267,7 +267,7 @@ def _erase_late_rows(run: Run, holder: Holder, planned_ids: set[str]) -> Rows:
             if row.fate is not Fate.KEEP
             and row.row_id not in planned_ids
             # A late doubtful row has no decision: the final search reports it.
-            and person.goes(holder.name, row.row_id, doubtful=row.doubtful)
+            and person.is_about(holder.name, row.row_id, doubtful=row.doubtful)
         ]
         if not fresh:
             break

@@ -155,7 +155,7 @@ def _place(
     fates = _announced(records, holder.name)
     for row in holder.find(person):
         # The run decided on doubtful rows: those it did not announce are kept.
-        is_subjects = person.goes(holder.name, row.row_id, doubtful=row.doubtful)
+        is_subjects = person.is_about(holder.name, row.row_id, doubtful=row.doubtful)
         if row.fate is not Fate.KEEP and is_subjects:
             fates[row.row_id] = row.fate
     counts = {Fate.DELETE: 0, Fate.REDACT: 0}
@@ -228,7 +228,7 @@ def _run(records: list[Record], watch: Progress) -> Replayed:
     _clean(report)
     search.run(person, registry.ALL, tokens, report)
     replayed.found = [
-        f"{trace.place} {trace.where}: {trace.what}" for trace in report.traces
+        f"{trace.place} {trace.where}: {trace.description}" for trace in report.traces
     ]
     replayed.todo = report.todo
     _note(first, replayed)

@@ -58,7 +58,7 @@ def _place(holder: Holder, person: Person) -> Place:
     own_rows = [
         row
         for row in matches
-        if person.goes(holder.name, row.row_id, doubtful=row.doubtful)
+        if person.is_about(holder.name, row.row_id, doubtful=row.doubtful)
     ]
     place = Place(holder.name, holder.title)
     place.left_out = len(matches) - len(own_rows)

@@ -49,7 +49,7 @@ class Report:
             "bytes_searched": self.bytes,
             "found": len(self.traces),
             "traces": [
-                {"place": trace.place, "where": trace.where, "what": trace.what}
+                {"place": trace.place, "where": trace.where, "what": trace.description}
                 for trace in self.traces[:100]
             ],
             "checkpoint": self.checkpoint,

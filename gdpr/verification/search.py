@@ -131,10 +131,12 @@ def _without_kept(person: Person, traces: Iterable[Trace]) -> list[Trace]:
     remaining = []
     for trace in traces:
         row_id = trace.row_id or trace.where
-        is_kept = person.has_spared(trace.place, row_id)
+        is_kept = person.is_kept(trace.place, row_id)
         is_kept = is_kept or (trace.place in _ENTRIES and row_id in entries)
         # The files' search returns the owner of a file, not the file.
-        is_kept = is_kept or (trace.what == read_paths.FILE_SEARCH and bool(files))
+        is_kept = is_kept or (
+            trace.description == read_paths.FILE_SEARCH and bool(files)
+        )
         if not is_kept:
             remaining.append(trace)
     return remaining

@@ -100,7 +100,7 @@ def traces(person_row: Subject, *names: str) -> list[str]:
     """Return the holders' remaining traces of a subject, as ``place what``."""
     person = registry.person(person_row)
     return [
-        f"{trace.place} {trace.what}"
+        f"{trace.place} {trace.description}"
         for holder in registry.ALL
         if not names or holder.name in names
         for trace in holder.verify(person)

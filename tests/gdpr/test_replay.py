@@ -217,4 +217,4 @@ def test_a_backup_from_before_a_waiting_run_is_noticed(world: World) -> None:
 def test_an_entry_that_stays_stays_wherever_the_backup_has_it(world: World) -> None:
     record = _record(1, workspace_id=world.acme.id, rows={"archive": [["j_1", "keep"]]})
     person = replay._person([record])
-    assert person.has_spared("journal", "j_1")
+    assert person.is_kept("journal", "j_1")

@@ -187,7 +187,7 @@ def test_a_file_named_after_the_person_is_told_without_the_name(
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()
     report = _report(shared_world)
-    assert [trace.what for trace in report.traces] == ["name of a file"]
+    assert [trace.description for trace in report.traces] == ["name of a file"]
     assert MAIL not in str(report.as_json())
 
 
