@@ -79,9 +79,9 @@ def _rows(case: Case, plan: CasePlan, decision: Decision) -> list[Row]:
     """Return the selected rows, each once; Invalid for one not in the plan."""
     selected = dict.fromkeys(decision.rows)
     if decision.all_doubtful:
-        undecided = dry_run.doubts(plan)["ids"]
+        ids_by_place = dry_run.doubts(plan)["ids"]
         selected |= dict.fromkeys(
-            (p, row_id) for p, ids in undecided.items() for row_id in ids
+            (p, row_id) for p, ids in ids_by_place.items() for row_id in ids
         )
     if not selected:
         raise errors.Invalid("No row was chosen.", code="no_rows")

@@ -62,10 +62,12 @@ def _checkpoint(report: Report) -> dict[str, Any]:
 
 def _tables(run: Run) -> set[str]:
     """Return the tables whose rows this run may have changed."""
-    changed = {name for name, step in run.steps().items() if step.total or step.counts}
+    step_names = {
+        name for name, step in run.steps().items() if step.total or step.counts
+    }
     labels = {"memory.JournalEntry", "gdpr.Subject", "gdpr.Alias", "gdpr.SubjectLink"}
     for holder in registry.ALL:
-        if holder.derived or holder.name in changed:
+        if holder.derived or holder.name in step_names:
             labels.update(holder.tables)
     return {apps.get_model(label)._meta.db_table for label in labels}
 

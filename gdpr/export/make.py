@@ -337,11 +337,11 @@ def _erase_bundle(export: Export) -> bool:
 def remove(export: Export, *, by: Actor) -> bool:
     """Erase a bundle before its expiry; False when it was erased already."""
     by.require("gdpr.manage", export.workspace_id)
-    removed = _erase_bundle(export)
-    if removed:
+    is_erased = _erase_bundle(export)
+    if is_erased:
         payload = {"export_id": export.id, "subject": export.subject_ref}
         _record(export, "gdpr.export_removed", "A bundle was erased", payload, by)
-    return removed
+    return is_erased
 
 
 def remove_all(workspace_id: str, subject_ref: str) -> int:
