@@ -201,7 +201,7 @@ def test_of_two_runners_one_wins(shared_world: World) -> None:
 @pytest.fixture
 def one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make every batch one row."""
-    for name in ("BATCH", "LEAST", "MOST"):
+    for name in ("BATCH", "MIN_BATCH", "MAX_BATCH"):
         monkeypatch.setattr(execute, name, 1)
 
 
