@@ -80,7 +80,7 @@ def _found(person: Person) -> set[str]:
 def test_entries_are_found_however_they_name_somebody(
     world: World, monkeypatch: pytest.MonkeyPatch, chunk: int
 ) -> None:
-    for name in ("_SAID", "_TOGETHER"):
+    for name in ("_TEXTS_SQL", "_GROUPED_SQL"):
         sql = getattr(entry_text, name).replace(
             f"LIMIT {entry_text.CHUNK}", f"LIMIT {chunk}"
         )
