@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
-from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from gdpr import erasure
-from gdpr.api.cases import Moved
+from gdpr.api.cases import Moved as CaseMoved
 from gdpr.cases import (
-    actions,
-    dry_run,
     overview,
     privacy_settings,
     queries,
@@ -30,7 +25,9 @@ from gdpr.models import Case, CaseKind, Subject
 from gdpr.subjects import access_log
 from gdpr.subjects import registry as subjects
 from gdpr.web import case_page
-from gdpr.web.forms import AttachForm, BoardForm, ExtendForm, NewCaseForm, ReasonForm
+from gdpr.web.case_actions import ACTIONS
+from gdpr.web.forms import AttachForm, BoardForm, NewCaseForm
+from gdpr.web.refusals import reraise_unless_shown
 from memory.rules import errors
 from memory.rules.permissions import Actor
 from memory.web import pages
@@ -38,8 +35,6 @@ from memory.web.fragments import part
 
 PAGE: Final = 50
 CHOICES: Final = 8
-TOLD: Final = (400, 409, 413, 422)
-Act = Callable[[Case, Actor], object]
 
 
 @require_GET
@@ -95,8 +90,7 @@ def new(request: HttpRequest) -> HttpResponse:
             return _asked(request, form, candidates=found, status=422)
         case = _open(form, found, actor)
     except errors.HouseError as error:
-        if error.status not in TOLD:
-            raise
+        reraise_unless_shown(error)
         form.add_error(None, error.detail)
         return _asked(request, form, status=error.status)
     messages.success(request, f"Case {case.id} is open")
@@ -146,7 +140,7 @@ def _open(form: NewCaseForm, subject: Subject, actor: Actor) -> Case:
 
 
 # ── One case ─────────────────────────────────────────────────────────────────
-def _shown(
+def _case_page(
     request: HttpRequest,
     case: Case,
     *,
@@ -176,7 +170,7 @@ def _shown(
 @require_GET
 def detail(request: HttpRequest, case_id: str) -> HttpResponse:
     """Show where a case stands and what is next."""
-    return _shown(request, transitions.case(pages.actor(request), case_id))
+    return _case_page(request, transitions.case(pages.actor(request), case_id))
 
 
 @never_cache
@@ -186,156 +180,34 @@ def samples(request: HttpRequest, case_id: str) -> HttpResponse:
     actor = pages.actor(request)
     case = transitions.case(actor, case_id)
     access_log.samples(case, by=actor)
-    return _shown(request, case, revealed=True)
+    return _case_page(request, case, revealed=True)
 
 
 def _must_be_current(request: HttpRequest, case: Case) -> None:
     """Refuse what was decided on another state of the case than this one."""
-    read = request.POST.get("version", "")
-    if read and read != str(case.version):
-        raise Moved(version=case.version)
+    version = request.POST.get("version", "")
+    if version and version != str(case.version):
+        raise CaseMoved(version=case.version)
 
 
-def act_on(request: HttpRequest, case_id: str, act: Act, done: str) -> HttpResponse:
-    """Do one thing to a case and show it; a refusal is shown on the case's page."""
+@require_POST
+def act(request: HttpRequest, case_id: str, action: str) -> HttpResponse:
+    """Run a row of ``ACTIONS``; a refusal is shown on the case's page."""
     actor = pages.actor(request)
     case = transitions.case(actor, case_id)
     actor.require("gdpr.manage")
+    row = ACTIONS[action]
+    form = row.form(request.POST, request.FILES) if row.form else None
+    if form and not form.is_valid():
+        faults = [str(fault) for field in form.errors.values() for fault in field]
+        refusal = errors.Invalid(" ".join(faults), code="bad_form")
+        return _case_page(request, case, refusal=refusal)
+    values = row.values(request.POST, form)
     try:
         _must_be_current(request, case)
-        act(case, actor)
+        row.service(case, *values, by=actor)
     except errors.HouseError as error:
-        if error.status not in TOLD:
-            raise
-        return _shown(request, transitions.case(actor, case_id), refusal=error)
-    messages.success(request, done)
+        reraise_unless_shown(error)
+        return _case_page(request, transitions.case(actor, case_id), refusal=error)
+    messages.success(request, row.success(values))
     return redirect("privacy:case", case_id)
-
-
-def _typed(request: HttpRequest, name: str) -> str:
-    return request.POST.get(name, "")
-
-
-@require_POST
-def identity(request: HttpRequest, case_id: str) -> HttpResponse:
-    """Write down how the person's identity was verified."""
-    how = _typed(request, "how")
-    return act_on(
-        request,
-        case_id,
-        lambda case, by: cases.verify_identity(case, how, by=by),
-        "Identity verified",
-    )
-
-
-@require_POST
-def plan(request: HttpRequest, case_id: str) -> HttpResponse:
-    """Make a dry run; nothing is touched."""
-    told = "The dry run is done. Nothing was touched."
-    return act_on(request, case_id, lambda case, by: dry_run.make(case, by=by), told)
-
-
-@require_POST
-def approve(request: HttpRequest, case_id: str) -> HttpResponse:
-    """Approve the plan that was read, as the second person."""
-    digest_of = _typed(request, "plan_hash")
-    return act_on(
-        request,
-        case_id,
-        lambda case, by: cases.approve(case, digest_of, by=by),
-        "Plan approved",
-    )
-
-
-@require_POST
-def execute(request: HttpRequest, case_id: str) -> HttpResponse:
-    """Carry out the plan that was read; the phrase was typed."""
-    digest_of, phrase = _typed(request, "plan_hash"), _typed(request, "phrase")
-    alone = _typed(request, "break_glass")
-    return act_on(
-        request,
-        case_id,
-        lambda case, by: erasure.start(
-            case, digest_of, phrase, by=by, break_glass=alone
-        ),
-        "It runs now. This page follows it to the end.",
-    )
-
-
-# ── The desk ─────────────────────────────────────────────────────────────────
-@require_POST
-def extend(request: HttpRequest, case_id: str) -> HttpResponse:
-    """Extend the deadline, with a reason."""
-    form = ExtendForm(request.POST)
-    if not form.is_valid():
-        return _at_fault(request, case_id, form)
-    months, reason = form.cleaned_data["months"], form.cleaned_data["reason"]
-    return act_on(
-        request,
-        case_id,
-        lambda case, by: actions.extend(case, months, reason, by=by),
-        "The deadline is extended. Tell the person, with the reason.",
-    )
-
-
-@require_POST
-def refuse(request: HttpRequest, case_id: str) -> HttpResponse:
-    """Refuse the request, with a reason that the person may read."""
-    form = ReasonForm(request.POST)
-    if not form.is_valid():
-        return _at_fault(request, case_id, form)
-    reason = form.cleaned_data["reason"]
-    return act_on(
-        request,
-        case_id,
-        lambda case, by: actions.refuse(case, reason, by=by),
-        "The request is refused",
-    )
-
-
-@require_POST
-def assign(request: HttpRequest, case_id: str) -> HttpResponse:
-    """Say who works on it."""
-    who = _typed(request, "assignee")
-    return act_on(
-        request,
-        case_id,
-        lambda case, by: actions.assign(case, who, by=by),
-        f"Assigned to {who}" if who else "Assigned to nobody",
-    )
-
-
-@require_POST
-def comment(request: HttpRequest, case_id: str) -> HttpResponse:
-    """Add a remark to the timeline."""
-    text = _typed(request, "text")
-    return act_on(
-        request,
-        case_id,
-        lambda case, by: actions.comment(case, text, by=by),
-        "Comment added",
-    )
-
-
-@require_POST
-def attach(request: HttpRequest, case_id: str) -> HttpResponse:
-    """Note a document by its hash; its bytes go away with the request."""
-    form = AttachForm(request.POST, request.FILES)
-    if not form.is_valid():
-        return _at_fault(request, case_id, form)
-    name, sha256, size = form.digest()
-    return act_on(
-        request,
-        case_id,
-        lambda case, by: actions.attach(case, name, sha256, size, by=by),
-        "Noted by its hash; the file was not kept",
-    )
-
-
-def _at_fault(request: HttpRequest, case_id: str, form: forms.Form) -> HttpResponse:
-    """Show the case with what is wrong in a form."""
-    actor = pages.actor(request)
-    case = transitions.case(actor, case_id)
-    actor.require("gdpr.manage")
-    told = " ".join(str(fault) for faults in form.errors.values() for fault in faults)
-    return _shown(request, case, refusal=errors.Invalid(told, code="bad_form"))

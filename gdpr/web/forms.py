@@ -250,13 +250,18 @@ class AttachForm(forms.Form):
         label="Document", help_text="Its SHA-256 is kept. The file itself is not."
     )
 
-    def digest(self) -> tuple[str, str, int]:
-        """Return the name, the SHA-256 and the size of the file."""
-        file: UploadedFile[Any] = self.cleaned_data["file"]
-        sum_ = hashlib.sha256()
-        for chunk in file.chunks():
-            sum_.update(chunk)
-        return str(file.name), sum_.hexdigest(), int(file.size or 0)
+    def clean(self) -> dict[str, Any]:
+        """Add the ``name``, the ``sha256`` and the ``size`` of the file."""
+        data: dict[str, Any] = super().clean() or {}
+        file: UploadedFile[Any] | None = data.get("file")
+        if file:
+            digest = hashlib.sha256()
+            for chunk in file.chunks():
+                digest.update(chunk)
+            data["name"] = str(file.name)
+            data["sha256"] = digest.hexdigest()
+            data["size"] = int(file.size or 0)
+        return data
 
 
 # ── Holds, the ledger, settings ──────────────────────────────────────────────

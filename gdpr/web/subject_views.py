@@ -29,12 +29,12 @@ from gdpr.web.forms import (
     PersonForm,
     ReasonForm,
 )
+from gdpr.web.refusals import reraise_unless_shown
 from memory.rules import errors
 from memory.rules.permissions import Actor
 from memory.web import pages
 
 PAGE: Final = 40
-TOLD: Final = (400, 409, 413, 422)
 NAMES: Final = frozenset(holder.name for holder in registry.ALL)
 PLACES: Final = [(one.name, one.title) for one in registry.ALL if not one.derived]
 Act = Callable[[Subject, Actor], object]
@@ -82,8 +82,7 @@ def new(request: HttpRequest) -> HttpResponse:
     try:
         made = subjects.create(shown, form.aliases(), by=actor)
     except errors.HouseError as error:
-        if error.status not in TOLD:
-            raise
+        reraise_unless_shown(error)
         return _listed(request, form, refusal=error)
     messages.success(request, "Registered. What is stored is searched for them.")
     return redirect("privacy:subject", made.pk)
@@ -158,8 +157,7 @@ def _act(
     try:
         act(subject, actor)
     except errors.HouseError as error:
-        if error.status not in TOLD:
-            raise
+        reraise_unless_shown(error)
         return _shown(request, subject_id, refusal=error, filled=filled)
     messages.success(request, done)
     if request.POST.get("revealed"):
@@ -224,8 +222,7 @@ def merge(request: HttpRequest, subject_id: str) -> HttpResponse:
         refusal = errors.Invalid("Nobody is registered by that id or alias.")
         return _shown(request, subject_id, refusal=refusal, filled={"merge": form})
     except errors.HouseError as error:
-        if error.status not in TOLD:
-            raise
+        reraise_unless_shown(error)
         return _shown(request, subject_id, refusal=error, filled={"merge": form})
     messages.success(request, f"{subject_id} is part of this person now")
     return redirect("privacy:subject", left.pk)

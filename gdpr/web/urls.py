@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from django.urls import path
 
-from gdpr.web import case_views, row_views, subject_views, views
+from gdpr.web import case_views, subject_views, views
+from gdpr.web.case_actions import ACTIONS
 
 app_name = "privacy"
 urlpatterns = [
@@ -13,17 +14,16 @@ urlpatterns = [
     path("cases/", case_views.board, name="cases"),
     path("cases/new/", case_views.new, name="new_case"),
     path("cases/<str:case_id>/", case_views.detail, name="case"),
-    path("cases/<str:case_id>/identity/", case_views.identity, name="identity"),
-    path("cases/<str:case_id>/plan/", case_views.plan, name="plan"),
     path("cases/<str:case_id>/samples/", case_views.samples, name="samples"),
-    path("cases/<str:case_id>/decide/", row_views.decide, name="decide"),
-    path("cases/<str:case_id>/approve/", case_views.approve, name="approve"),
-    path("cases/<str:case_id>/execute/", case_views.execute, name="execute"),
-    path("cases/<str:case_id>/extend/", case_views.extend, name="extend"),
-    path("cases/<str:case_id>/refuse/", case_views.refuse, name="refuse"),
-    path("cases/<str:case_id>/assign/", case_views.assign, name="assign"),
-    path("cases/<str:case_id>/comment/", case_views.comment, name="comment"),
-    path("cases/<str:case_id>/attach/", case_views.attach, name="attach"),
+    *(
+        path(
+            f"cases/<str:case_id>/{action}/",
+            case_views.act,
+            {"action": action},
+            name=action,
+        )
+        for action in ACTIONS
+    ),
     path("cases/<str:case_id>/certificate/", views.certificate, name="certificate"),
     path(
         "cases/<str:case_id>/certificate.json",

@@ -24,18 +24,11 @@ from gdpr.models import Certificate, Hold
 from gdpr.pagination import Ask
 from gdpr.web import certificate_views
 from gdpr.web.forms import LedgerForm, SettingsForm
+from gdpr.web.refusals import show_on_next_page
 from memory.rules import errors
 from memory.web import pages
 
 PAGE: Final = 50
-TOLD: Final = (400, 409, 413, 422)
-
-
-def _refused(request: HttpRequest, error: errors.HouseError) -> None:
-    """Say on the next page why something was not done."""
-    if error.status not in TOLD:
-        raise error
-    messages.error(request, error.detail)
 
 
 def _asked(request: HttpRequest) -> Ask:
@@ -74,7 +67,7 @@ def release(request: HttpRequest, hold_id: str) -> HttpResponse:
     try:
         legal_holds.release(row, request.POST.get("reason", ""), by=actor)
     except errors.HouseError as error:
-        _refused(request, error)
+        show_on_next_page(request, error)
     else:
         messages.success(request, "Released. Cases it kept go on where they stood.")
     return redirect("privacy:holds")
@@ -180,7 +173,7 @@ def download(request: HttpRequest, export_id: str) -> HttpResponseBase:
     try:
         return bundle_response(row, export.read(row, by=actor))
     except export.NotReady as error:
-        _refused(request, error)
+        show_on_next_page(request, error)
         return redirect("privacy:exports")
 
 
@@ -218,7 +211,7 @@ def let_back(request: HttpRequest, row_id: int) -> HttpResponse:
     try:
         suppression.lift(row_id, request.POST.get("reason", ""), by=actor)
     except errors.HouseError as error:
-        _refused(request, error)
+        show_on_next_page(request, error)
     else:
         messages.success(request, "The name may be written again")
     return redirect("privacy:kept_out")
