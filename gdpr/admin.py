@@ -30,22 +30,22 @@ from memory.rules.permissions import Actor
 REASON = "released in the Django admin"
 
 
-def _each(
+def _apply_to_rows(
     page: rows.ReadOnly,
     request: HttpRequest,
-    chosen: QuerySet[Any],
+    queryset: QuerySet[Any],
     act: Callable[[Any, Actor], object],
 ) -> int:
     """Do one thing with each row through its service; tell of each refusal."""
-    done = 0
-    for row in chosen:
+    count = 0
+    for row in queryset:
         try:
             act(row, rows.staff_actor(request, row.workspace_id))
-            done += 1
+            count += 1
         except errors.HouseError as error:
             text = f"{row.pk}: {error.detail}"
             page.message_user(request, text, messages.ERROR)
-    return done
+    return count
 
 
 @admin.register(Case)
@@ -64,22 +64,22 @@ class CaseRows(rows.ReadOnly):
     exclude = ("reason", "requester", "identity_how", "correction", "result")
 
     @admin.action(description="Assign to me")
-    def take(self, request: HttpRequest, chosen: QuerySet[Case]) -> None:
+    def take(self, request: HttpRequest, queryset: QuerySet[Case]) -> None:
         """Take cases."""
-        done = _each(
-            self, request, chosen,
+        count = _apply_to_rows(
+            self, request, queryset,
             lambda row, by: case_actions.assign(row, by.label, by=by),
         )  # fmt: skip
-        self.message_user(request, f"{done} assigned to you.")
+        self.message_user(request, f"{count} assigned to you.")
 
     @admin.action(description="Take from whom they are assigned to")
-    def leave(self, request: HttpRequest, chosen: QuerySet[Case]) -> None:
+    def leave(self, request: HttpRequest, queryset: QuerySet[Case]) -> None:
         """Leave cases to anybody."""
-        done = _each(
-            self, request, chosen,
+        count = _apply_to_rows(
+            self, request, queryset,
             lambda row, by: case_actions.assign(row, "", by=by),
         )  # fmt: skip
-        self.message_user(request, f"{done} assigned to nobody.")
+        self.message_user(request, f"{count} assigned to nobody.")
 
 
 @admin.register(CasePlan)
@@ -123,13 +123,13 @@ class HoldRows(rows.ReadOnly):
     search_fields = ("=id", "=subject__id")
 
     @admin.action(description="Release; what only it kept goes on")
-    def release(self, request: HttpRequest, chosen: QuerySet[Hold]) -> None:
+    def release(self, request: HttpRequest, queryset: QuerySet[Hold]) -> None:
         """Release holds."""
-        done = _each(
-            self, request, chosen,
+        count = _apply_to_rows(
+            self, request, queryset,
             lambda row, by: legal_holds.release(row, REASON, by=by),
         )  # fmt: skip
-        self.message_user(request, f"{done} released.")
+        self.message_user(request, f"{count} released.")
 
 
 @admin.register(GdprAction)

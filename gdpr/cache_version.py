@@ -26,8 +26,8 @@ def current(workspace_id: str) -> str | None:
     """
     with connection.cursor() as cursor:
         cursor.execute(_LOOK, [workspace_id])
-        found = cursor.fetchone()
-    return None if found is None else str(found[0])
+        row = cursor.fetchone()
+    return None if row is None else str(row[0])
 
 
 def held(workspace_id: str) -> str | None:

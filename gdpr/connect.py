@@ -16,7 +16,7 @@ from memory import data_folder_adoption
 from memory.installation import identity as installation
 from memory.ports import legal_holds, subject_linker
 
-_TOLD: Final = (Alias, Subject, Suppression)
+_WATCHED_MODELS: Final = (Alias, Subject, Suppression)
 
 
 def connect() -> None:
@@ -28,7 +28,7 @@ def connect() -> None:
     installation.register_witness("exports", storage.key_opens)
     installation.register_check(signing_keys.problem)
     data_folder_adoption.register(lost_keys.FOLLOWER)
-    for model in _TOLD:
+    for model in _WATCHED_MODELS:
         uid = f"gdpr.cache_version.{model.__name__}"
         post_save.connect(cache_version.on_save, sender=model, dispatch_uid=uid)
         post_delete.connect(cache_version.on_delete, sender=model, dispatch_uid=uid)

@@ -31,8 +31,8 @@ class Broken(Exception):
 
 def key_for(master: bytes, name: str) -> bytes:
     """Return the key of one file, derived from the installation's key and its name."""
-    made = HKDF(SHA256(), KEY_BYTES, None, b"crewship export v1 " + name.encode())
-    return made.derive(master)
+    derivation = HKDF(SHA256(), KEY_BYTES, None, b"crewship export v1 " + name.encode())
+    return derivation.derive(master)
 
 
 def _nonce(prefix: bytes, number: int, *, last: bool) -> bytes:

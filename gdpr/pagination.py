@@ -12,14 +12,14 @@ from django.db.models import Model, Q, QuerySet
 from memory import pagination
 
 Row = TypeVar("Row", bound=Model)
-MOST: Final = 200
+MAX_PAGE: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
     """Which page is meant: how long, and after which cursor."""
 
-    limit: int = MOST
+    limit: int = MAX_PAGE
     cursor: str | None = None
 
 
@@ -33,7 +33,7 @@ class Page(Generic[Row]):
 
 def part(
     parts: Sequence[tuple[QuerySet[Row], str]],
-    asked: Ask,
+    page_query: Ask,
     question: object,
     home: str,
 ) -> Page[Row]:
@@ -44,19 +44,19 @@ def part(
     """
     digest = pagination.digest(["page", question])
     start, edge = 0, None
-    found: list[tuple[int, str, Row]] = []
-    if asked.cursor:
-        number, at, last = pagination.read(asked.cursor, home, digest)
+    rows_so_far: list[tuple[int, str, Row]] = []
+    if page_query.cursor:
+        number, at, last = pagination.read(page_query.cursor, home, digest)
         start, edge = int(number), (datetime.fromisoformat(str(at)), last)
     for number, (rows, by) in enumerate(parts):
-        if number >= start and len(found) <= asked.limit:
-            there = _after(rows, by, edge if number == start else None)
-            more = there[: asked.limit + 1 - len(found)]
-            found += [(number, by.lstrip("-"), row) for row in more]
-    items = [row for _, _, row in found[: asked.limit]]
-    if len(found) <= asked.limit:
+        if number >= start and len(rows_so_far) <= page_query.limit:
+            remaining = _after(rows, by, edge if number == start else None)
+            batch = remaining[: page_query.limit + 1 - len(rows_so_far)]
+            rows_so_far += [(number, by.lstrip("-"), row) for row in batch]
+    items = [row for _, _, row in rows_so_far[: page_query.limit]]
+    if len(rows_so_far) <= page_query.limit:
         return Page(items, None)
-    number, name, row = found[asked.limit - 1]
+    number, name, row = rows_so_far[page_query.limit - 1]
     position: list[str | int] = [number, getattr(row, name).isoformat(), row.pk]
     return Page(items, pagination.make(home, digest, position))
 
@@ -74,7 +74,7 @@ def _after(
 
 
 def newest(
-    rows: QuerySet[Row], by: str, asked: Ask, question: object, home: str
+    rows: QuerySet[Row], by: str, page_query: Ask, question: object, home: str
 ) -> Page[Row]:
     """Return a page of one list, the newest first."""
-    return part([(rows, f"-{by}")], asked, question, home)
+    return part([(rows, f"-{by}")], page_query, question, home)

@@ -61,31 +61,31 @@ def _form(kind: str, value: str) -> tuple[str, int] | None:
     """Return what of an alias is hashed, and its number of words; None for nothing."""
     text = patterns.folded(kind, value)
     if kind == "phone":
-        return (text[-_PHONE_TAIL:], 1) if len(text) >= phones.LEAST else None
-    found = list(_TOKEN.finditer(text))
-    if not found or kind not in _KINDS:
+        return (text[-_PHONE_TAIL:], 1) if len(text) >= phones.MIN_DIGITS else None
+    tokens = list(_TOKEN.finditer(text))
+    if not tokens or kind not in _KINDS:
         return None
     if kind == "name":
-        return " ".join(token[0] for token in found), len(found)
+        return " ".join(token[0] for token in tokens), len(tokens)
     if kind == "email":
         local, at, domain = text.rpartition("@")
         return (f"{local.partition('+')[0]}{at}{domain}", 1) if at else None
-    return text[found[0].start() : found[-1].end()], len(found)
+    return text[tokens[0].start() : tokens[-1].end()], len(tokens)
 
 
 def digests_of(workspace_id: str, names: Iterable[Name]) -> list[Digest]:
     """Return what is kept of names, each once."""
     key = _key(workspace_id)
-    found: dict[str, Digest] = {}
+    digests: dict[str, Digest] = {}
     for name in names:
         form = _form(name.kind, name.value)
         if form is not None:
             digest = _hash(key, name.kind, form[0])
-            alone = name.kind in _PIECES and common_words.is_common(
+            is_common = name.kind in _PIECES and common_words.is_common(
                 name.kind, name.value
             )
-            found[digest] = (digest, name.kind, MARKED if alone else form[1])
-    return list(found.values())
+            digests[digest] = (digest, name.kind, MARKED if is_common else form[1])
+    return list(digests.values())
 
 
 def unknown(workspace_id: str, text: str) -> str:
@@ -121,14 +121,14 @@ def _pieces(
     """Return (kind, form, piece) of everything in a text that could be a name."""
     for view in _views(text):
         if "email" in sizes and "@" in view:
-            for found in _MAIL.finditer(view):
-                form = _form("email", found[0].rstrip(".-_"))
+            for match in _MAIL.finditer(view):
+                form = _form("email", match[0].rstrip(".-_"))
                 if form:
-                    yield "email", form[0], found[0]
+                    yield "email", form[0], match[0]
         if "phone" in sizes:
             for start, end, number in phones.candidates(view):
                 yield "phone", number.digits[-_PHONE_TAIL:], view[start:end]
-        yield from _worded(view, sizes)
+        yield from _word_runs(view, sizes)
 
 
 def _views(text: str) -> list[str]:
@@ -148,7 +148,7 @@ def _addressed(text: str) -> Iterator[str]:
                     yield view[at.end() : token.end()]
 
 
-def _worded(
+def _word_runs(
     view: str, sizes: Mapping[str, Collection[int]]
 ) -> Iterator[tuple[str, str, str]]:
     for kind, lengths in sizes.items():
@@ -162,43 +162,47 @@ def _worded(
 
 def sizes_of(digests: Iterable[Digest]) -> dict[str, set[int]]:
     """Return kind → the numbers of words that occur."""
-    found: dict[str, set[int]] = {}
+    sizes: dict[str, set[int]] = {}
     for _digest, kind, words in digests:
-        found.setdefault(kind, set()).add(words)
-    return found
+        sizes.setdefault(kind, set()).add(words)
+    return sizes
 
 
 def spotted(workspace_id: str, text: str, digests: Collection[Digest]) -> list[str]:
     """Return the pieces of a text, folded, whose keyed hash is among digests."""
-    free = [one for one in digests if one[2] != MARKED]
-    known, key = {digest for digest, _, _ in free}, _key(workspace_id)
-    found = _pieces(name_fields.spoken(text), sizes_of(free))
-    hits = [piece for kind, form, piece in found if _hash(key, kind, form) in known]
+    free = [digest for digest in digests if digest[2] != MARKED]
+    free_digests, key = {digest for digest, _, _ in free}, _key(workspace_id)
+    pieces = _pieces(name_fields.spoken(text), sizes_of(free))
+    hits = [
+        piece for kind, form, piece in pieces if _hash(key, kind, form) in free_digests
+    ]
     marked = {digest for digest, _, words in digests if words == MARKED}
     if marked:
-        handles = (f"@{one}" for one in _addressed(text))
-        hits += [one for one in handles if _hash(key, "handle", one[1:]) in marked]
+        handles = (f"@{digest}" for digest in _addressed(text))
+        hits += [
+            digest for digest in handles if _hash(key, "handle", digest[1:]) in marked
+        ]
     # A field that says who says it as a whole, an ordinary word too.
-    every = {digest for digest, _, _ in digests}
-    whose = name_fields.people(text) if every else ()
-    hits += [one for one in whose if is_named(workspace_id, one, every)]
+    all_digests = {digest for digest, _, _ in digests}
+    names = name_fields.people(text) if all_digests else ()
+    hits += [digest for digest in names if is_named(workspace_id, digest, all_digests)]
     return list(dict.fromkeys(hits))
 
 
 def said(workspace_id: str, text: str, digests: Collection[Digest]) -> list[str]:
     """Return what ``spotted`` does, ordinary words too: who asks wants every name."""
-    every = [
+    all_digests = [
         (digest, kind, count)
         for digest, kind, words in digests
         for count in ((1, 2) if words == MARKED else (words,))
     ]
-    return spotted(workspace_id, text, every)
+    return spotted(workspace_id, text, all_digests)
 
 
-def is_named(workspace_id: str, subject: str, known: Collection[str]) -> bool:
+def is_named(workspace_id: str, subject: str, hashes: Collection[str]) -> bool:
     """Whether a writer's name for a person is, as any kind of alias, among digests."""
     names = [Name("", kind, subject) for kind in _KINDS]
-    return any(one[0] in known for one in digests_of(workspace_id, names))
+    return any(digest[0] in hashes for digest in digests_of(workspace_id, names))
 
 
 def refuse(
@@ -208,9 +212,11 @@ def refuse(
     subjects: Iterable[str],
 ) -> None:
     """Raise Conflict for a text about somebody who must not come back."""
-    known = {digest for digest, _, _ in digests}
-    named = any(is_named(workspace_id, one, known) for one in subjects)
-    if named or any(spotted(workspace_id, text, digests) for text in texts if text):
+    hashes = {digest for digest, _, _ in digests}
+    is_subject = any(is_named(workspace_id, subject, hashes) for subject in subjects)
+    if is_subject or any(
+        spotted(workspace_id, text, digests) for text in texts if text
+    ):
         detail = (
             "The text is about a person who was erased or opted out; nothing was kept."
         )
@@ -229,8 +235,8 @@ def restore(
 ) -> int:
     """Put digests in force that are not; return how many were missing."""
     with transaction.atomic():
-        there = {digest for digest, _, _ in active(workspace_id)}
-        made = [
+        active_digests = {digest for digest, _, _ in active(workspace_id)}
+        rows = [
             Suppression(
                 workspace_id=workspace_id,
                 digest=digest,
@@ -240,12 +246,12 @@ def restore(
                 case_ref=case_ref,
             )
             for digest, kind, words in digests
-            if digest not in there
+            if digest not in active_digests
         ]
-        Suppression.objects.bulk_create(made, ignore_conflicts=True)
-        if made:
+        Suppression.objects.bulk_create(rows, ignore_conflicts=True)
+        if rows:
             cache_version.changed(workspace_id)
-    return len(made)
+    return len(rows)
 
 
 def suppress(subject: Subject, *, case_ref: str = "") -> int:
@@ -253,27 +259,27 @@ def suppress(subject: Subject, *, case_ref: str = "") -> int:
     rows = Alias.objects.filter(
         workspace_id=subject.workspace_id, subject_id=subject.pk
     )
-    names = [Name(subject.pk, one.kind, one.value) for one in rows]
+    names = [Name(subject.pk, alias.kind, alias.value) for alias in rows]
     digests = digests_of(subject.workspace_id, names)
     return restore(
         subject.workspace_id, digests, subject_ref=subject.pk, case_ref=case_ref
     )
 
 
-def page(actor: Actor, asked: Ask, *, lifted: bool = False) -> Page[Suppression]:
+def page(actor: Actor, page_query: Ask, *, lifted: bool = False) -> Page[Suppression]:
     """Return a page, newest first; what was lifted only when asked for."""
     actor.require("gdpr.read")
     rows = Suppression.objects.filter(workspace_id=actor.workspace_id)
     rows = rows if lifted else rows.filter(lifted_at=None)
     question = ["suppressions", lifted]
-    return pagination.newest(rows, "since", asked, question, actor.workspace_id)
+    return pagination.newest(rows, "since", page_query, question, actor.workspace_id)
 
 
 def standing(actor: Actor) -> int:
     """Return how many names are kept out."""
     actor.require("gdpr.read")
-    mine = Suppression.objects.filter(workspace_id=actor.workspace_id)
-    return mine.filter(lifted_at=None).count()
+    rows = Suppression.objects.filter(workspace_id=actor.workspace_id)
+    return rows.filter(lifted_at=None).count()
 
 
 def lift(suppression_id: int, reason: str, *, by: Actor) -> Suppression:

@@ -15,13 +15,13 @@ from gdpr.subjects import backfill
 from memory.jobs import registry as jobs
 from memory.jobs.registry import HOUSE, Job, Outcome
 
-EVERY: Final = timedelta(minutes=1)
+EVERY_MINUTE: Final = timedelta(minutes=1)
 
 
 def _cases(_home: str) -> Outcome:
-    done = erasure.sweep()
-    fault = f"{done['failed']} runs stopped at a fault" if done["failed"] else ""
-    return Outcome({"cases_run": done["run"]}, fault)
+    counts = erasure.sweep()
+    fault = f"{counts['failed']} runs stopped at a fault" if counts["failed"] else ""
+    return Outcome({"cases_run": counts["run"]}, fault)
 
 
 def _exports(_home: str) -> Outcome:
@@ -40,7 +40,7 @@ def install() -> None:
             title="Personal data: new names",
             schedule="every minute",
             act=_aliases,
-            every=EVERY,
+            every=EVERY_MINUTE,
             house_wide=True,
         )
     )
@@ -59,7 +59,7 @@ def install() -> None:
             title="Personal data: bundles",
             schedule="every minute",
             act=_exports,
-            every=EVERY,
+            every=EVERY_MINUTE,
             house_wide=True,
         )
     )

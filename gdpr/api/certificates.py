@@ -9,17 +9,17 @@ from ninja import Query, Router, Schema
 from pydantic import ConfigDict, Field
 
 from gdpr.api import case_schemas as schemas
+from gdpr.api import present
+from gdpr.api.present import Answer
 from gdpr.cases import transitions
 from gdpr.certificates import issue as certificates
 from gdpr.certificates import keys as signing_keys
 from gdpr.certificates.document import ALGORITHM, Verdict
 from gdpr.models import Certificate
-from gdpr.pagination import Ask
 from memory.api.api import ApiRequest
 from memory.journal import append as journal
 
 router = Router(tags=["personal data"])
-Answer = dict[str, Any]
 
 
 class CertificateSignatureOut(Schema):
@@ -113,16 +113,16 @@ def key_lines() -> list[Answer]:
             "algorithm": ALGORITHM,
             "public_key": row.public_key,
             "made_at": journal.stamp(row.made_at),
-            "retired_at": journal.stamp(row.retired_at) if row.retired_at else None,
+            "retired_at": present.stamp(row.retired_at),
         }
         for row in signing_keys.published()
     ]
 
 
-def document(made: Certificate) -> HttpResponse:
+def document(certificate: Certificate) -> HttpResponse:
     """Return a certificate byte for byte, as it was signed."""
-    answer = HttpResponse(made.document, content_type="application/json")
-    answer["Content-Disposition"] = f'inline; filename="{made.pk}.json"'
+    answer = HttpResponse(certificate.document, content_type="application/json")
+    answer["Content-Disposition"] = f'inline; filename="{certificate.pk}.json"'
     return answer
 
 
@@ -137,26 +137,27 @@ def of_case(request: ApiRequest, case_id: str) -> HttpResponse:
     return document(certificates.of_case(request.auth, case))
 
 
+def certificate_line(row: Certificate) -> Answer:
+    """Return a certificate as a line of a list."""
+    return {
+        "id": row.pk,
+        "case_id": row.case_id,
+        "kind": row.case.kind,
+        "result": row.result,
+        "run": row.run,
+        "key_id": row.key_id,
+        "replaces": row.replaces_id,
+        "issued_at": journal.stamp(row.issued_at),
+    }
+
+
 @router.get("/certificates", response=CertificatesOut, operation_id="list_certificates")
 def list_certificates(
     request: ApiRequest, query: Query[schemas.PrivacyPageQuery]
 ) -> Answer:
     """List the workspace's certificates, the newest first."""
-    found = certificates.page(request.auth, Ask(limit=query.limit, cursor=query.cursor))
-    items = [
-        {
-            "id": row.pk,
-            "case_id": row.case_id,
-            "kind": row.case.kind,
-            "result": row.result,
-            "run": row.run,
-            "key_id": row.key_id,
-            "replaces": row.replaces_id,
-            "issued_at": journal.stamp(row.issued_at),
-        }
-        for row in found.items
-    ]
-    return {"items": items, "next_cursor": found.next_cursor}
+    page = certificates.page(request.auth, present.page_query(query))
+    return present.page_out(page, certificate_line)
 
 
 # Before what takes any name in its place: the first that fits is asked.

@@ -52,12 +52,12 @@ def erase(request: ApiRequest, subject: str, data: ErasureIn) -> Status[dict[str
     Codes: `case_required` where a second person or an identity check is asked for,
     `on_hold`.
     """
-    begun = one_call.erase(subject, data.reason, by=request.auth)
-    told = {
-        "action_id": begun.action_id,
-        "case_id": begun.case.id,
-        "status": begun.case.state,
-        "rows_deleted": begun.rows,
-        "warnings": begun.warnings,
+    erasure = one_call.erase(subject, data.reason, by=request.auth)
+    result = {
+        "action_id": erasure.action_id,
+        "case_id": erasure.case.id,
+        "status": erasure.case.state,
+        "rows_deleted": erasure.rows,
+        "warnings": erasure.warnings,
     }
-    return Status(202, told)
+    return Status(202, result)

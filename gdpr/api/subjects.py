@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ninja import Query, Router, Status
 
 from gdpr import suppression
+from gdpr.api import present
 from gdpr.api import subject_schemas as schemas
+from gdpr.api.present import Answer
 from gdpr.models import Suppression
-from gdpr.pagination import Ask
 from gdpr.subjects import (
     access_log,
     consents,
@@ -24,14 +23,13 @@ from memory.api.api import ApiRequest
 from memory.journal import append as journal
 
 router = Router(tags=["personal data"])
-Answer = dict[str, Any]
 
 
-def _whole(request: ApiRequest, subject_id: str) -> Answer:
+def _present(request: ApiRequest, subject_id: str) -> Answer:
     """Tell everything about a person; that it was told is written down."""
-    seen = profile.of(subject_id, by=request.auth)
-    access_log.read_names(seen.subject, by=request.auth)
-    return profile.whole(seen)
+    subject_profile = profile.of(subject_id, by=request.auth)
+    access_log.read_names(subject_profile.subject, by=request.auth)
+    return profile.as_json(subject_profile)
 
 
 # ── People ───────────────────────────────────────────────────────────────────
@@ -43,20 +41,20 @@ def create_subject(request: ApiRequest, data: schemas.SubjectIn) -> Status[Answe
 
     Codes: `bad_alias`, `alias_taken`, `no_name`.
     """
-    names = [NewAlias(one.kind, one.value) for one in data.aliases]
-    made = subjects.create(data.display_name, names, by=request.auth)
-    return Status(201, _whole(request, made.pk))
+    names = [NewAlias(alias.kind, alias.value) for alias in data.aliases]
+    subject = subjects.create(data.display_name, names, by=request.auth)
+    return Status(201, _present(request, subject.pk))
 
 
 @router.get("/subjects", response=schemas.SubjectListOut, operation_id="list_subjects")
 def list_subjects(request: ApiRequest, query: Query[schemas.SubjectsQuery]) -> Answer:
     """List people, newest first; `q` is an id, an alias or a part of a name."""
-    found, following = subjects.listed(
+    rows, following = subjects.list_subjects(
         request.auth, q=query.q, limit=query.limit, cursor=query.cursor
     )
-    for one in found:
-        access_log.read_names(one, by=request.auth)
-    items = [profile.summary(one) for one in found]
+    for subject in rows:
+        access_log.read_names(subject, by=request.auth)
+    items = [profile.summary(subject) for subject in rows]
     return {"items": items, "next_cursor": following}
 
 
@@ -65,7 +63,7 @@ def list_subjects(request: ApiRequest, query: Query[schemas.SubjectsQuery]) -> A
 )
 def get_subject(request: ApiRequest, subject_id: str) -> Answer:
     """Return a person with counts per resting place."""
-    return _whole(request, subject_id)
+    return _present(request, subject_id)
 
 
 @router.post(
@@ -78,7 +76,7 @@ def add_alias(
 ) -> Status[Answer]:
     """Add a name; what is stored is searched for it in the background."""
     subjects.add_alias(subject_id, NewAlias(data.kind, data.value), by=request.auth)
-    return Status(201, _whole(request, subject_id))
+    return Status(201, _present(request, subject_id))
 
 
 @router.delete(
@@ -101,9 +99,9 @@ def dismiss_address(
     request: ApiRequest, subject_id: str, data: schemas.AliasIn
 ) -> Answer:
     """Say that an address beside a person is not theirs. Code: `alias_known`."""
-    what = NewAlias(data.kind, data.value)
-    suggested_aliases.dismiss(subject_id, what, by=request.auth)
-    return _whole(request, subject_id)
+    alias = NewAlias(data.kind, data.value)
+    suggested_aliases.dismiss(subject_id, alias, by=request.auth)
+    return _present(request, subject_id)
 
 
 @router.post(
@@ -115,8 +113,8 @@ def merge_subject(
     request: ApiRequest, subject_id: str, data: schemas.MergeIn
 ) -> Answer:
     """Make two people one; the answer is who is left."""
-    left = merge.merge(subject_id, data.into, by=request.auth)
-    return _whole(request, left.pk)
+    survivor = merge.merge(subject_id, data.into, by=request.auth)
+    return _present(request, survivor.pk)
 
 
 @router.post(
@@ -131,7 +129,7 @@ def note_consent(
     consents.note(
         subject_id, data.consent, data.note, opted_out=data.opted_out, by=request.auth
     )
-    return _whole(request, subject_id)
+    return _present(request, subject_id)
 
 
 @router.post(
@@ -143,20 +141,20 @@ def lift_restriction(
     request: ApiRequest, subject_id: str, data: schemas.ReasonIn
 ) -> Answer:
     """End a restriction; it begins with a case of that kind."""
-    found = subjects.get(request.auth, subject_id)
-    restriction.lift(found, data.reason, by=request.auth)
-    return _whole(request, subject_id)
+    subject = subjects.get(request.auth, subject_id)
+    restriction.lift(subject, data.reason, by=request.auth)
+    return _present(request, subject_id)
 
 
 # ── Names that must not come back ────────────────────────────────────────────
-def _told(row: Suppression) -> Answer:
+def _suppression_line(row: Suppression) -> Answer:
     return {
         "id": row.pk,
         "kind": row.kind,
         "subject_id": row.subject_ref,
         "case_id": row.case_ref or None,
         "since": journal.stamp(row.since),
-        "lifted_at": journal.stamp(row.lifted_at) if row.lifted_at else None,
+        "lifted_at": present.stamp(row.lifted_at),
         "lifted_by": row.lifted_by or None,
         "lift_reason": row.lift_reason or None,
     }
@@ -171,10 +169,10 @@ def list_suppressions(
     request: ApiRequest, query: Query[schemas.SuppressionsQuery]
 ) -> Answer:
     """List suppressed names by kind and person; the names are kept nowhere."""
-    asked = Ask(limit=query.limit, cursor=query.cursor)
-    found = suppression.page(request.auth, asked, lifted=query.lifted)
-    items = [_told(row) for row in found.items]
-    return {"items": items, "next_cursor": found.next_cursor}
+    page = suppression.page(
+        request.auth, present.page_query(query), lifted=query.lifted
+    )
+    return present.page_out(page, _suppression_line)
 
 
 @router.post(
@@ -186,4 +184,6 @@ def lift_suppression(
     request: ApiRequest, suppression_id: int, data: schemas.ReasonIn
 ) -> Answer:
     """Let a name be written again; the reason is kept."""
-    return _told(suppression.lift(suppression_id, data.reason, by=request.auth))
+    return _suppression_line(
+        suppression.lift(suppression_id, data.reason, by=request.auth)
+    )

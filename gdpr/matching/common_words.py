@@ -13,7 +13,7 @@ from typing import Final
 
 from gdpr.matching import normalize, patterns
 
-LEAST: Final = 3
+MIN_CHARS: Final = 3
 _LEAST_DIGITS: Final = 6
 # English, German, French, Spanish, Polish: what half of all texts say, and first names
 # that are words. In the form that ``shapes.folded`` gives them.
@@ -67,7 +67,7 @@ def is_common(kind: str, value: str) -> bool:
     signs = [character for character in text if character.isalnum()]
     if signs and all(character.isdigit() for character in signs):
         return len(signs) < _LEAST_DIGITS
-    return text.isascii() and (len(signs) < LEAST or text in WORDS)
+    return text.isascii() and (len(signs) < MIN_CHARS or text in WORDS)
 
 
 def reach(kind: str, value: str) -> Reach:
@@ -82,11 +82,11 @@ def reach(kind: str, value: str) -> Reach:
     if kind == "pattern":
         # A pattern is its maker's, unless it is nothing but such a word or number.
         count = sum(character.isalpha() for character in text)
-        is_word = text in WORDS or count < LEAST
+        is_word = text in WORDS or count < MIN_CHARS
         return Reach.DOUBTFUL if is_word else Reach.TEXT
     if kind == "name" and len(text.split()) > 1:
         is_phrase = all(word in WORDS for word in text.split())
         return Reach.DOUBTFUL if is_phrase else Reach.TEXT
     letters = any(character.isalpha() for character in text)
-    others = any(not character.isalpha() for character in text)
-    return Reach.TEXT if letters and others and kind != "name" else Reach.DOUBTFUL
+    has_signs = any(not character.isalpha() for character in text)
+    return Reach.TEXT if letters and has_signs and kind != "name" else Reach.DOUBTFUL

@@ -49,37 +49,39 @@ def plan(
     body: Mapping[str, Any], rows: Mapping[str, list[list[str]]], plan_hash: str
 ) -> dict[str, Any]:
     """Return a plan as people read it, counted again from the rows it is made of."""
-    holders = [one for one in body.get("holders", ()) if _is_named(one)]
-    told = [_place(one, rows) for one in holders]
-    own = [one for one in told if not one.get("derived")]
-    total = {fate: sum(one[fate] for one in own) for fate in FATES}
-    kept = left({k: v for k, v in body.items() if k not in ("holders", "total")})
+    holders = [place for place in body.get("holders", ()) if _is_named(place)]
+    places = [_place(place, rows) for place in holders]
+    own = [place for place in places if not place.get("derived")]
+    total = {fate: sum(place[fate] for place in own) for fate in FATES}
+    intact = left({k: v for k, v in body.items() if k not in ("holders", "total")})
     sums = {**total, "rows": sum(total.values())}
-    return {**kept, "plan_hash": plan_hash, "holders": told, "total": sums}
+    return {**intact, "plan_hash": plan_hash, "holders": places, "total": sums}
 
 
-def _is_named(one: Any) -> bool:
+def _is_named(place: Any) -> bool:
     """Whether it still is known which place was counted."""
-    name = one.get("name") if isinstance(one, Mapping) else None
+    name = place.get("name") if isinstance(place, Mapping) else None
     return isinstance(name, str) and not is_mark(name)
 
 
 def _place(
-    one: Mapping[str, Any], rows: Mapping[str, list[list[str]]]
+    place: Mapping[str, Any], rows: Mapping[str, list[list[str]]]
 ) -> dict[str, Any]:
-    counted = Counter(row[1] for row in rows.get(str(one["name"]), ()))
-    fates = {fate: counted[fate] for fate in FATES}
-    if one.get("derived") and not is_damaged({fate: one.get(fate) for fate in FATES}):
-        fates = {fate: one.get(fate, 0) for fate in FATES}
-    kept = {"title": str(one["name"]), "derived": False, "why": "", **left(one)}
-    samples = [] if is_damaged(one.get("samples")) else one.get("samples", [])
-    return {**kept, **fates, "samples": samples}
+    counts = Counter(row[1] for row in rows.get(str(place["name"]), ()))
+    fates = {fate: counts[fate] for fate in FATES}
+    if place.get("derived") and not is_damaged(
+        {fate: place.get(fate) for fate in FATES}
+    ):
+        fates = {fate: place.get(fate, 0) for fate in FATES}
+    intact = {"title": str(place["name"]), "derived": False, "why": "", **left(place)}
+    samples = [] if is_damaged(place.get("samples")) else place.get("samples", [])
+    return {**intact, **fates, "samples": samples}
 
 
-def result(told: Mapping[str, Any], document: str) -> dict[str, Any]:
+def result(stored: Mapping[str, Any], document: str) -> dict[str, Any]:
     """Return how a case ended; what its search found stands in its certificate too."""
-    if not is_damaged(told.get("residue", {})):
-        return dict(left(told))
+    if not is_damaged(stored.get("residue", {})):
+        return dict(left(stored))
     proof = json.loads(document)["content"]["residue"] if document else {}
-    kept = left({name: value for name, value in told.items() if name != "residue"})
-    return {**kept, "residue": proof} if proof else kept
+    intact = left({name: value for name, value in stored.items() if name != "residue"})
+    return {**intact, "residue": proof} if proof else intact

@@ -51,7 +51,7 @@ class Masker(ABC):
         """Whether it is worth asking whom a text names; False is certain."""
 
     @abstractmethod
-    def meant(self, key: Key, value: str) -> Iterable[tuple[Name, bool]]:
+    def named_by(self, key: Key, value: str) -> Iterable[tuple[Name, bool]]:
         """Return whom the whole value of a field means, and how surely."""
 
     def mask(self, text: str, mark: str = "[erased]") -> str:
@@ -82,8 +82,10 @@ class Masker(ABC):
         if isinstance(value, (list, tuple)):
             return [self.mask_json(item, mark, key, above) for item in value]
         is_value = bool(key) and name_fields.is_value(value)
-        said = name_fields.key_of(key, above) if is_value else None
-        if said is not None and any(self.meant(said, normalize.fold(str(value)))):
+        field_key = name_fields.key_of(key, above) if is_value else None
+        if field_key is not None and any(
+            self.named_by(field_key, normalize.fold(str(value)))
+        ):
             return mark
         if isinstance(value, str):
             return self._mask_inside(value, mark)
@@ -93,8 +95,8 @@ class Masker(ABC):
         """Return a text masked; JSON that it holds is masked field by field."""
         inner = name_fields.inside(text)
         if inner is not None:
-            left = self.mask_json(inner, mark)
-            text = text if left == inner else json.dumps(left, ensure_ascii=False)
+            masked = self.mask_json(inner, mark)
+            text = text if masked == inner else json.dumps(masked, ensure_ascii=False)
         return self.mask(text, mark)
 
     def _mask_object(
@@ -104,21 +106,21 @@ class Masker(ABC):
         halves = self._halves(value)
         for key, item in value.items():
             base = name = self.mask(str(key), mark)
-            again = 2
+            number = 2
             while name in masked or (name != key and name in value):
-                name, again = f"{base} {again}", again + 1
-            left = mark if key in halves else item
-            masked[name] = self.mask_json(left, mark, str(key), above)
+                name, number = f"{base} {number}", number + 1
+            content = mark if key in halves else item
+            masked[name] = self.mask_json(content, mark, str(key), above)
         return masked
 
     def _halves(self, value: dict[Any, Any]) -> set[Any]:
         """Return the keys of fields that name somebody only together."""
         return {
             key
-            for one, two in name_fields.pairs(value)
-            if self.is_split(value[one], value[two])
-            or self.is_split(value[two], value[one])
-            for key in (one, two)
+            for first, two in name_fields.pairs(value)
+            if self.is_split(value[first], value[two])
+            or self.is_split(value[two], value[first])
+            for key in (first, two)
         }
 
     def is_split(self, first: str, second: str) -> bool:

@@ -30,7 +30,7 @@ from gdpr.matching.name_fields import Key
 from gdpr.matching.normalize import View
 
 # Up to so many anchors each is searched; beyond, the words of the text are looked up.
-_FEW: Final = 24
+_MAX_SEARCHED_ANCHORS: Final = 24
 
 
 class Sign(IntEnum):
@@ -56,10 +56,10 @@ class Matcher(Masker):
     """
 
     def __init__(
-        self, names: Sequence[Name], doubted: frozenset[str] = frozenset()
+        self, names: Sequence[Name], shared_names: frozenset[str] = frozenset()
     ) -> None:
         self.names_known = tuple(names)
-        self._doubted = doubted
+        self._doubted = shared_names
         self._words: dict[str, list[_Entry]] = {}
         self._pieces: dict[str, list[_Entry]] = {}
         self._numbers: dict[str, list[tuple[phones.Number, Name]]] = {}
@@ -75,7 +75,7 @@ class Matcher(Masker):
         for number, name in enumerate(self.names_known):
             if name.kind == "phone":
                 line = phones.alias(name.value)
-                if len(line.digits) >= phones.LEAST:
+                if len(line.digits) >= phones.MIN_DIGITS:
                     self._number(line, name)
             else:
                 self._index(number, name)
@@ -83,15 +83,17 @@ class Matcher(Masker):
     def _index(self, number: int, name: Name) -> None:
         form = patterns.folded(name.kind, name.value)
         self._whole.setdefault(name.kind, {}).setdefault(form, []).append(name)
-        how = reach(name.kind, name.value)
-        if how is Reach.FIELDS:
+        reach_of_name = reach(name.kind, name.value)
+        if reach_of_name is Reach.FIELDS:
             self._only.append(form)
-        if how is not Reach.TEXT or self._is_doubted(name.kind, form):
+        if reach_of_name is not Reach.TEXT or self._is_doubted(name.kind, form):
             self._unsure.add(number)
-        shape = patterns.shape(name.kind, name.value, addressed=how is Reach.FIELDS)
+        shape = patterns.shape(
+            name.kind, name.value, addressed=reach_of_name is Reach.FIELDS
+        )
         if shape is not None:
             self._shapes[number] = shape
-            index = self._words if shape.whole else self._pieces
+            index = self._words if shape.is_word else self._pieces
             index.setdefault(shape.anchor, []).append((number, name))
 
     def _is_doubted(self, kind: str, form: str) -> bool:
@@ -122,11 +124,11 @@ class Matcher(Masker):
 
     def _possible(self, folded: str) -> Iterator[_Entry]:
         """Return the names one of whose words is in a folded text."""
-        if len(self._words) <= _FEW:
-            found: Iterable[str] = [word for word in self._words if word in folded]
+        if len(self._words) <= _MAX_SEARCHED_ANCHORS:
+            anchors: Iterable[str] = [word for word in self._words if word in folded]
         else:
-            found = self._words.keys() & normalize.words_of(folded)
-        for word in found:
+            anchors = self._words.keys() & normalize.words_of(folded)
+        for word in anchors:
             yield from self._words[word]
         for piece, entries in self._pieces.items():
             if piece in folded:
@@ -136,7 +138,7 @@ class Matcher(Masker):
         """Return where a folded text names somebody, in its own offsets."""
         for number, name in self._possible(folded):
             shape = self._shapes[number]
-            if not all(word in folded for word in shape.others):
+            if not all(word in folded for word in shape.other_words):
                 continue
             for hit in shape.pattern.finditer(folded):
                 sure = number not in self._unsure or self._is_addressed(name, hit[0])
@@ -148,8 +150,8 @@ class Matcher(Masker):
 
     def _in_numbers(self, folded: str) -> Iterator[_Hit]:
         for start, end, line in phones.candidates(folded):
-            for known, name in self._numbers.get(line.tail, ()):
-                if known.same(line):
+            for alias_number, name in self._numbers.get(line.tail, ()):
+                if alias_number.is_same_line(line):
                     yield start, end, name, True
 
     def _is_addressed(self, name: Name, hit: str) -> bool:
@@ -159,16 +161,16 @@ class Matcher(Masker):
 
     def _in_lines(self, folded: str) -> Iterator[_Hit]:
         """Return the lines of fields that say who, as far as they say these."""
-        for said in name_fields.SAID.finditer(folded):
-            for name, sure in self.meant(Key(said[1]), said[2]):
-                yield said.start(2), said.end(2), name, sure
+        for match in name_fields.FIELD_LINE.finditer(folded):
+            for name, sure in self.named_by(Key(match[1]), match[2]):
+                yield match.start(2), match.end(2), name, sure
 
-    def meant(self, key: Key, value: str) -> Iterator[tuple[Name, bool]]:
+    def named_by(self, key: Key, value: str) -> Iterator[tuple[Name, bool]]:
         """Return whom the whole value of a field means, and how surely."""
         if key is not Key.UNSURE and self._numbers:
             line = phones.alias(value)
-            for known, name in self._numbers.get(line.tail, ()):
-                if known.same(line):
+            for alias_number, name in self._numbers.get(line.tail, ()):
+                if alias_number.is_same_line(line):
                     yield name, True
         if key is Key.PHONE or (key is Key.UNSURE and value.isdigit()):
             return
@@ -211,7 +213,7 @@ class Matcher(Masker):
         folded = text.lower()
         if self._numbers and phones.may(folded):
             return True
-        if len(self._words) > _FEW:
+        if len(self._words) > _MAX_SEARCHED_ANCHORS:
             if not self._words.keys().isdisjoint(normalize.words_of(folded)):
                 return True
         elif any(word in folded for word in self._words):
@@ -221,7 +223,7 @@ class Matcher(Masker):
     def _hints(self, folded: str) -> Iterator[int]:
         """Return where a folded text is worth a look: at words of names and digits."""
         words: Iterable[str] = self._words
-        if len(self._words) > _FEW:
+        if len(self._words) > _MAX_SEARCHED_ANCHORS:
             words = self._words.keys() & normalize.words_of(folded)
         for anchor in (*words, *self._pieces):
             at = folded.find(anchor)
@@ -229,9 +231,9 @@ class Matcher(Masker):
                 yield at
                 at = folded.find(anchor, at + 1)
         for trail in self._trails:
-            yield from (found.start() for found in trail.finditer(folded))
+            yield from (match.start() for match in trail.finditer(folded))
         for form in self._only:
-            for anchor in name_fields.written(form):
+            for anchor in name_fields.json_spellings(form):
                 at = folded.find(anchor)
                 while at >= 0:
                     yield at
@@ -240,13 +242,13 @@ class Matcher(Masker):
     def _hit(self, folded: str) -> bool:
         return any(True for _ in self._hits(folded))
 
-    def among(self, texts: Sequence[str], told: prefilter.Told) -> Sequence[int]:
+    def among(self, texts: Sequence[str], read_fields: prefilter.Told) -> Sequence[int]:
         """Return the places of the texts of which it is worth asking whom they name.
 
         Of all others it is certain that they name nobody, whichever way they are
         ``told``. It takes a fraction of asking for each.
         """
-        return prefilter.among(texts, told, self._hints, self._hit)
+        return prefilter.among(texts, read_fields, self._hints, self._hit)
 
     def spans(self, text: str) -> list[Span]:
         """Return where a text names somebody, left to right, longest first.
@@ -255,17 +257,17 @@ class Matcher(Masker):
         """
         if not text or not self.names_known:
             return []
-        found = sorted(
+        spans = sorted(
             set(self._all(text)),
             key=lambda s: (s.start, -s.end, s.subject_id, not s.sure, s.kind),
         )
-        kept: list[Span] = []
+        longest: list[Span] = []
         reach: dict[str, int] = {}
-        for span in found:
+        for span in spans:
             if span.end > reach.get(span.subject_id, -1):
                 reach[span.subject_id] = span.end
-                kept.append(span)
-        return kept
+                longest.append(span)
+        return longest
 
     def names(self, text: str) -> frozenset[str]:
         """Return the ids of the subjects that a text names."""
@@ -296,8 +298,8 @@ class Matcher(Masker):
 
         A handle that is a word is looked for behind its @ only, and not by itself.
         """
-        known = self.names_known
-        return tuple(n for n in known if reach(n.kind, n.value) is not Reach.FIELDS)
+        names = self.names_known
+        return tuple(n for n in names if reach(n.kind, n.value) is not Reach.FIELDS)
 
     @property
     def forgotten(self) -> Sign:
@@ -307,7 +309,7 @@ class Matcher(Masker):
     def only_sure(self) -> Matcher:
         """Return what finds the names that are sure in any text, and no others."""
         if self._sure_part is None:
-            known = enumerate(self.names_known)
-            names = [name for number, name in known if number not in self._unsure]
+            entries = enumerate(self.names_known)
+            names = [name for number, name in entries if number not in self._unsure]
             self._sure_part = Matcher(names)
         return self._sure_part

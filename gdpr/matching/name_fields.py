@@ -17,7 +17,7 @@ from typing import Any, Final
 # A field longer than this is a sentence, and what follows it is another one.
 _CHARS: Final = 60
 _WORDS: Final = 3
-_NAMED: Final = re.compile(
+_NAME_PART: Final = re.compile(
     r"first|last|given|family|sur_?name|fore_?name|middle|vorname|nachname|familien"
     r"|nazwisko|imi[eę]|pr[eé]nom|nombre|apellido|cognome",
     re.IGNORECASE,
@@ -29,7 +29,7 @@ _PEOPLE: Final = (
     r"|sender|recipient|assignee|nick|client|patient|employee|reporter|requester"
     r"|speaker|participant|creator|reviewer|approver|buyer|seller|peer|actor"
 )
-_DONE: Final = (
+_VERBS: Final = (
     "created|updated|written|approved|decided|owned|reported|requested|assigned|opened"
     "|closed|sent|signed|made|set|added|changed|edited|reviewed|posted|started|asked"
     "|claimed|confirmed|cleared|blocked|placed|released|lifted|executed|identity"
@@ -38,7 +38,7 @@ _DONE: Final = (
 _KEY: Final = (
     rf"(?:(?:scope|end|app)[_-]?)?(?:{_PEOPLE})s?"
     r"(?:[_-]?(?:id|ids|name|names|handle|email|label))?"
-    rf"|uid|(?:{_DONE})[_-]?by|assigned[_-]?to"
+    rf"|uid|(?:{_VERBS})[_-]?by|assigned[_-]?to"
     r"|(?:full|display|real|legal)[_-]?name|e?[_-]?mail(?:[_-]?address)?s?"
 )
 _WHO_KEY: Final = re.compile(_KEY, re.IGNORECASE)
@@ -46,14 +46,14 @@ _PHONE_KEY: Final = re.compile(
     r"(?:tele)?(?:phone|fax)s?(?:[_-]?(?:number|no))?|tel|mobile|cell|whatsapp|msisdn",
     re.IGNORECASE,
 )
-_WHO: Final = re.compile(rf'"(?:{_KEY})"\s*:', re.IGNORECASE)
+_PERSON_FIELD: Final = re.compile(rf'"(?:{_KEY})"\s*:', re.IGNORECASE)
 _TELLING: Final = re.compile(
     rf'"(?:{_KEY}|{_PHONE_KEY.pattern}|name)"\s*:', re.IGNORECASE
 )
 # Between these stands a value of a field that says who, behind the letter of its key.
 BEGIN: Final = "\x1e"
 END: Final = "\x1f"
-SAID: Final = re.compile(f"{BEGIN}([apu]):([^{BEGIN}{END}]*){END}")
+FIELD_LINE: Final = re.compile(f"{BEGIN}([apu]):([^{BEGIN}{END}]*){END}")
 _DEPTH: Final = 40
 
 
@@ -65,7 +65,7 @@ class Key(StrEnum):
     UNSURE = "u"
 
 
-def key_of(name: str, parent: str = "", beside: Iterable[str] = ()) -> Key | None:
+def key_of(name: str, parent: str = "", siblings: Iterable[str] = ()) -> Key | None:
     """Return what a key says of its value; None when it does not say who.
 
     A bare name may be a month's or a product's: below a key that says who, and beside
@@ -78,10 +78,16 @@ def key_of(name: str, parent: str = "", beside: Iterable[str] = ()) -> Key | Non
     if name.lower() in ("id", "key") and _WHO_KEY.fullmatch(parent):
         return Key.ANYBODY
     if name.lower() == "name":
-        alone = not any(map(_WHO_KEY.fullmatch, beside))
-        return Key.ANYBODY if alone and _WHO_KEY.fullmatch(parent) else Key.UNSURE
-    if _NAMED.search(name):
-        return None if any(_NAMED.search(other) for other in beside) else Key.UNSURE
+        has_no_person_sibling = not any(map(_WHO_KEY.fullmatch, siblings))
+        return (
+            Key.ANYBODY
+            if has_no_person_sibling and _WHO_KEY.fullmatch(parent)
+            else Key.UNSURE
+        )
+    if _NAME_PART.search(name):
+        return (
+            None if any(_NAME_PART.search(other) for other in siblings) else Key.UNSURE
+        )
     return None
 
 
@@ -98,16 +104,16 @@ def pairs(value: Mapping[Any, Any]) -> Iterator[tuple[Any, Any]]:
     is kept in the order of its keys may have put something between them.
     """
     short = [key for key, item in value.items() if _is_short(item)]
-    named = [key for key in short if _NAMED.search(str(key))]
-    yield from dict.fromkeys([*pairwise(short), *pairwise(named)])
+    name_keys = [key for key in short if _NAME_PART.search(str(key))]
+    yield from dict.fromkeys([*pairwise(short), *pairwise(name_keys)])
 
 
 def lines(value: Any) -> Iterator[str]:
     """Return what the pairs of every object in a JSON value say, in both orders."""
     if isinstance(value, Mapping):
-        for one, two in pairs(value):
-            yield f"{value[one]} {value[two]}"
-            yield f"{value[two]} {value[one]}"
+        for key, two in pairs(value):
+            yield f"{value[key]} {value[two]}"
+            yield f"{value[two]} {value[key]}"
         for item in value.values():
             yield from lines(item)
     elif isinstance(value, (list, tuple)):
@@ -141,7 +147,7 @@ def values(value: Any, parent: str = "", depth: int = 0) -> Iterator[tuple[Key, 
         for name, item in value.items():
             key = key_of(str(name), parent, [n for n in names if n != str(name)])
             if key is not None:
-                yield from ((key, one) for one in _plain(item))
+                yield from ((key, text) for text in _plain(item))
             yield from values(item, str(name), depth + 1)
     elif isinstance(value, (list, tuple)):
         for item in value:
@@ -152,7 +158,7 @@ def values(value: Any, parent: str = "", depth: int = 0) -> Iterator[tuple[Key, 
 
 def inside(text: str) -> Any:
     """Return the object or list that a text holds as JSON and that says who."""
-    if text[:1] not in ("{", "[") or not _WHO.search(text):
+    if text[:1] not in ("{", "[") or not _PERSON_FIELD.search(text):
         return None
     try:
         return json.loads(text)
@@ -168,9 +174,9 @@ def is_value(item: Any) -> bool:
 
 
 def _plain(value: Any) -> Iterator[str]:
-    for one in value if isinstance(value, list) else (value,):
-        if is_value(one):
-            yield str(one).strip()
+    for text in value if isinstance(value, list) else (value,):
+        if is_value(text):
+            yield str(text).strip()
 
 
 def line(key: Key, value: Any) -> str:
@@ -181,7 +187,7 @@ def line(key: Key, value: Any) -> str:
 
 def readable(text: str) -> str:
     """Return a text without the signs of its lines, for people to read."""
-    return SAID.sub(lambda found: found[2], text) if BEGIN in text else text
+    return FIELD_LINE.sub(lambda match: match[2], text) if BEGIN in text else text
 
 
 def says_who(text: str) -> bool:
@@ -189,11 +195,11 @@ def says_who(text: str) -> bool:
     return (
         BEGIN in text
         or _TELLING.search(text) is not None
-        or _NAMED.search(text) is not None
+        or _NAME_PART.search(text) is not None
     )
 
 
-def written(form: str) -> Iterator[str]:
+def json_spellings(form: str) -> Iterator[str]:
     """Return how JSON writes a whole value, without what may stand around it."""
     yield from (f'"{form}"', f'"@{form}"', f'" {form}', f'{form} "', f":{form}{END}")
     if form.isdigit():
@@ -202,18 +208,18 @@ def written(form: str) -> Iterator[str]:
 
 def people(text: str) -> list[str]:
     """Return what the fields of a JSON text that say who say; none for other text."""
-    found = inside(text)
-    if found is None:
+    data = inside(text)
+    if data is None:
         return []
-    said = (one for key, one in values(found) if key is Key.ANYBODY)
-    return list(dict.fromkeys(said))
+    names = (text for key, text in values(data) if key is Key.ANYBODY)
+    return list(dict.fromkeys(names))
 
 
 # ── As text ──────────────────────────────────────────────────────────────────
 def rendered(value: Any) -> str:
     """Return what a JSON value says, as the text that a person is looked for in."""
-    said = (line(key, one) for key, one in dict.fromkeys(values(value)))
-    return "\n".join([*strings(value), *lines(value), *said])
+    field_lines = (line(key, text) for key, text in dict.fromkeys(values(value)))
+    return "\n".join([*strings(value), *lines(value), *field_lines])
 
 
 def spoken(text: str) -> str:

@@ -24,9 +24,9 @@ _IGNORED: Final = frozenset("\u034f\u20e3")
 _LEVELS: Final = 3
 
 
-def _ranges(wanted: Iterable[int]) -> str:
+def _ranges(wanted_points: Iterable[int]) -> str:
     """Return code points as the inside of a character class."""
-    points = sorted(wanted)
+    points = sorted(wanted_points)
     if not points:
         return ""
     breaks = [b for a, b in pairwise(points) if b != a + 1]
@@ -62,7 +62,7 @@ def unspaced(character: str) -> bool:
     return _UNSPACED.match(character) is not None
 
 
-def _dropped(character: str) -> bool:
+def _is_dropped(character: str) -> bool:
     """Whether a character only decorates or is not to be seen at all.
 
     The iota below a Greek vowel decorates too, and is a letter in capitals: it stays.
@@ -78,13 +78,13 @@ def _dropped(character: str) -> bool:
 
 def _bare(text: str) -> str:
     plain = unicodedata.normalize("NFKD", text)
-    return "".join(c for c in plain if not _dropped(c))
+    return "".join(c for c in plain if not _is_dropped(c))
 
 
 def _folded(character: str) -> str:
-    found = _bare(_bare(character).casefold())
-    found = "".join(_STROKES.get(c, c) for c in found)
-    return "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in found)
+    folded = _bare(_bare(character).casefold())
+    folded = "".join(_STROKES.get(c, c) for c in folded)
+    return "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in folded)
 
 
 class _Fold(dict[str, str]):
@@ -108,15 +108,15 @@ class _Classes(NamedTuple):
 @cache
 def _classes() -> _Classes:
     """Return what to drop and what to replace as classes; read from Unicode once."""
-    known = range(0x80, 0x10000)
-    dropped = _ranges(point for point in known if _dropped(chr(point)))
-    digits = _ranges(point for point in known if chr(point).isdecimal())
+    points = range(0x80, 0x10000)
+    dropped_points = _ranges(point for point in points if _is_dropped(chr(point)))
+    digits = _ranges(point for point in points if chr(point).isdecimal())
     special = f"[{''.join(_STROKES)}{digits}]"
-    return _Classes(re.compile(f"[{dropped}]+"), re.compile(special))
+    return _Classes(re.compile(f"[{dropped_points}]+"), re.compile(special))
 
 
-def _fold_one(found: re.Match[str]) -> str:
-    return _FOLD[found[0]]
+def _fold_one(match: re.Match[str]) -> str:
+    return _FOLD[match[0]]
 
 
 def fold(text: str) -> str:
@@ -129,11 +129,11 @@ def fold(text: str) -> str:
     if max(text) > "\uffff":
         # A class that reaches beyond the basic plane is searched range by range.
         return "".join(map(_FOLD.__getitem__, text))
-    dropped, special = _classes()
-    found = dropped.sub("", unicodedata.normalize("NFKD", text)).casefold()
-    if not unicodedata.is_normalized("NFKD", found):
-        found = dropped.sub("", unicodedata.normalize("NFKD", found))
-    return special.sub(_fold_one, found)
+    decoration, special = _classes()
+    folded = decoration.sub("", unicodedata.normalize("NFKD", text)).casefold()
+    if not unicodedata.is_normalized("NFKD", folded):
+        folded = decoration.sub("", unicodedata.normalize("NFKD", folded))
+    return special.sub(_fold_one, folded)
 
 
 _EDGES: Final = {c: " " for c in range(128) if not chr(c).isalnum()}
@@ -186,7 +186,7 @@ def _view(units: _Units) -> View:
     ends: list[int] = []
     for character, start, end in units:
         folded = _FOLD[character]
-        if not folded and ends and ends[-1] == start and _dropped(character):
+        if not folded and ends and ends[-1] == start and _is_dropped(character):
             # An accent belongs to the letter it stands on.
             self_start = starts[-1]
             for back in range(len(ends) - 1, -1, -1):
@@ -234,20 +234,20 @@ def _percent(run: str) -> Iterator[tuple[str, int]]:
         yield character, 3 * len(character.encode())
 
 
-def _escaped(found: str) -> Iterator[tuple[str, int]]:
+def _escaped(escape: str) -> Iterator[tuple[str, int]]:
     """Return the characters that an escape stands for, each with its source length."""
-    if found.startswith("%"):
-        yield from _percent(found)
-    elif found.startswith("&"):
-        read = unescape(found)
-        yield (read if len(read) == 1 else "\ufffd"), len(found)
-    elif found[1] == "u" and len(found) == 12:
-        pair = bytes.fromhex(found[2:6] + found[8:12])
-        yield pair.decode("utf-16-be"), len(found)
-    elif found[1] in "ux":
-        yield chr(int(found[2:], 16)), len(found)
+    if escape.startswith("%"):
+        yield from _percent(escape)
+    elif escape.startswith("&"):
+        read = unescape(escape)
+        yield (read if len(read) == 1 else "\ufffd"), len(escape)
+    elif escape[1] == "u" and len(escape) == 12:
+        pair = bytes.fromhex(escape[2:6] + escape[8:12])
+        yield pair.decode("utf-16-be"), len(escape)
+    elif escape[1] in "ux":
+        yield chr(int(escape[2:], 16)), len(escape)
     else:
-        yield _LETTERS.get(found[1], found[1]), len(found)
+        yield _LETTERS.get(escape[1], escape[1]), len(escape)
 
 
 def _unescaped(units: _Units) -> _Units | None:
@@ -255,10 +255,10 @@ def _unescaped(units: _Units) -> _Units | None:
     text = "".join(character for character, _, _ in units)
     read: _Units = []
     at = 0
-    for found in _ESCAPE.finditer(text):
-        read.extend(units[at : found.start()])
-        at = found.start()
-        for character, length in _escaped(found[0]):
+    for match in _ESCAPE.finditer(text):
+        read.extend(units[at : match.start()])
+        at = match.start()
+        for character, length in _escaped(match[0]):
             read.append((character, units[at][1], units[at + length - 1][2]))
             at += length
     if not read and at == 0:
@@ -284,8 +284,8 @@ def escaped_views(text: str) -> Iterator[View]:
         yield _view(units)
 
 
-def _read(found: re.Match[str]) -> str:
-    return "".join(character for character, _ in _escaped(found[0]))
+def _read(match: re.Match[str]) -> str:
+    return "".join(character for character, _ in _escaped(match[0]))
 
 
 def readings(text: str) -> Iterator[str]:

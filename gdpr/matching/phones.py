@@ -9,24 +9,26 @@ from typing import Final
 
 from gdpr.matching.normalize import LETTER_AFTER, LETTER_BEFORE
 
-LEAST: Final = 6
-MOST: Final = 17
+MIN_DIGITS: Final = 6
+MAX_DIGITS: Final = 17
 _TAIL: Final = 6
 # A number without its country prefix must still be this long to be the same one.
 _NATIONAL: Final = 8
 _PREFIX: Final = 3
 _GAP: Final = r"[ \t\u00a0\-\u2010-\u2015./()]{0,3}"
 _RUN: Final = re.compile(
-    rf"{LETTER_BEFORE}\+?\(?\d(?:{_GAP}\d){{{LEAST - 1},}}{LETTER_AFTER}"
+    rf"{LETTER_BEFORE}\+?\(?\d(?:{_GAP}\d){{{MIN_DIGITS - 1},}}{LETTER_AFTER}"
 )
 # Cheap to look for, and part of every number.
-_DENSE: Final = re.compile(rf"\d(?:{_GAP}\d){{{LEAST - 1}}}")
+_DENSE: Final = re.compile(rf"\d(?:{_GAP}\d){{{MIN_DIGITS - 1}}}")
 # What may stand between two digits of a number; ``(0)`` is read as nothing.
 _LOOSE: Final = r"(?:\(0\)|[ \t\u00a0\-\u2010-\u2015./()]){0,12}?"
 _GROUP: Final = re.compile(r"\d+")
 # Behind letters and a dash it is the number of an order, unless they say telephone.
 _ORDER: Final = re.compile(r"[^\W\d_][\-_#]$")
-_CALLED: Final = re.compile(r"(?:phone|tel|fax|mobile|mob|cell|call|number)[\-_#]$")
+_PHONE_LABEL: Final = re.compile(
+    r"(?:phone|tel|fax|mobile|mob|cell|call|number)[\-_#]$"
+)
 _TIGHT: Final = frozenset("-./_")
 _EXTENSION: Final = 2
 # An amount goes on behind a comma or a dot.
@@ -56,11 +58,11 @@ class Number:
         """The end by which candidates are looked up."""
         return self.digits[-_TAIL:]
 
-    def same(self, other: Number) -> bool:
+    def is_same_line(self, other: Number) -> bool:
         """Whether two numbers reach the same line."""
         if self.digits == other.digits:
-            return len(self.digits) >= LEAST
-        short, long = sorted((self, other), key=lambda one: len(one.digits))
+            return len(self.digits) >= MIN_DIGITS
+        short, long = sorted((self, other), key=lambda number: len(number.digits))
         # Without its plus a longer number is another number that ends in these digits.
         if short.international or not long.international:
             return False
@@ -98,14 +100,16 @@ def _stands_alone(
     """Whether groups of digits are no part of a longer number or of an order's."""
     start = groups[first].start()
     before = folded[max(start - 8, 0) : start]
-    if _ORDER.search(before) and not _CALLED.search(before):
+    if _ORDER.search(before) and not _PHONE_LABEL.search(before):
         return False
     gap = folded[groups[first - 1].end() : start] if first else " "
     if (gap and set(gap) <= _TIGHT) or _AMOUNT_BEFORE.search(before):
         return False
     if _AMOUNT_AFTER.match(folded, last.end()):
         return False
-    after = next((one for one in groups[first:] if one.start() >= last.end()), None)
+    after = next(
+        (group for group in groups[first:] if group.start() >= last.end()), None
+    )
     if after is None:
         return True
     gap = folded[last.end() : after.start()]
@@ -128,8 +132,8 @@ def candidates(folded: str) -> Iterator[tuple[int, int, Number]]:
             for last in groups[first:]:
                 stretch = folded[head.start() : last.end()]
                 size = sum(c.isdigit() for c in stretch)
-                if size > MOST:
+                if size > MAX_DIGITS:
                     break
-                if size >= LEAST and _stands_alone(folded, groups, first, last):
+                if size >= MIN_DIGITS and _stands_alone(folded, groups, first, last):
                     start = head.start() - (len(before) - before.rfind("+")) * plus
                     yield start, last.end(), Number.read(stretch, plus=plus)

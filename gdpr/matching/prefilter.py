@@ -23,16 +23,18 @@ Hits = Callable[[str], bool]
 Told = Callable[[str], str | None]
 
 
-def among(texts: Sequence[str], told: Told, hints: Hints, hits: Hits) -> list[int]:
+def among(
+    texts: Sequence[str], read_fields: Told, hints: Hints, hits: Hits
+) -> list[int]:
     """Return the places of the texts that may name somebody in any of their readings.
 
     ``told`` gives what a text says to a reader, made of its words and no others; None
     when that cannot be known, and then it is worth a look.
     """
     folded = _Row(_folded(texts))
-    near = {folded.which(place) for place in hints(folded.body)}
-    near |= _Row(texts).holding(_ESCAPES)
-    return sorted(at for at in near if _names(told(texts[at]), hits))
+    candidates = {folded.text_index(place) for place in hints(folded.body)}
+    candidates |= _Row(texts).holding(_ESCAPES)
+    return sorted(at for at in candidates if _names(read_fields(texts[at]), hits))
 
 
 def _names(text: str | None, hits: Hits) -> bool:
@@ -58,17 +60,17 @@ class _Row:
         # Where the next text begins, one after the other.
         self._next = list(accumulate(len(text) + 1 for text in texts))
 
-    def which(self, place: int) -> int:
+    def text_index(self, place: int) -> int:
         """Return which text stands at a place of the whole."""
         return bisect_right(self._next, place)
 
     def holding(self, signs: str) -> set[int]:
         """Return which texts hold one of some signs."""
-        found = set()
+        indexes = set()
         for sign in signs:
             at = self.body.find(sign)
             while at >= 0:
-                text = self.which(at)
-                found.add(text)
+                text = self.text_index(at)
+                indexes.add(text)
                 at = self.body.find(sign, self._next[text])
-        return found
+        return indexes

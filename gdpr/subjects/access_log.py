@@ -15,11 +15,11 @@ from memory.rules.permissions import Actor
 NAMES: Final = "names and samples"
 SAMPLES: Final = "samples of the plan"
 # A program that polls looks once; so often is told that it still does.
-AGAIN: Final = timedelta(minutes=15)
+REPEAT_AFTER: Final = timedelta(minutes=15)
 
 
-def _note(subject_ref: str, what: str, by: Actor, case_ref: str = "") -> GdprAction:
-    scope = {"what": what}
+def _note(subject_ref: str, view: str, by: Actor, case_ref: str = "") -> GdprAction:
+    scope = {"what": view}
     row = audit_log.begin(
         subject_ref, ActionKind.VIEW, by=by, case_ref=case_ref, scope=scope
     )
@@ -42,7 +42,7 @@ def samples(case: Case, *, by: Actor) -> GdprAction:
 
 
 # ── Programs ─────────────────────────────────────────────────────────────────
-def _again(subject_ref: str, what: str, by: Actor, case_ref: str = "") -> None:
+def _note_once(subject_ref: str, view: str, by: Actor, case_ref: str = "") -> None:
     """Note a look, unless the same one was noted a short while ago."""
     rows = GdprAction.objects.filter(
         workspace_id=by.workspace_id,
@@ -50,19 +50,19 @@ def _again(subject_ref: str, what: str, by: Actor, case_ref: str = "") -> None:
         case_ref=case_ref,
         actor_id=by.id,
         action=ActionKind.VIEW,
-        initiated_at__gt=timezone.now() - AGAIN,
+        initiated_at__gt=timezone.now() - REPEAT_AFTER,
     )
-    if what not in {row.scope.get("what") for row in rows}:
-        _note(subject_ref, what, by, case_ref)
+    if view not in {row.scope.get("what") for row in rows}:
+        _note(subject_ref, view, by, case_ref)
 
 
 def read_names(subject: Subject, *, by: Actor) -> None:
     """Write down that a program was told a person's names and samples."""
     by.require("gdpr.read", subject.workspace_id)
-    _again(subject.pk, NAMES, by)
+    _note_once(subject.pk, NAMES, by)
 
 
 def read_samples(case: Case, *, by: Actor) -> None:
     """Write down that a program was told the samples of a case's plan."""
     by.require("gdpr.read", case.workspace_id)
-    _again(case.subject_ref, SAMPLES, by, case.id)
+    _note_once(case.subject_ref, SAMPLES, by, case.id)

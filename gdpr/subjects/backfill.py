@@ -21,11 +21,11 @@ BATCH: Final = 500
 
 
 def _seeker(alias: Alias) -> Person:
-    mine = Matcher([Name(alias.subject_id, alias.kind, alias.value)])
+    matcher = Matcher([Name(alias.subject_id, alias.kind, alias.value)])
     return Person(
         workspace_id=alias.workspace_id,
         subject_id=alias.subject_id,
-        matcher=mine,
+        matcher=matcher,
         others=Matcher([]),
         links={},
     )
@@ -54,14 +54,14 @@ def _link(alias: Alias, place: str, row_ids: list[str]) -> None:
 
 def sweep_alias(alias: Alias) -> int:
     """Link everything that is stored and holds one alias; return how many rows."""
-    person, found = _seeker(alias), 0
+    person, count = _seeker(alias), 0
     for place in PLACES:
         batch: list[str] = []
         for row in registry.named(place).find(person):
             if row.fate == Fate.KEEP or row.doubtful:
                 continue
             batch.append(row.row_id)
-            found += 1
+            count += 1
             if len(batch) >= BATCH:
                 _link(alias, place, batch)
                 batch = []
@@ -69,14 +69,14 @@ def sweep_alias(alias: Alias) -> int:
     # Gone or changed meanwhile: whoever changed it starts anew.
     rows = Alias.objects.filter(pk=alias.pk, value=alias.value)
     rows.update(swept_at=timezone.now())
-    return found
+    return count
 
 
 def sweep(limit: int = 50) -> dict[str, int]:
     """Search for the aliases that nobody searched for yet, the oldest first."""
     counts = {"aliases": 0, "rows": 0}
-    waiting = Alias.objects.filter(swept_at=None).select_related("subject")
-    for alias in waiting.order_by("pk")[:limit]:
+    aliases = Alias.objects.filter(swept_at=None).select_related("subject")
+    for alias in aliases.order_by("pk")[:limit]:
         counts["aliases"] += 1
         counts["rows"] += sweep_alias(alias)
     return counts

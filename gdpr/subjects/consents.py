@@ -13,8 +13,8 @@ from memory.rules.permissions import Actor
 
 def note(
     subject_id: str,
-    said: str,
-    why: str = "",
+    consent: str,
+    consent_note: str = "",
     *,
     opted_out: bool | None = None,
     by: Actor,
@@ -25,13 +25,13 @@ def note(
     what an erasure left.
     """
     by.require("gdpr.manage")
-    if said not in Consent.values:
-        known = ", ".join(Consent.values)
-        raise fault(f"consent is one of {known}.", "bad_consent", "consent")
+    if consent not in Consent.values:
+        choices = ", ".join(Consent.values)
+        raise fault(f"consent is one of {choices}.", "bad_consent", "consent")
     with transaction.atomic():
         subject = alive(by.workspace_id, subject_id)
-        subject.consent, subject.consent_at = said, timezone.now()
-        subject.consent_note = text_of(why, NOTE_CHARS, "note")
+        subject.consent, subject.consent_at = consent, timezone.now()
+        subject.consent_note = text_of(consent_note, NOTE_CHARS, "note")
         if opted_out is True:
             subject.opted_out_at = subject.opted_out_at or timezone.now()
             suppression.suppress(subject)
@@ -39,8 +39,8 @@ def note(
             subject.opted_out_at = None
             _opt_in(subject, by)
         subject.save()
-        told = {"consent": said, "opted_out": subject.opted_out_at is not None}
-        record("consent", subject, by, **told)
+        payload = {"consent": consent, "opted_out": subject.opted_out_at is not None}
+        record("consent", subject, by, **payload)
     return subject
 
 

@@ -19,15 +19,17 @@ def merge(subject_id: str, into_id: str, *, by: Actor) -> Subject:
     with transaction.atomic():
         home = by.workspace_id
         goes, stays = alive(home, subject_id), alive(home, into_id)
-        mine = {"workspace_id": home, "subject": goes}
+        of_subject = {"workspace_id": home, "subject": goes}
         _move_aliases(goes, stays)
-        held = SubjectLink.objects.filter(workspace_id=home, subject=stays)
-        for place, row_id in list(held.values_list("place", "row_id")):
-            SubjectLink.objects.filter(**mine, place=place, row_id=row_id).delete()
-        SubjectLink.objects.filter(**mine).update(subject=stays)
-        Case.objects.filter(**mine).update(subject=stays, subject_ref=stays.pk)
-        Hold.objects.filter(**mine).update(subject=stays)
-        Lifting.objects.filter(**mine).update(subject=stays)
+        links = SubjectLink.objects.filter(workspace_id=home, subject=stays)
+        for place, row_id in list(links.values_list("place", "row_id")):
+            SubjectLink.objects.filter(
+                **of_subject, place=place, row_id=row_id
+            ).delete()
+        SubjectLink.objects.filter(**of_subject).update(subject=stays)
+        Case.objects.filter(**of_subject).update(subject=stays, subject_ref=stays.pk)
+        Hold.objects.filter(**of_subject).update(subject=stays)
+        Lifting.objects.filter(**of_subject).update(subject=stays)
         _move_dismissals(goes, stays)
         _stricter(goes, stays)
         if stays.restricted_at is not None:
@@ -43,9 +45,9 @@ def merge(subject_id: str, into_id: str, *, by: Actor) -> Subject:
 
 
 def _move_aliases(goes: Subject, stays: Subject) -> None:
-    there = set(stays.aliases.values_list("kind", "folded"))
+    alias_keys = set(stays.aliases.values_list("kind", "folded"))
     for alias in goes.aliases.all():
-        if (alias.kind, alias.folded) in there:
+        if (alias.kind, alias.folded) in alias_keys:
             alias.delete()
         else:
             alias.subject = stays
@@ -53,8 +55,8 @@ def _move_aliases(goes: Subject, stays: Subject) -> None:
 
 
 def _move_dismissals(goes: Subject, stays: Subject) -> None:
-    there = stays.dismissals.values_list("digest", flat=True)
-    goes.dismissals.filter(digest__in=list(there)).delete()
+    digests = stays.dismissals.values_list("digest", flat=True)
+    goes.dismissals.filter(digest__in=list(digests)).delete()
     goes.dismissals.update(subject=stays)
 
 

@@ -19,10 +19,10 @@ from gdpr.models import Case
 from memory.rules import errors
 
 KIND: Final = "correction"
-MOST: Final = 2_000
+MAX_CHARS: Final = 2_000
 
 
-class Everybody(Matcher):
+class AnotherPerson(Matcher):
     """Finds somebody else in every text: what it judges is never about one alone."""
 
     def __init__(self) -> None:
@@ -85,22 +85,22 @@ class Corrector(Matcher):
         """Every text is worth asking: none of the base's short cuts hold here."""
         return True
 
-    def among(self, texts: Sequence[str], told: Told) -> Sequence[int]:  # noqa: ARG002
+    def among(self, texts: Sequence[str], read_fields: Told) -> Sequence[int]:  # noqa: ARG002
         """Return all of them."""
         return range(len(texts))
 
     def names(self, text: str) -> frozenset[str]:
         """Return the person's id when a text that names them says the wrong thing."""
-        found = self._wrong.search(text) is not None and self._is_theirs(text)
-        return frozenset({self._base.subject_id}) if found else frozenset()
+        is_named = self._wrong.search(text) is not None and self._is_theirs(text)
+        return frozenset({self._base.subject_id}) if is_named else frozenset()
 
     def spans(self, text: str) -> list[Span]:
         """Return where a text that names the person says the wrong thing."""
         if not self._is_theirs(text):
             return []
-        whose = self._base.subject_id
+        subject_id = self._base.subject_id
         return [
-            Span(hit.start(), hit.end(), whose, KIND)
+            Span(hit.start(), hit.end(), subject_id, KIND)
             for hit in self._wrong.finditer(text)
         ]
 
@@ -113,8 +113,8 @@ class Corrector(Matcher):
         lines = text.splitlines(keepends=True)
         wrong = [line for line in lines if self._wrong.search(line)]
         own = [line for line in wrong if self._is_theirs(line)]
-        chosen = set(own or [line for line in wrong if not self._of_others(line)])
-        return "".join(self._put(line) if line in chosen else line for line in lines)
+        selected = set(own or [line for line in wrong if not self._of_others(line)])
+        return "".join(self._put(line) if line in selected else line for line in lines)
 
     def _of_others(self, line: str) -> bool:
         return bool(self._base.others.names(line))
@@ -133,36 +133,36 @@ class Corrector(Matcher):
         if isinstance(value, str):
             return self.mask(value)
         if isinstance(value, dict):
-            joined = self._joined(value)
-            return {key: self.mask_json(item, mark) for key, item in joined.items()}
+            corrected = self._corrected_pairs(value)
+            return {key: self.mask_json(item, mark) for key, item in corrected.items()}
         if isinstance(value, Sequence):
             return [self.mask_json(item, mark) for item in value]
         return value
 
-    def _joined(self, value: dict[Any, Any]) -> dict[Any, Any]:
+    def _corrected_pairs(self, value: dict[Any, Any]) -> dict[Any, Any]:
         """Return an object whose pairs of fields say the right thing together."""
         right = dict(value)
         for pair in name_fields.pairs(value):
-            for one, two in (pair, pair[::-1]):
-                text = f"{right[one]} {right[two]}"
-                edge = len(right[one])
+            for first, two in (pair, pair[::-1]):
+                text = f"{right[first]} {right[two]}"
+                edge = len(right[first])
                 hits = self._wrong.finditer(text)
                 if any(hit.start() < edge < hit.end() for hit in hits):
-                    right[one], right[two] = self._parted(text, right[two])
+                    right[first], right[two] = self._parted(text, right[two])
         return right
 
     def _parted(self, text: str, second: str) -> tuple[str, str]:
         """Return the right words in two parts; the second keeps its number of words."""
-        told = self._put(text).split()
-        at = max(1, len(told) - len(second.split()))
-        return " ".join(told[:at]), " ".join(told[at:])
+        words = self._put(text).split()
+        at = max(1, len(words) - len(second.split()))
+        return " ".join(words[:at]), " ".join(words[at:])
 
 
 def told(case: Case) -> tuple[str, str]:
     """Return what is wrong and what is right; Invalid when a case does not say."""
     wrong = str(case.correction.get("wrong", "")).strip()
     right = str(case.correction.get("right", "")).strip()
-    if not wrong or not right or max(len(wrong), len(right)) > MOST:
+    if not wrong or not right or max(len(wrong), len(right)) > MAX_CHARS:
         detail = "A correction says in wrong and right what to replace by what."
         raise errors.Invalid(detail, code="bad_correction")
     corrected = re.compile(r"(?<!\w)" + re.escape(wrong) + r"(?!\w)", re.I)
@@ -178,7 +178,7 @@ def person(base: Person, wrong: str, right: str) -> Person:
         workspace_id=base.workspace_id,
         subject_id=base.subject_id,
         matcher=Corrector(base, wrong, right),
-        others=Everybody(),
+        others=AnotherPerson(),
         links=base.links,
         shared=base.shared,
         spared=base.spared,

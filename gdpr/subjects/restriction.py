@@ -32,12 +32,12 @@ class Judged:
     spared: Mapping[str, frozenset[str]]
 
 
-def _record(verb: str, subject: Subject, moved: int, by: Actor) -> None:
+def _record(verb: str, subject: Subject, count: int, by: Actor) -> None:
     new = NewEntry(
         entry_type=f"gdpr.{verb}",
         severity=Severity.NOTICE,
-        summary=f"Subject {subject.pk}: {verb}, {moved:,} entries",
-        payload={"subject_id": subject.pk, "entries": moved},
+        summary=f"Subject {subject.pk}: {verb}, {count:,} entries",
+        payload={"subject_id": subject.pk, "entries": count},
     )
     journal.write([new], by=by)
 
@@ -73,15 +73,15 @@ def restrict(subject: Subject, *, by: Actor, judged: Judged | None = None) -> in
         backfill.sweep_alias(alias)
     if judged is not None:
         _link_confirmed(live, judged)
-    moved = keep_out(live)
+    count = keep_out(live)
     if judged is not None:
-        moved -= _free_spared(live, judged)
+        count -= _free_spared(live, judged)
     subject.restricted_at = live.restricted_at
-    _record("restricted", live, moved, by)
-    return moved
+    _record("restricted", live, count, by)
+    return count
 
 
-def _link_confirmed(subject: Subject, judged: Judged) -> None:
+def _link_confirmed(subject: Subject, decisions: Judged) -> None:
     """Link the entries of which a person said that they are about this one."""
     for place in _PLACES:
         SubjectLink.objects.bulk_create(
@@ -93,36 +93,38 @@ def _link_confirmed(subject: Subject, judged: Judged) -> None:
                     row_id=row_id,
                     via=Via.NAMED,
                 )
-                for row_id in sorted(judged.confirmed.get(place, ()))
+                for row_id in sorted(decisions.confirmed.get(place, ()))
             ],
             ignore_conflicts=True,
             batch_size=500,
         )
 
 
-def _free_spared(subject: Subject, judged: Judged) -> int:
+def _free_spared(subject: Subject, decisions: Judged) -> int:
     """Give back the entries of which a person said that they stay; return how many."""
     linked = set(_linked(subject))
-    ids = {one for place in _PLACES for one in judged.spared.get(place, ())} & linked
-    freed = 0
+    ids = {
+        row_id for place in _PLACES for row_id in decisions.spared.get(place, ())
+    } & linked
+    count = 0
     for batch in _batches(sorted(ids)):
         rows = SubjectLink.objects.filter(
             workspace_id=subject.workspace_id, subject_id=subject.pk
         )
         rows.filter(place__in=_PLACES, row_id__in=batch).delete()
         free = sorted(set(batch) - _also_barred(subject, batch))
-        freed += visibility.lift(subject.workspace_id, free)
-        freed += compaction.lift(subject.workspace_id, free)
-    return freed
+        count += visibility.lift(subject.workspace_id, free)
+        count += compaction.lift(subject.workspace_id, free)
+    return count
 
 
 def keep_out(subject: Subject) -> int:
     """Take the entries a person is linked with out of use; return how many they are."""
-    about = _linked(subject)
-    for batch in _batches(about):
+    row_ids = _linked(subject)
+    for batch in _batches(row_ids):
         visibility.restrict(subject.workspace_id, batch)
         compaction.restrict(subject.workspace_id, batch)
-    return len(about)
+    return len(row_ids)
 
 
 def _also_barred(subject: Subject, ids: list[str]) -> set[str]:
@@ -133,8 +135,8 @@ def _also_barred(subject: Subject, ids: list[str]) -> set[str]:
         row_id__in=ids,
         subject__restricted_at__isnull=False,
     )
-    others = rows.exclude(subject_id=subject.pk)
-    return set(others.values_list("row_id", flat=True))
+    other_subjects = rows.exclude(subject_id=subject.pk)
+    return set(other_subjects.values_list("row_id", flat=True))
 
 
 def lift(subject: Subject, reason: str, *, by: Actor) -> int:
@@ -159,11 +161,11 @@ def lift(subject: Subject, reason: str, *, by: Actor) -> int:
         )
         live.restricted_at = None
         live.save(update_fields=["restricted_at"])
-    moved = 0
+    count = 0
     for batch in _batches(_linked(live)):
         free = sorted(set(batch) - _also_barred(live, batch))
-        moved += visibility.lift(live.workspace_id, free)
-        moved += compaction.lift(live.workspace_id, free)
+        count += visibility.lift(live.workspace_id, free)
+        count += compaction.lift(live.workspace_id, free)
     subject.restricted_at = None
-    _record("restriction_lifted", live, moved, by)
-    return moved
+    _record("restriction_lifted", live, count, by)
+    return count

@@ -32,7 +32,7 @@ from memory.rules.permissions import Actor
 PLACES: Final = (
     "journal", "archive", "records", "held", "files", "proposals", "recall_checks",
 )  # fmt: skip
-MOST: Final = 20
+MAX_NEIGHBOURS: Final = 20
 SAMPLES: Final = 3
 REPEATED: Final = 2
 # Of a row as a holder exports it: what is no text of anybody's.
@@ -68,16 +68,18 @@ class _Sight:
 
     kind: str
     value: str
-    named: int = 0
-    near: dict[Nearness, int] = field(default_factory=dict)
+    mentions: int = 0
+    counts: dict[Nearness, int] = field(default_factory=dict)
     samples: list[str] = field(default_factory=list)
     rows: set[tuple[str, str]] = field(default_factory=set)
 
-    def count(self, least: Nearness) -> int:
-        return sum(number for near, number in self.near.items() if near >= least)
+    def count(self, minimum: Nearness) -> int:
+        return sum(
+            number for nearness, number in self.counts.items() if nearness >= minimum
+        )
 
 
-class _Seen:
+class _Sightings:
     """Everything that was seen beside one person."""
 
     def __init__(self, person: Person) -> None:
@@ -90,87 +92,90 @@ class _Seen:
     def _is_free(self, value: str) -> bool:
         """Whether an address is nobody's yet, as far as anybody told us."""
         if value not in self._nobody:
-            mine, others = self._person.matcher, self._person.others
-            known = max(mine.who(value), others.who(value))
-            self._nobody[value] = known is Sign.NONE
+            own, other_people = self._person.matcher, self._person.others
+            sign = max(own.who(value), other_people.who(value))
+            self._nobody[value] = sign is Sign.NONE
         return self._nobody[value]
 
     def _sight(self, kind: str, value: str) -> _Sight:
         key = (kind, patterns.folded(kind, value))
         return self.sights.setdefault(key, _Sight(kind, value))
 
-    def named(self, row_id: str, value: str) -> None:
+    def add_mention(self, row_id: str, value: str) -> None:
         """Note a name that a writer gave together with the person's."""
         kind = proximity.kind_of(value) or "name"
         if not self._is_free(value):
             return
         sight = self._sight(kind, value)
-        sight.named += 1
+        sight.mentions += 1
         sight.rows.add((JOURNAL, row_id))
         self._together.setdefault(row_id, []).append(sight)
 
     def read(self, place: str, row_id: str, text: str) -> None:
         """Note every address in a row about the person."""
         if place == JOURNAL:
-            self._told(row_id, text)
-        found = proximity.addresses(text) if proximity.may(text) else []
-        if not any(self._is_free(one.value) for one in found):
+            self._add_mention_samples(row_id, text)
+        addresses = proximity.addresses(text) if proximity.may(text) else []
+        if not any(self._is_free(address.value) for address in addresses):
             return
         spans = self._closer.spans(text)
-        near = proximity.nearness(text, spans, found, row_text.SEAM)
+        distances = proximity.nearness(text, spans, addresses, row_text.SEAM)
         best: dict[tuple[str, str], tuple[Nearness, Address]] = {}
-        for one, how in near.items():
-            key = (one.kind, patterns.folded(one.kind, one.value))
-            if self._is_free(one.value) and how >= best.get(key, (how, one))[0]:
-                best[key] = (how, one)
-        for how, one in best.values():
+        for address, nearness in distances.items():
+            key = (address.kind, patterns.folded(address.kind, address.value))
+            if (
+                self._is_free(address.value)
+                and nearness >= best.get(key, (nearness, address))[0]
+            ):
+                best[key] = (nearness, address)
+        for nearness, address in best.values():
             # In a file whole lives stand side by side.
-            if how > Nearness.FAR or place != "files":
-                sight = self._sight(one.kind, one.value)
-                sight.near[how] = sight.near.get(how, 0) + 1
+            if nearness > Nearness.FAR or place != "files":
+                sight = self._sight(address.kind, address.value)
+                sight.counts[nearness] = sight.counts.get(nearness, 0) + 1
                 sight.rows.add((place, row_id))
                 if len(sight.samples) < SAMPLES:
-                    sight.samples.append(self._sample(text, one))
+                    sight.samples.append(self._sample(text, address))
 
-    def _told(self, row_id: str, text: str) -> None:
+    def _add_mention_samples(self, row_id: str, text: str) -> None:
         """Keep what an entry says whose writer named somebody beside the person."""
         for sight in self._together.get(row_id, ()):
             if len(sight.samples) < SAMPLES:
-                sight.samples.append(self._shown(text[:SAMPLE_CHARS]))
+                sight.samples.append(self._masked(text[:SAMPLE_CHARS]))
 
-    def _sample(self, text: str, one: Address) -> str:
-        room = max(0, SAMPLE_CHARS - len(one.value)) // 2
-        return self._shown(text[max(0, one.start - room) : one.end + room])
+    def _sample(self, text: str, address: Address) -> str:
+        room = max(0, SAMPLE_CHARS - len(address.value)) // 2
+        return self._masked(text[max(0, address.start - room) : address.end + room])
 
-    def _shown(self, cut: str) -> str:
-        shown = self._person.others.mask(
-            cut.replace(row_text.SEAM, " · "), row_text.OTHERS
+    def _masked(self, cut_text: str) -> str:
+        masked = self._person.others.mask(
+            cut_text.replace(row_text.SEAM, " · "), row_text.OTHERS
         )
-        return " ".join(shown.split())
+        return " ".join(masked.split())
 
 
 # ── Reading ──────────────────────────────────────────────────────────────────
 def _texts(person: Person, place: str, ids: list[str]) -> Iterator[tuple[str, str]]:
-    alone = replace(person, others=Matcher([]))
-    found = [Found(row_id, Fate.KEEP, "") for row_id in ids]
-    for told in registry.named(place).export(alone, found):
-        texts = (row_text.plain(v) for k, v in told.items() if k not in _FACTS)
-        yield str(told["id"]), row_text.joined(texts)
+    unmasked = replace(person, others=Matcher([]))
+    rows = [Found(row_id, Fate.KEEP, "") for row_id in ids]
+    for row in registry.named(place).export(unmasked, rows):
+        texts = (row_text.plain(v) for k, v in row.items() if k not in _FACTS)
+        yield str(row["id"]), row_text.joined(texts)
 
 
 def _mentions(person: Person, ids: list[str]) -> Iterator[tuple[str, str]]:
     rows = SubjectMention.objects.filter(workspace_id=person.workspace_id)
     for part in row_text.batches(ids):
-        some = rows.filter(entry_id__in=part).order_by("entry_id", "pk")
-        yield from some.values_list("entry_id", "alias")
+        mentions = rows.filter(entry_id__in=part).order_by("entry_id", "pk")
+        yield from mentions.values_list("entry_id", "alias")
 
 
-def _why(sight: _Sight, *, alike: bool) -> str:
+def _reason(sight: _Sight, *, is_alike: bool) -> str:
     """Return why an address is worth a question; empty when it is not."""
-    if proximity.is_role(sight.kind, sight.value) and not alike:
+    if proximity.is_role(sight.kind, sight.value) and not is_alike:
         return ""
     # Two names of two people stand together all the time.
-    if sight.named and (alike or sight.kind != "name"):
+    if sight.mentions and (is_alike or sight.kind != "name"):
         return "Writers name it together with this person."
     if sight.kind == "name":
         return ""
@@ -178,7 +183,7 @@ def _why(sight: _Sight, *, alike: bool) -> str:
         return "It stands right beside a name of theirs."
     if sight.count(Nearness.CLOSE) >= REPEATED:
         return "It stands near a name of theirs, again and again."
-    return "It looks like their name, in rows about them." if alike else ""
+    return "It looks like their name, in rows about them." if is_alike else ""
 
 
 def found(person: Person, rows: Mapping[str, Iterable[str]]) -> list[Neighbour]:
@@ -186,27 +191,29 @@ def found(person: Person, rows: Mapping[str, Iterable[str]]) -> list[Neighbour]:
 
     ``rows`` is place → ids of rows about the person. The likeliest come first.
     """
-    seen = _Seen(person)
+    sightings = _Sightings(person)
     for place in PLACES:
         ids = list(rows.get(place, ()))
         if place == JOURNAL:
             for row_id, alias in _mentions(person, ids):
-                seen.named(row_id, alias)
+                sightings.add_mention(row_id, alias)
         for row_id, text in _texts(person, place, ids) if ids else ():
-            seen.read(place, row_id, text)
+            sightings.read(place, row_id, text)
     own = proximity.own_words(person.matcher.names_known)
     aside = _dismissed(person.workspace_id, person.subject_id)
-    kept: list[tuple[tuple[Any, ...], Neighbour]] = []
-    for sight in seen.sights.values():
-        alike = proximity.is_alike(sight.kind, sight.value, own)
-        why = _why(sight, alike=alike)
+    ranked: list[tuple[tuple[Any, ...], Neighbour]] = []
+    for sight in sightings.sights.values():
+        is_alike = proximity.is_alike(sight.kind, sight.value, own)
+        reason = _reason(sight, is_alike=is_alike)
         key = digest(person.workspace_id, sight.kind, sight.value)
-        if why and key not in aside:
-            rank = (not alike, -len(sight.rows), sight.kind, sight.value)
+        if reason and key not in aside:
+            rank = (not is_alike, -len(sight.rows), sight.kind, sight.value)
             count, samples = len(sight.rows), sight.samples
-            one = Neighbour(sight.kind, sight.value, key, count, why, samples)
-            kept.append((rank, one))
-    return [one for _, one in sorted(kept, key=lambda pair: pair[0])][:MOST]
+            neighbour = Neighbour(sight.kind, sight.value, key, count, reason, samples)
+            ranked.append((rank, neighbour))
+    return [neighbour for _, neighbour in sorted(ranked, key=lambda pair: pair[0])][
+        :MAX_NEIGHBOURS
+    ]
 
 
 # ── Deciding ─────────────────────────────────────────────────────────────────
@@ -220,27 +227,27 @@ def _dismissed(workspace_id: str, subject_id: str) -> frozenset[str]:
     return frozenset(rows.values_list("digest", flat=True))
 
 
-def dismiss(subject_id: str, what: NewAlias, *, by: Actor) -> Dismissal:
+def dismiss(subject_id: str, alias: NewAlias, *, by: Actor) -> Dismissal:
     """Write down that an address is not this person's; safe to repeat."""
     by.require("gdpr.manage")
     with transaction.atomic():
         subject = subjects.alive(by.workspace_id, subject_id)
-        value = subjects.text_of(what.value, subjects.VALUE_CHARS, "value")
-        folded = patterns.folded(what.kind, value)
+        value = subjects.text_of(alias.value, subjects.VALUE_CHARS, "value")
+        folded = patterns.folded(alias.kind, value)
         if not folded:
             raise subjects.fault("This is no address.", "bad_alias", "value")
-        if subject.aliases.filter(kind=what.kind, folded=folded).exists():
+        if subject.aliases.filter(kind=alias.kind, folded=folded).exists():
             detail = "It is an alias of theirs; remove it there."
             raise errors.Conflict(detail, code="alias_known")
-        made, new = Dismissal.objects.get_or_create(
+        dismissal, new = Dismissal.objects.get_or_create(
             workspace_id=by.workspace_id,
             subject=subject,
-            digest=digest(by.workspace_id, what.kind, value),
+            digest=digest(by.workspace_id, alias.kind, value),
             defaults={"decided_by": by.label},
         )
         if new:
-            subjects.record("beside_dismissed", subject, by, kind=what.kind)
-    return made
+            subjects.record("beside_dismissed", subject, by, kind=alias.kind)
+    return dismissal
 
 
 # ── In a plan ────────────────────────────────────────────────────────────────
@@ -251,11 +258,11 @@ def told(neighbours: Iterable[Neighbour]) -> list[dict[str, Any]]:
 
 def undecided(subject: Subject | None, plan: Mapping[str, Any]) -> int:
     """Return how many of a plan's addresses nobody has decided on yet."""
-    keys = {str(one.get("key")) for one in plan.get("beside", ())}
+    keys = {str(entry.get("key")) for entry in plan.get("beside", ())}
     if subject is None or not keys:
         return 0
     home = subject.workspace_id
-    mine = Alias.objects.filter(workspace_id=home, subject_id=subject.pk)
-    names = [Name(subject.pk, one.kind, one.value) for one in mine]
-    theirs = {digest(home, one.kind, one.value) for one in names}
-    return len(keys - theirs - _dismissed(home, subject.pk))
+    aliases = Alias.objects.filter(workspace_id=home, subject_id=subject.pk)
+    names = [Name(subject.pk, entry.kind, entry.value) for entry in aliases]
+    alias_digests = {digest(home, entry.kind, entry.value) for entry in names}
+    return len(keys - alias_digests - _dismissed(home, subject.pk))

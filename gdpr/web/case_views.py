@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from gdpr.api.cases import Moved as CaseMoved
+from gdpr.api.cases import StaleVersion as CaseMoved
 from gdpr.cases import (
     overview,
     privacy_settings,
@@ -53,18 +53,18 @@ def board(request: HttpRequest) -> HttpResponse:
     actor.require("gdpr.read")
     form = BoardForm(request.GET, people=reminder_email.readers(actor.workspace_id))
     query = CaseQuery(
-        state=form.asked("state", "" if form.asked("due") else "open"),
-        kind=form.asked("kind"),
-        due=form.asked("due"),
-        assignee=form.asked("assignee"),
+        state=form.filter_value("state", "" if form.filter_value("due") else "open"),
+        kind=form.filter_value("kind"),
+        due=form.filter_value("due"),
+        assignee=form.filter_value("assignee"),
     )
     cursor = request.GET.get("cursor") or None
-    found = queries.page(actor, query, limit=PAGE, cursor=cursor)
+    page = queries.page(actor, query, limit=PAGE, cursor=cursor)
     rules = privacy_settings.of(actor.workspace_id)
     context = {
         "form": form,
-        "lines": [(case, queries.deadline(case, rules)) for case in found.items],
-        "next_cursor": found.next_cursor,
+        "lines": [(case, queries.deadline(case, rules)) for case in page.items],
+        "next_cursor": page.next_cursor,
         "numbers": overview.numbers(actor),
         "is_narrow": any(request.GET.get(name) for name in form.fields),
         "rules": rules,
@@ -79,25 +79,25 @@ def new(request: HttpRequest) -> HttpResponse:
     actor = pages.actor(request)
     actor.require("gdpr.manage")
     if request.method != "POST":
-        first = {"who": request.GET.get("who", "")[:320], "kind": "erasure"}
-        return _asked(request, NewCaseForm(initial=first))
+        initial = {"who": request.GET.get("who", "")[:320], "kind": "erasure"}
+        return _new_case_page(request, NewCaseForm(initial=initial))
     form = NewCaseForm(request.POST)
     if not form.is_valid():
-        return _asked(request, form, status=422)
+        return _new_case_page(request, form, status=422)
     try:
-        found = _whom(form, request.POST.get("subject_id", ""), actor)
-        if not isinstance(found, Subject):
-            return _asked(request, form, candidates=found, status=422)
-        case = _open(form, found, actor)
+        subject = _find_subject(form, request.POST.get("subject_id", ""), actor)
+        if not isinstance(subject, Subject):
+            return _new_case_page(request, form, candidates=subject, status=422)
+        case = _open(form, subject, actor)
     except errors.HouseError as error:
         reraise_unless_shown(error)
         form.add_error(None, error.detail)
-        return _asked(request, form, status=error.status)
+        return _new_case_page(request, form, status=error.status)
     messages.success(request, f"Case {case.id} is open")
     return redirect("privacy:case", case.id)
 
 
-def _asked(
+def _new_case_page(
     request: HttpRequest,
     form: NewCaseForm,
     *,
@@ -108,35 +108,37 @@ def _asked(
     return render(request, "gdpr/new_case.html", context, status=status)
 
 
-def _whom(form: NewCaseForm, chosen: str, actor: Actor) -> Subject | list[Subject]:
+def _find_subject(
+    form: NewCaseForm, subject_id: str, actor: Actor
+) -> Subject | list[Subject]:
     """Return the one person that is meant, or those it could be."""
-    if chosen:
-        return subjects.get(actor, chosen)
-    who = form.cleaned_data["who"].strip()
-    if not who:
-        aliases, shown = form.aliases(), form.cleaned_data["display_name"]
-        return subjects.create(shown, aliases, by=actor)
+    if subject_id:
+        return subjects.get(actor, subject_id)
+    query = form.cleaned_data["who"].strip()
+    if not query:
+        aliases, display_name = form.aliases(), form.cleaned_data["display_name"]
+        return subjects.create(display_name, aliases, by=actor)
     try:
-        return subjects.find(who, by=actor)
+        return subjects.find(query, by=actor)
     except (errors.NotFound, errors.Conflict):
-        found, _ = subjects.listed(actor, q=who, limit=CHOICES)
-        return found
+        candidates, _ = subjects.list_subjects(actor, q=query, limit=CHOICES)
+        return candidates
 
 
 def _open(form: NewCaseForm, subject: Subject, actor: Actor) -> Case:
-    told = form.cleaned_data
-    asked = NewCase(
+    data = form.cleaned_data
+    new_case = NewCase(
         subject_id=subject.pk,
-        kind=CaseKind(told["kind"]),
-        reason=told["reason"],
-        requester=told["requester"],
-        ticket=told["ticket"],
+        kind=CaseKind(data["kind"]),
+        reason=data["reason"],
+        requester=data["requester"],
+        ticket=data["ticket"],
         received_at=form.received(
             privacy_settings.zone(privacy_settings.of(actor.workspace_id))
         ),
         correction=form.correction(),
     )
-    return cases.open_case(asked, by=actor)
+    return cases.open_case(new_case, by=actor)
 
 
 # ── One case ─────────────────────────────────────────────────────────────────
@@ -148,10 +150,10 @@ def _case_page(
     revealed: bool = False,
 ) -> HttpResponse:
     """Render a case; a refusal keeps what was typed."""
-    shown = case_page.of(pages.actor(request), case)
+    page = case_page.of(pages.actor(request), case)
     fragment = part(request, "live") if request.method == "GET" else ""
     context = {
-        "shown": shown,
+        "page": page,
         "revealed": revealed,
         "refusal": refusal,
         "advice": case_page.ADVICE.get(refusal.problem_code) if refusal else None,
@@ -160,7 +162,7 @@ def _case_page(
     }
     status = refusal.status if refusal else 200
     answer = render(request, f"gdpr/case.html{fragment}", context, status=status)
-    if fragment and not shown.is_live:
+    if fragment and not page.is_live:
         # The run is over: the whole page has something new to say.
         answer["HX-Refresh"] = "true"
     return answer

@@ -26,7 +26,7 @@ from memory.accounts import mail
 
 ANY: Final = ("", "Any")
 # The kinds a person is registered by on the way; patterns are for those who know them.
-NAMED: Final = ("email", "user_id", "phone", "handle")
+ALIAS_FIELDS: Final = ("email", "user_id", "phone", "handle")
 STATES: Final = (
     ("open", "Open"),
     ("closed", "Closed"),
@@ -40,8 +40,10 @@ DUES: Final = (
 )
 
 
-def _text(label: str, most: int, *, need: bool = False, hint: str = "") -> Any:
-    return forms.CharField(label=label, max_length=most, required=need, help_text=hint)
+def _text(label: str, max_chars: int, *, need: bool = False, hint: str = "") -> Any:
+    return forms.CharField(
+        label=label, max_length=max_chars, required=need, help_text=hint
+    )
 
 
 def _long(label: str, *, need: bool = True, hint: str = "", rows: int = 3) -> Any:
@@ -71,8 +73,8 @@ class _Sure(forms.Form):
         value = self.cleaned_data.get(name, "")
         if common_words.is_common(kind, value) and not self.cleaned_data.get("sure"):
             self.asks = True
-            told = "This is an ordinary word, or too short to mean one person."
-            self.add_error(name, told)
+            message = "This is an ordinary word, or too short to mean one person."
+            self.add_error(name, message)
 
 
 class PersonForm(_Sure):
@@ -86,23 +88,28 @@ class PersonForm(_Sure):
 
     def clean(self) -> dict[str, Any]:
         """Ask once more for a name that means many."""
-        told: dict[str, Any] = super().clean() or {}
-        for name, kind in (("display_name", "name"), *((one, one) for one in NAMED)):
-            if told.get(name, "").strip():
+        data: dict[str, Any] = super().clean() or {}
+        for name, kind in (
+            ("display_name", "name"),
+            *((kind_name, kind_name) for kind_name in ALIAS_FIELDS),
+        ):
+            if data.get(name, "").strip():
                 self._ask(name, kind)
-        return told
+        return data
 
     def aliases(self) -> list[NewAlias]:
         """Return what was filled in; the name itself is an alias too."""
-        told = self.cleaned_data
-        found = [NewAlias(kind, told[kind]) for kind in NAMED if told[kind].strip()]
-        name = told["display_name"].strip()
-        return [NewAlias("name", name), *found] if name else found
+        data = self.cleaned_data
+        aliases = [
+            NewAlias(kind, data[kind]) for kind in ALIAS_FIELDS if data[kind].strip()
+        ]
+        name = data["display_name"].strip()
+        return [NewAlias("name", name), *aliases] if name else aliases
 
     @property
     def people(self) -> list[forms.BoundField]:
         """The fields that name somebody."""
-        names = ("display_name", *NAMED, *(("sure",) if self.asks else ()))
+        names = ("display_name", *ALIAS_FIELDS, *(("sure",) if self.asks else ()))
         return [self[name] for name in names]
 
     @property
@@ -119,10 +126,10 @@ class AliasForm(_Sure):
 
     def clean(self) -> dict[str, Any]:
         """Ask once more for a name that means many."""
-        told: dict[str, Any] = super().clean() or {}
-        if "kind" in told and "value" in told:
-            self._ask("value", told["kind"])
-        return told
+        data: dict[str, Any] = super().clean() or {}
+        if "kind" in data and "value" in data:
+            self._ask("value", data["kind"])
+        return data
 
 
 class ConsentForm(forms.Form):
@@ -172,7 +179,7 @@ class NewCaseForm(PersonForm):
 
     FIRST: Final = ("kind", "who")
     CORRECTION: Final = ("wrong", "right")
-    MORE: Final = ("received_on", "requester", "ticket")
+    DETAILS: Final = ("received_on", "requester", "ticket")
 
     @property
     def correction_fields(self) -> list[forms.BoundField]:
@@ -180,20 +187,20 @@ class NewCaseForm(PersonForm):
         return [self[name] for name in self.CORRECTION]
 
     @property
-    def more(self) -> list[forms.BoundField]:
+    def details(self) -> list[forms.BoundField]:
         """What may be told beside."""
-        return [self[name] for name in self.MORE]
+        return [self[name] for name in self.DETAILS]
 
     def clean(self) -> dict[str, Any]:
         """Ask for somebody, and for both halves of a correction."""
-        told: dict[str, Any] = super().clean() or {}
-        if not told.get("who") and not self.names_somebody:
+        data: dict[str, Any] = super().clean() or {}
+        if not data.get("who") and not self.names_somebody:
             self.add_error("who", "Say whom it is about, or register them below.")
-        if told.get("kind") == CaseKind.RECTIFICATION:
+        if data.get("kind") == CaseKind.RECTIFICATION:
             for name in self.CORRECTION:
-                if not told.get(name):
+                if not data.get(name):
                     self.add_error(name, "A rectification needs this.")
-        return told
+        return data
 
     def received(self, where: ZoneInfo) -> datetime | None:
         """Return noon of the day of receipt in the workspace's calendar."""
@@ -223,9 +230,9 @@ class BoardForm(forms.Form):
         super().__init__(data, auto_id="f-%s")
         field = self.fields["assignee"]
         assert isinstance(field, forms.ChoiceField)  # noqa: S101  (declared above)
-        field.choices = [ANY, *((one, one) for one in people)]
+        field.choices = [ANY, *((person, person) for person in people)]
 
-    def asked(self, name: str, default: str = "") -> str:
+    def filter_value(self, name: str, default: str = "") -> str:
         """Return a filter, the default when it is none that is known."""
         self.is_valid()
         return str(self.cleaned_data.get(name) or default)

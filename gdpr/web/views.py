@@ -31,7 +31,7 @@ from memory.web import pages
 PAGE: Final = 50
 
 
-def _asked(request: HttpRequest) -> Ask:
+def _page_query(request: HttpRequest) -> Ask:
     return Ask(limit=PAGE, cursor=request.GET.get("cursor") or None)
 
 
@@ -46,12 +46,15 @@ def holds_page(request: HttpRequest) -> HttpResponse:
     """Show the holds that stand, the one to review next first."""
     actor = pages.actor(request)
     state = "released" if request.GET.get("state") == "released" else "standing"
-    found, now = legal_holds.page(actor, _asked(request), state=state), timezone.now()
-    standing, late = legal_holds.counts(actor)
+    page, now = (
+        legal_holds.page(actor, _page_query(request), state=state),
+        timezone.now(),
+    )
+    active, late = legal_holds.counts(actor)
     context = {
-        "lines": [(hold, _is_late(hold, now)) for hold in found.items],
-        "next_cursor": found.next_cursor,
-        "standing": standing,
+        "lines": [(hold, _is_late(hold, now)) for hold in page.items],
+        "next_cursor": page.next_cursor,
+        "standing": active,
         "late": late,
         "state": state,
     }
@@ -79,11 +82,11 @@ def release(request: HttpRequest, hold_id: str) -> HttpResponse:
 def certificates_page(request: HttpRequest) -> HttpResponse:
     """Show the certificates, the newest first."""
     actor = pages.actor(request)
-    found = certificates.page(actor, _asked(request))
-    replaced = certificates.replaced(found.items)
+    page = certificates.page(actor, _page_query(request))
+    replaced = certificates.replaced(page.items)
     context = {
-        "lines": [(row, row.pk in replaced) for row in found.items],
-        "next_cursor": found.next_cursor,
+        "lines": [(row, row.pk in replaced) for row in page.items],
+        "next_cursor": page.next_cursor,
         "total": certificates.count(actor),
     }
     return render(request, "gdpr/certificates.html", context)
@@ -107,7 +110,7 @@ def any_certificate(request: HttpRequest, certificate_id: str) -> HttpResponse:
 
 def _certificate(request: HttpRequest, row: Certificate) -> HttpResponse:
     verdict = certificates.verify(row.document, case_id=row.case_id)
-    context = certificate_views.told(verdict)
+    context = certificate_views.verdict_context(verdict)
     context |= {"row": row, "case": row.case}
     context["is_replaced"] = bool(certificates.replaced([row]))
     return render(request, "gdpr/certificate.html", context)
@@ -148,8 +151,8 @@ def ledger_page(request: HttpRequest) -> HttpResponse:
         return render(request, "gdpr/ledger.html", context, status=422)
     query = LedgerQuery(**form.cleaned_data)
     cursor = request.GET.get("cursor") or None
-    found = audit_log.listed(actor, query, limit=PAGE, cursor=cursor)
-    context |= {"rows": found.items, "next_cursor": found.next_cursor}
+    page = audit_log.list_actions(actor, query, limit=PAGE, cursor=cursor)
+    context |= {"rows": page.items, "next_cursor": page.next_cursor}
     return render(request, "gdpr/ledger.html", context)
 
 
@@ -158,8 +161,8 @@ def ledger_page(request: HttpRequest) -> HttpResponse:
 @require_GET
 def exports_page(request: HttpRequest) -> HttpResponse:
     """Show the bundles that were made."""
-    found = export.page(pages.actor(request), _asked(request))
-    context = {"rows": found.items, "next_cursor": found.next_cursor}
+    page = export.page(pages.actor(request), _page_query(request))
+    context = {"rows": page.items, "next_cursor": page.next_cursor}
     return render(request, "gdpr/exports.html", context)
 
 
@@ -183,8 +186,10 @@ def remove_export(request: HttpRequest, export_id: str) -> HttpResponse:
     actor = pages.actor(request)
     row = export.get(export_id, by=actor)
     actor.require("gdpr.manage")
-    gone = export.remove(row, by=actor)
-    messages.success(request, "The bundle is gone" if gone else "It was gone before")
+    is_removed = export.remove(row, by=actor)
+    messages.success(
+        request, "The bundle is gone" if is_removed else "It was gone before"
+    )
     return redirect("privacy:exports")
 
 
@@ -194,10 +199,10 @@ def remove_export(request: HttpRequest, export_id: str) -> HttpResponse:
 def kept_out(request: HttpRequest) -> HttpResponse:
     """Show which names must not come back; nobody can read them out."""
     actor = pages.actor(request)
-    found = suppression.page(actor, _asked(request), lifted=True)
+    page = suppression.page(actor, _page_query(request), lifted=True)
     context = {
-        "rows": found.items,
-        "next_cursor": found.next_cursor,
+        "rows": page.items,
+        "next_cursor": page.next_cursor,
         "standing": suppression.standing(actor),
     }
     return render(request, "gdpr/kept_out.html", context)

@@ -34,8 +34,8 @@ class Command(BaseCommand):
         try:
             by = system(one_call.home(subject, workspace), "gdpr_export")
             if out is None:
-                told = one_call.everything(subject, by=by)
-                self.stdout.write(json.dumps(told, ensure_ascii=False, indent=2))
+                data = one_call.everything(subject, by=by)
+                self.stdout.write(json.dumps(data, ensure_ascii=False, indent=2))
             else:
                 self._bundle(subject, options["reason"], out, by)
         except errors.HouseError as error:
@@ -45,11 +45,11 @@ class Command(BaseCommand):
 
     def _bundle(self, alias: str, reason: str, out: Path, by: Actor) -> None:
         person = one_call.person(alias, by=by, named=True)
-        made = export.make(export.request(person, reason=reason, by=by))
-        if made.state != ExportState.READY:
-            raise CommandError(f"The export failed: {made.error}.")
+        bundle = export.make(export.request(person, reason=reason, by=by))
+        if bundle.state != ExportState.READY:
+            raise CommandError(f"The export failed: {bundle.error}.")
         with out.open("xb") as file:
             out.chmod(0o600)
-            file.writelines(export.read(made, by=by))
-        export.remove(made, by=by)
-        self.stdout.write(f"{made.counts['total']} rows about {person.id} in {out}")
+            file.writelines(export.read(bundle, by=by))
+        export.remove(bundle, by=by)
+        self.stdout.write(f"{bundle.counts['total']} rows about {person.id} in {out}")

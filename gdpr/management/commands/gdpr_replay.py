@@ -18,14 +18,14 @@ class Command(BaseCommand):
     def handle(self, **_options: Any) -> None:
         """Replay, and fail when something is left."""
         try:
-            done = replay.run(self.stdout.write)
+            runs = replay.run(self.stdout.write)
         except Damaged as error:
             raise CommandError(str(error)) from None
-        for one in done:
-            for told in (*one.found, *one.todo):
-                self.stderr.write(f"{one.case_id}: {told}")
-        self.stdout.write(f"{len(done)} runs were carried out again.")
-        left = sum(bool(one.found or one.todo) for one in done)
-        if left:
-            message = f"Something is left of {left} of them."
+        for run in runs:
+            for line in (*run.found, *run.todo):
+                self.stderr.write(f"{run.case_id}: {line}")
+        self.stdout.write(f"{len(runs)} runs were carried out again.")
+        incomplete = sum(bool(run.found or run.todo) for run in runs)
+        if incomplete:
+            message = f"Something is left of {incomplete} of them."
             raise CommandError(message)
