@@ -1,7 +1,7 @@
-"""The ledger of acts on personal data: a row before the act, its end after it.
+"""The ledger of actions on personal data: a row before the action, its end after it.
 
-Nothing is destroyed before its row is committed; a row that ended is never opened
-again. It names ids, never people.
+Nothing is erased before its row is committed, and a finished row never changes. Rows
+hold ids, never names.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from memory.rules.permissions import Actor
 
 REASON_CHARS: Final = 4_000
 OPEN: Final = ActionStatus.IN_PROGRESS
-# The number of the run that a row waits for. It is no run yet: a backup with this row
-# in it is older than the run, whose erasure has to be replayed.
+# Key of the scope: the number of the run that a row waits for. The run has not begun: a
+# backup that contains the row is older than the run, whose erasure must be replayed.
 WAITS: Final = "waits_for_run"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerQuery:
-    """Filters of the ledger; what is left out means any."""
+    """Filters of the ledger; an empty one matches all."""
 
     subject_id: str = ""
     case_id: str = ""
@@ -40,7 +40,7 @@ class LedgerQuery:
 def _of_run(
     case_ref: str, action: ActionKind, scope: dict[str, Any], by: Actor
 ) -> GdprAction | None:
-    """Return the row that a run has, or takes over; locked, inside a transaction."""
+    """Return the locked row of a run, or the waiting row that it takes over."""
     rows = GdprAction.objects.select_for_update().filter(
         workspace_id=by.workspace_id, case_ref=case_ref, action=action
     )
@@ -63,11 +63,11 @@ def begin(
     reason: str = "",
     scope: Mapping[str, Any] | None = None,
 ) -> GdprAction:
-    """Write the row of an act that is about to begin.
+    """Write the row of an action that is about to begin.
 
     For a run of a case (``scope["run"]``) the row is written once: a runner that
-    follows a dead one finds it. A row with ``scope["waits_for_run"]`` stands for a run
-    that may come; the run takes it over.
+    replaces a crashed one reuses it. A row with ``scope["waits_for_run"]`` stands for a
+    run that may come; the run takes it over.
     """
     details = dict(scope or {})
     if len(reason) > REASON_CHARS:
@@ -99,7 +99,7 @@ def finish(
     scope: Mapping[str, Any] | None = None,
     error: str = "",
 ) -> GdprAction:
-    """Tell how an act ended; what ended before keeps its end."""
+    """Record how an action ended; a finished row stays as it is."""
     with transaction.atomic():
         live = GdprAction.objects.select_for_update().get(
             workspace_id=row.workspace_id, pk=row.pk
@@ -114,14 +114,14 @@ def finish(
 
 
 def give_up(workspace_id: str, case_ref: str) -> None:
-    """End the rows of a case that wait for a run: it will not come."""
+    """Mark the rows of a refused case that wait for a run as failed."""
     rows = GdprAction.objects.filter(workspace_id=workspace_id, case_ref=case_ref)
     for row in rows.filter(status=OPEN, scope__has_key=WAITS):
         finish(row, ActionStatus.FAILED, error="The case was refused; nothing was run.")
 
 
 def action(actor: Actor, action_id: str) -> GdprAction:
-    """Return a row of the actor's workspace."""
+    """Return a row of the actor's workspace, or raise NotFound."""
     actor.require("gdpr.read")
     rows = GdprAction.objects.filter(workspace_id=actor.workspace_id, pk=action_id)
     row = rows.first()
@@ -151,7 +151,7 @@ def list_actions(
 
 
 def action_line(row: GdprAction) -> dict[str, Any]:
-    """Return a row as the API and exports tell it."""
+    """Return a row as JSON, for the API and exports."""
     completed_at = row.completed_at
     return {
         "id": row.id,

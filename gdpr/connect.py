@@ -1,4 +1,4 @@
-"""What the second floor gives the ground floor at start-up."""
+"""Start-up: registers what this package provides to ``memory``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WATCHED_MODELS: Final = (Alias, Subject, Suppression)
 
 
 def connect() -> None:
-    """Fill the ports, and listen to the tables that the port's names come from."""
+    """Register the ports, jobs and checks, and watch the tables that hold names."""
     reminder_email.install()
     tasks.install()
     subject_linker.register(linking.Linker())

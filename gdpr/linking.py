@@ -1,8 +1,7 @@
-"""Who is named in what is written: the port of ``memory.ports.subject_linker``, filled.
+"""Links writes to the people they name: implements ``memory.ports.subject_linker``.
 
-Each process keeps the names of a workspace ready to be looked for and asks one small
-row, per write, whether they are still the same. A workspace without people has no such
-row and costs that one look.
+Each process caches an index of a workspace's names. Every write reads one small row, the
+stamp, to see whether the index is still valid. A workspace without people has no stamp.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _KINDS: Final = ("user_id", "email", "phone", "handle", "name")
 
 @dataclass(frozen=True, slots=True)
 class PeopleIndex:
-    """The people of a workspace, as of a stamp."""
+    """The people of a workspace and their names, as of a stamp."""
 
     stamp: str
     matcher: Matcher
@@ -39,7 +38,7 @@ class PeopleIndex:
     suppressed: tuple[suppression.Digest, ...]
 
     def subject_ids(self, subject: str) -> frozenset[str]:
-        """Return the subjects whom a writer's name for a person means."""
+        """Return the ids of those who have a writer's name for a person as an alias."""
         keys = [(kind, patterns.folded(kind, subject)) for kind in _KINDS]
         id_sets = [self.by_alias.get(key, frozenset()) for key in keys]
         return frozenset().union(*id_sets)
@@ -50,7 +49,7 @@ _lock = threading.Lock()
 
 
 def forget() -> int:
-    """Drop the names that this process holds; return of how many workspaces."""
+    """Drop this process's indexes; return how many workspaces they were for."""
     with _lock:
         count = len(_cache)
         _cache.clear()
@@ -80,7 +79,7 @@ def _read(workspace_id: str, stamp: str) -> PeopleIndex:
 
 
 def known(workspace_id: str) -> PeopleIndex | None:
-    """Return the people of a workspace; None when there never were any."""
+    """Return the index of a workspace; None when nobody was ever registered."""
     stamp = cache_version.current(workspace_id)
     if stamp is None:
         return None
@@ -99,22 +98,22 @@ def known(workspace_id: str) -> PeopleIndex | None:
 
 
 class Linker:
-    """The port of the ground floor, filled."""
+    """Implements the port."""
 
     def gate(self, workspace_id: str) -> Gate | None:
-        """Refuse texts about people who must not come back, if there are any."""
+        """Return a check that refuses texts about suppressed people; None for none."""
         people = known(workspace_id)
         if people is None or not people.suppressed:
             return None
         return partial(suppression.refuse, workspace_id, people.suppressed)
 
     def note(self, workspace_id: str, place: str, rows: Sequence[Written]) -> None:
-        """Link rows to the people they name; what is about a restricted one rests."""
+        """Link rows to the people they name; restrict entries of restricted people."""
         people = known(workspace_id)
         if people is None and not any(row.subjects for row in rows):
             return
         links: list[SubjectLink] = []
-        strangers: list[UnknownName] = []
+        unknown_names: list[UnknownName] = []
         for row in rows:
             via_by_subject, unknown = _mentions_of(people, row)
             links += [
@@ -127,14 +126,14 @@ class Linker:
                 )
                 for subject_id, via in sorted(via_by_subject.items())
             ]
-            strangers += _strangers(workspace_id, place, row, unknown)
+            unknown_names += _unknown_names(workspace_id, place, row, unknown)
         SubjectLink.objects.bulk_create(links, ignore_conflicts=True)
-        UnknownName.objects.bulk_create(strangers, ignore_conflicts=True)
+        UnknownName.objects.bulk_create(unknown_names, ignore_conflicts=True)
         if people is not None and place == JOURNAL:
-            withhold(workspace_id, people, links)
+            restrict_entries(workspace_id, people, links)
 
     def mask(self, workspace_id: str, text: str) -> str:
-        """Return a text without restricted people."""
+        """Return a text with the names of restricted people masked."""
         people = known(workspace_id)
         if people is None or not people.restricted_ids:
             return text
@@ -144,14 +143,14 @@ class Linker:
 def _mentions_of(
     people: PeopleIndex | None, row: Written
 ) -> tuple[dict[str, Via], tuple[str, ...]]:
-    """Return whom a row names and how, and the names that are nobody's yet."""
+    """Return subject id → how a row names them, and the names that are unknown."""
     if people is None:
         return {}, row.subjects
     via_by_subject: dict[str, Via] = {}
     unknown: list[str] = []
     for text in filter(people.matcher.may, row.texts):
         readable = name_fields.spoken(text)
-        # A doubtful word makes no link: a plan finds it, and a person decides.
+        # An unsure match makes no link: a plan lists it, and a person decides.
         via_by_subject |= dict.fromkeys(people.matcher.sure(readable), Via.MATCHED)
     for subject in row.subjects:
         subject_ids = people.subject_ids(subject)
@@ -161,12 +160,12 @@ def _mentions_of(
     return via_by_subject, tuple(unknown)
 
 
-def _strangers(
+def _unknown_names(
     workspace_id: str, place: str, row: Written, unknown: Iterable[str]
 ) -> list[UnknownName]:
-    """Return what is kept of names that are nobody's yet.
+    """Return a row with a keyed digest for each unknown name.
 
-    The journal keeps them beside the entry anyway, as its writer gave them.
+    None for the journal, which stores the names with the entry as its writer gave them.
     """
     if place == JOURNAL:
         return []
@@ -178,10 +177,10 @@ def _strangers(
     ]
 
 
-def withhold(
+def restrict_entries(
     workspace_id: str, people: PeopleIndex, links: Iterable[SubjectLink]
 ) -> None:
-    """Keep entries about restricted people out of use."""
+    """Take entries about restricted people out of use."""
     ids = {link.row_id for link in links if link.subject_id in people.restricted_ids}
     if ids:
         visibility.restrict(workspace_id, sorted(ids))

@@ -1,4 +1,4 @@
-"""What personal data work loses when a key or a data folder is given up."""
+"""What is lost, and what is repaired, when a key or a data folder is replaced."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SIGNING: Final = (
 
 
 def losses(keys: set[str]) -> list[str]:
-    """Return what cannot be had back, a sentence each."""
+    """Return what cannot be recovered, a sentence each; ``keys`` are those that changed."""
     sentences = []
     if "journal" in keys:
         names = Suppression.objects.filter(lifted_at=None).count()
@@ -44,7 +44,7 @@ def losses(keys: set[str]) -> list[str]:
 
 
 def adopt(keys: set[str]) -> None:
-    """Sign the erasures' records with the new key, and make a signing key if needed."""
+    """Sign the erasure records with the new key, and make a signing key if needed."""
     if "journal" in keys:
         tombstones.sign_again()
     if signing_keys.problem() is not None:

@@ -128,7 +128,7 @@ class MomentOut(Schema):
     ref: str | None
 
 
-class BesideOut(Schema):
+class SuggestedAliasOut(Schema):
     """An address beside a person that is registered as nobody's; theirs or not."""
 
     kind: str
@@ -147,13 +147,13 @@ class LiftingOut(Schema):
     reason: str
 
 
-class PortraitOut(SubjectOut):
+class SubjectProfileOut(SubjectOut):
     """A person with everything that is stored about them."""
 
     rows: int
     links: int
     holders: list[PlaceOut]
-    beside: list[BesideOut]
+    beside: list[SuggestedAliasOut]
     restrictions_lifted: list[LiftingOut]
     timeline: list[MomentOut]
     cases: list[str]

@@ -34,7 +34,9 @@ def _present(request: ApiRequest, subject_id: str) -> Answer:
 
 # ── People ───────────────────────────────────────────────────────────────────
 @router.post(
-    "/subjects", response={201: schemas.PortraitOut}, operation_id="create_subject"
+    "/subjects",
+    response={201: schemas.SubjectProfileOut},
+    operation_id="create_subject",
 )
 def create_subject(request: ApiRequest, data: schemas.SubjectIn) -> Status[Answer]:
     """Register a person; what names them already is found and linked.
@@ -59,7 +61,9 @@ def list_subjects(request: ApiRequest, query: Query[schemas.SubjectsQuery]) -> A
 
 
 @router.get(
-    "/subjects/{subject_id}", response=schemas.PortraitOut, operation_id="get_subject"
+    "/subjects/{subject_id}",
+    response=schemas.SubjectProfileOut,
+    operation_id="get_subject",
 )
 def get_subject(request: ApiRequest, subject_id: str) -> Answer:
     """Return a person with counts per resting place."""
@@ -68,7 +72,7 @@ def get_subject(request: ApiRequest, subject_id: str) -> Answer:
 
 @router.post(
     "/subjects/{subject_id}/aliases",
-    response={201: schemas.PortraitOut},
+    response={201: schemas.SubjectProfileOut},
     operation_id="add_alias",
 )
 def add_alias(
@@ -92,7 +96,7 @@ def remove_alias(request: ApiRequest, subject_id: str, alias_id: int) -> Status[
 
 @router.post(
     "/subjects/{subject_id}/not_theirs",
-    response=schemas.PortraitOut,
+    response=schemas.SubjectProfileOut,
     operation_id="dismiss_address",
 )
 def dismiss_address(
@@ -106,7 +110,7 @@ def dismiss_address(
 
 @router.post(
     "/subjects/{subject_id}/merge",
-    response=schemas.PortraitOut,
+    response=schemas.SubjectProfileOut,
     operation_id="merge_subject",
 )
 def merge_subject(
@@ -119,7 +123,7 @@ def merge_subject(
 
 @router.post(
     "/subjects/{subject_id}/consent",
-    response=schemas.PortraitOut,
+    response=schemas.SubjectProfileOut,
     operation_id="note_consent",
 )
 def note_consent(
@@ -134,7 +138,7 @@ def note_consent(
 
 @router.post(
     "/subjects/{subject_id}/lift_restriction",
-    response=schemas.PortraitOut,
+    response=schemas.SubjectProfileOut,
     operation_id="lift_restriction",
 )
 def lift_restriction(

@@ -52,7 +52,7 @@ class Reach(IntEnum):
     """Where an alias is looked for."""
 
     FIELDS = 0
-    DOUBTFUL = 1
+    UNSURE = 1
     TEXT = 2
 
 
@@ -83,10 +83,10 @@ def reach(kind: str, value: str) -> Reach:
         # A pattern is its maker's, unless it is nothing but such a word or number.
         count = sum(character.isalpha() for character in text)
         is_word = text in WORDS or count < MIN_CHARS
-        return Reach.DOUBTFUL if is_word else Reach.TEXT
+        return Reach.UNSURE if is_word else Reach.TEXT
     if kind == "name" and len(text.split()) > 1:
         is_phrase = all(word in WORDS for word in text.split())
-        return Reach.DOUBTFUL if is_phrase else Reach.TEXT
+        return Reach.UNSURE if is_phrase else Reach.TEXT
     letters = any(character.isalpha() for character in text)
     has_signs = any(not character.isalpha() for character in text)
-    return Reach.TEXT if letters and has_signs and kind != "name" else Reach.DOUBTFUL
+    return Reach.TEXT if letters and has_signs and kind != "name" else Reach.UNSURE

@@ -59,19 +59,19 @@ class Matcher(Masker):
         self, names: Sequence[Name], shared_names: frozenset[str] = frozenset()
     ) -> None:
         self.names_known = tuple(names)
-        self._doubted = shared_names
+        self._shared_names = shared_names
         self._words: dict[str, list[_Entry]] = {}
         self._pieces: dict[str, list[_Entry]] = {}
         self._numbers: dict[str, list[tuple[phones.Number, Name]]] = {}
         self._shapes: dict[int, patterns.Shape] = {}
         self._trails: list[re.Pattern[str]] = []
         # What a field that says who has to say: kind → comparable form → names.
-        self._whole: dict[str, dict[str, list[Name]]] = {}
+        self._by_field_value: dict[str, dict[str, list[Name]]] = {}
         self._unsure: set[int] = set()
         self._sure_part: Matcher | None = None
-        self._closer: Matcher | None = None
-        self._only: list[str] = []
-        self._close: list[tuple[re.Pattern[str], Name]] = []
+        self._redaction_matcher: Matcher | None = None
+        self._field_only_forms: list[str] = []
+        self._redaction_looks: list[tuple[re.Pattern[str], Name]] = []
         for number, name in enumerate(self.names_known):
             if name.kind == "phone":
                 line = phones.alias(name.value)
@@ -82,11 +82,11 @@ class Matcher(Masker):
 
     def _index(self, number: int, name: Name) -> None:
         form = patterns.folded(name.kind, name.value)
-        self._whole.setdefault(name.kind, {}).setdefault(form, []).append(name)
+        self._by_field_value.setdefault(name.kind, {}).setdefault(form, []).append(name)
         reach_of_name = reach(name.kind, name.value)
         if reach_of_name is Reach.FIELDS:
-            self._only.append(form)
-        if reach_of_name is not Reach.TEXT or self._is_doubted(name.kind, form):
+            self._field_only_forms.append(form)
+        if reach_of_name is not Reach.TEXT or self._is_shared_name(name.kind, form):
             self._unsure.add(number)
         shape = patterns.shape(
             name.kind, name.value, addressed=reach_of_name is Reach.FIELDS
@@ -96,8 +96,8 @@ class Matcher(Masker):
             index = self._words if shape.is_word else self._pieces
             index.setdefault(shape.anchor, []).append((number, name))
 
-    def _is_doubted(self, kind: str, form: str) -> bool:
-        return kind == "name" and form in self._doubted
+    def _is_shared_name(self, kind: str, form: str) -> bool:
+        return kind == "name" and form in self._shared_names
 
     def for_redaction(self) -> Matcher:
         """Return what masks rows that are known to be about these people.
@@ -105,17 +105,17 @@ class Matcher(Masker):
         There an ordinary word written like a name is the name, and a number behind
         "user" is the user's.
         """
-        if not self._only:
+        if not self._field_only_forms:
             return self
-        if self._closer is None:
-            self._closer = Matcher(self.names_known, self._doubted)
-            self._closer._close = [
+        if self._redaction_matcher is None:
+            self._redaction_matcher = Matcher(self.names_known, self._shared_names)
+            self._redaction_matcher._redaction_looks = [
                 (look, name)
                 for name in self.names_known
                 if reach(name.kind, name.value) is Reach.FIELDS
                 for look in word_context.looks(name.kind, name.value)
             ]
-        return self._closer
+        return self._redaction_matcher
 
     def _number(self, line: phones.Number, name: Name) -> None:
         if line.tail not in self._numbers:
@@ -174,11 +174,11 @@ class Matcher(Masker):
                     yield name, True
         if key is Key.PHONE or (key is Key.UNSURE and value.isdigit()):
             return
-        for kind, forms in self._whole.items():
+        for kind, forms in self._by_field_value.items():
             form = patterns.folded(kind, value)
             bare = form.lstrip("@")
             for name in forms.get(form) or forms.get(bare) or ():
-                is_sure = key is Key.ANYBODY and not self._is_doubted(kind, form)
+                is_sure = key is Key.ANYBODY and not self._is_shared_name(kind, form)
                 yield name, is_sure
 
     def who(self, value: object) -> Sign:
@@ -196,7 +196,7 @@ class Matcher(Masker):
             yield from self._in_view(normalize.plain_view(text))
         for view in normalize.escaped_views(text):
             yield from self._in_view(view)
-        for look, name in self._close:
+        for look, name in self._redaction_looks:
             for hit in look.finditer(text):
                 yield Span(hit.start(1), hit.end(1), name.subject_id, name.kind)
 
@@ -208,7 +208,7 @@ class Matcher(Masker):
         """
         if not text.isascii() or "\\" in text or "%" in text or "&" in text:
             return True
-        if (self._whole or self._numbers) and name_fields.says_who(text):
+        if (self._by_field_value or self._numbers) and name_fields.says_who(text):
             return True
         folded = text.lower()
         if self._numbers and phones.may(folded):
@@ -232,7 +232,7 @@ class Matcher(Masker):
                 at = folded.find(anchor, at + 1)
         for trail in self._trails:
             yield from (match.start() for match in trail.finditer(folded))
-        for form in self._only:
+        for form in self._field_only_forms:
             for anchor in name_fields.json_spellings(form):
                 at = folded.find(anchor)
                 while at >= 0:
@@ -242,7 +242,9 @@ class Matcher(Masker):
     def _hit(self, folded: str) -> bool:
         return any(True for _ in self._hits(folded))
 
-    def among(self, texts: Sequence[str], read_fields: prefilter.Told) -> Sequence[int]:
+    def among(
+        self, texts: Sequence[str], read_fields: prefilter.ReadFields
+    ) -> Sequence[int]:
         """Return the places of the texts of which it is worth asking whom they name.
 
         Of all others it is certain that they name nobody, whichever way they are

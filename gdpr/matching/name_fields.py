@@ -47,7 +47,7 @@ _PHONE_KEY: Final = re.compile(
     re.IGNORECASE,
 )
 _PERSON_FIELD: Final = re.compile(rf'"(?:{_KEY})"\s*:', re.IGNORECASE)
-_TELLING: Final = re.compile(
+_ANY_FIELD: Final = re.compile(
     rf'"(?:{_KEY}|{_PHONE_KEY.pattern}|name)"\s*:', re.IGNORECASE
 )
 # Between these stands a value of a field that says who, behind the letter of its key.
@@ -194,7 +194,7 @@ def says_who(text: str) -> bool:
     """Whether a text can hold a field that says who; False is certain."""
     return (
         BEGIN in text
-        or _TELLING.search(text) is not None
+        or _ANY_FIELD.search(text) is not None
         or _NAME_PART.search(text) is not None
     )
 

@@ -76,13 +76,13 @@ def _is_dropped(character: str) -> bool:
     )
 
 
-def _bare(text: str) -> str:
+def _without_decoration(text: str) -> str:
     plain = unicodedata.normalize("NFKD", text)
     return "".join(c for c in plain if not _is_dropped(c))
 
 
 def _folded(character: str) -> str:
-    folded = _bare(_bare(character).casefold())
+    folded = _without_decoration(_without_decoration(character).casefold())
     folded = "".join(_STROKES.get(c, c) for c in folded)
     return "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in folded)
 

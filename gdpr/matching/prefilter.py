@@ -20,11 +20,11 @@ _ESCAPES: Final = "\\%&"
 # Says where a folded text is worth a look, and whether one names somebody.
 Hints = Callable[[str], Iterable[int]]
 Hits = Callable[[str], bool]
-Told = Callable[[str], str | None]
+ReadFields = Callable[[str], str | None]
 
 
 def among(
-    texts: Sequence[str], read_fields: Told, hints: Hints, hits: Hits
+    texts: Sequence[str], read_fields: ReadFields, hints: Hints, hits: Hits
 ) -> list[int]:
     """Return the places of the texts that may name somebody in any of their readings.
 

@@ -20,7 +20,7 @@ PLACES: Final = (
 BATCH: Final = 500
 
 
-def _seeker(alias: Alias) -> Person:
+def _person_with(alias: Alias) -> Person:
     matcher = Matcher([Name(alias.subject_id, alias.kind, alias.value)])
     return Person(
         workspace_id=alias.workspace_id,
@@ -54,7 +54,7 @@ def _link(alias: Alias, place: str, row_ids: list[str]) -> None:
 
 def sweep_alias(alias: Alias) -> int:
     """Link everything that is stored and holds one alias; return how many rows."""
-    person, count = _seeker(alias), 0
+    person, count = _person_with(alias), 0
     for place in PLACES:
         batch: list[str] = []
         for row in registry.named(place).find(person):

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from gdpr import cache_version, suppression
 from gdpr.models import Consent, Subject, Suppression
-from gdpr.subjects.registry import NOTE_CHARS, alive, fault, record, text_of
+from gdpr.subjects.registry import NOTE_CHARS, alive, field_error, record, text_of
 from memory.rules.permissions import Actor
 
 
@@ -27,7 +27,7 @@ def note(
     by.require("gdpr.manage")
     if consent not in Consent.values:
         choices = ", ".join(Consent.values)
-        raise fault(f"consent is one of {choices}.", "bad_consent", "consent")
+        raise field_error(f"consent is one of {choices}.", "bad_consent", "consent")
     with transaction.atomic():
         subject = alive(by.workspace_id, subject_id)
         subject.consent, subject.consent_at = consent, timezone.now()

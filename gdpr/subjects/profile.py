@@ -66,7 +66,7 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
-class Portrait:
+class SubjectProfile:
     """Everything about one person; ``beside`` waits for somebody's decision."""
 
     subject: Subject
@@ -112,7 +112,7 @@ def _moments(subject: Subject) -> Iterator[Moment]:
         yield Moment(alias.added_at, "alias", f"{alias.get_kind_display()} added")
 
 
-def _dossier(
+def _case_moments(
     cases: list[Case], holds: list[Hold], liftings: list[Lifting]
 ) -> Iterator[Moment]:
     for lifting in liftings:
@@ -130,18 +130,18 @@ def _dossier(
             yield Moment(hold.released_at, "hold", "Hold released", hold.pk)
 
 
-def of(subject_id: str, *, by: Actor) -> Portrait:
+def of(subject_id: str, *, by: Actor) -> SubjectProfile:
     """Return the portrait of a person."""
     subject = subjects.get(by, subject_id)
     of_subject = {"workspace_id": subject.workspace_id, "subject_id": subject.pk}
     cases = list(Case.objects.filter(**of_subject).order_by("-opened_at"))
     holds = list(Hold.objects.filter(**of_subject))
     liftings = list(Lifting.objects.filter(**of_subject))
-    moments = [*_moments(subject), *_dossier(cases, holds, liftings)]
+    moments = [*_moments(subject), *_case_moments(cases, holds, liftings)]
     moments.sort(key=lambda moment: moment.at, reverse=True)
     person = registry.person(subject)
     where = places(person)
-    return Portrait(
+    return SubjectProfile(
         subject=subject,
         places=where,
         beside=suggested_aliases.found(
@@ -207,7 +207,7 @@ def _lifting(lifting: Lifting) -> dict[str, Any]:
     }
 
 
-def as_json(subject_profile: Portrait) -> dict[str, Any]:
+def as_json(subject_profile: SubjectProfile) -> dict[str, Any]:
     """Return a portrait as JSON."""
     return {
         **summary(subject_profile.subject),

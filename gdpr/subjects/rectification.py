@@ -14,7 +14,7 @@ from typing import Any, Final
 from gdpr.data_map.base import Person
 from gdpr.matching import name_fields
 from gdpr.matching.matcher import Matcher, Name, Sign, Span
-from gdpr.matching.prefilter import Told
+from gdpr.matching.prefilter import ReadFields
 from gdpr.models import Case
 from memory.rules import errors
 
@@ -85,7 +85,7 @@ class Corrector(Matcher):
         """Every text is worth asking: none of the base's short cuts hold here."""
         return True
 
-    def among(self, texts: Sequence[str], read_fields: Told) -> Sequence[int]:  # noqa: ARG002
+    def among(self, texts: Sequence[str], read_fields: ReadFields) -> Sequence[int]:  # noqa: ARG002
         """Return all of them."""
         return range(len(texts))
 

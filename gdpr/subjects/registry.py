@@ -33,7 +33,7 @@ from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor
 
 MOST_ALIASES: Final = 50
-_BUSY: Final = (CaseState.RUNNING, CaseState.VERIFYING)
+_RUNNING_STATES: Final = (CaseState.RUNNING, CaseState.VERIFYING)
 NAME_CHARS: Final = 200
 NOTE_CHARS: Final = 400
 VALUE_CHARS: Final = 320
@@ -60,7 +60,7 @@ def record(verb: str, subject: Subject, by: Actor, **payload: Any) -> None:
 
 
 # ── Checking what comes in ───────────────────────────────────────────────────
-def fault(message: str, code: str, field: str) -> errors.Invalid:
+def field_error(message: str, code: str, field: str) -> errors.Invalid:
     """Return a refusal that names the field."""
     field_errors = [{"field": field, "code": code, "message": message}]
     return errors.Invalid(message, code=code, errors=field_errors)
@@ -70,7 +70,9 @@ def text_of(value: str, max_chars: int, field: str) -> str:
     """Return a text with single spaces, or raise when it is too long or no text."""
     result = " ".join(value.split())
     if len(result) > max_chars or not entries.is_storable(result):
-        raise fault(f"{field} is at most {max_chars} characters.", "bad_text", field)
+        raise field_error(
+            f"{field} is at most {max_chars} characters.", "bad_text", field
+        )
     return result
 
 
@@ -78,7 +80,7 @@ def _checked(new: NewAlias) -> NewAlias:
     """Return an alias that can be found in a text, or raise why it cannot."""
     if new.kind not in AliasKind.values:
         kinds = ", ".join(AliasKind.values)
-        raise fault(f"kind is one of {kinds}.", "bad_kind", "kind")
+        raise field_error(f"kind is one of {kinds}.", "bad_kind", "kind")
     value = text_of(new.value, VALUE_CHARS, "value")
     folded = patterns.folded(new.kind, value)
     letters = sum(character.isalnum() for character in folded)
@@ -91,7 +93,7 @@ def _checked(new: NewAlias) -> NewAlias:
         good = good and "@" in folded.strip("@")
     if not good:
         detail = f"This is no {AliasKind(new.kind).label.lower()} that could be found."
-        raise fault(detail, "bad_alias", "value")
+        raise field_error(detail, "bad_alias", "value")
     return NewAlias(new.kind, value)
 
 
@@ -106,7 +108,7 @@ def alive(workspace_id: str, subject_id: str) -> Subject:
     if subject.merged_into_id is not None:
         detail = f"It was merged into {subject.merged_into_id}."
         raise errors.Conflict(detail, code="subject_merged")
-    if subject.cases.filter(state__in=_BUSY).exists():
+    if subject.cases.filter(state__in=_RUNNING_STATES).exists():
         # A name that came or went now would be neither sought nor taken away.
         detail = "A case about this person is running; wait for its end."
         raise errors.Conflict(detail, code="case_running")
@@ -189,10 +191,10 @@ def create(
     by.require("gdpr.manage")
     name = text_of(display_name, NAME_CHARS, "display_name")
     if not name and not aliases:
-        raise fault("Give a name or an alias.", "no_name", "aliases")
+        raise field_error("Give a name or an alias.", "no_name", "aliases")
     if len(aliases) > MOST_ALIASES:
         detail = f"A person has at most {MOST_ALIASES} aliases."
-        raise fault(detail, "too_many", "aliases")
+        raise field_error(detail, "too_many", "aliases")
     # A name to show and none to look for would be certified as found nowhere.
     names = aliases or [NewAlias(AliasKind.NAME, name)]
     checked = [_checked(alias) for alias in names]
@@ -230,14 +232,14 @@ def _add(subject: Subject, new: NewAlias, by: Actor) -> Alias:
     return alias
 
 
-def _unknown_names(home: str, value: str) -> QuerySet[UnknownName]:
-    digest = suppression.unknown(home, value)
-    return UnknownName.objects.filter(workspace_id=home, digest=digest)
+def _unknown_names(workspace_id: str, value: str) -> QuerySet[UnknownName]:
+    digest = suppression.unknown(workspace_id, value)
+    return UnknownName.objects.filter(workspace_id=workspace_id, digest=digest)
 
 
-def _mentions(home: str, value: str) -> QuerySet[SubjectMention]:
+def _mentions(workspace_id: str, value: str) -> QuerySet[SubjectMention]:
     folded = {plain.fold(value), plain.fold(f"@{value}")}
-    return SubjectMention.objects.filter(workspace_id=home, folded__in=folded)
+    return SubjectMention.objects.filter(workspace_id=workspace_id, folded__in=folded)
 
 
 def is_named(workspace_id: str, value: str) -> bool:
@@ -248,8 +250,11 @@ def is_named(workspace_id: str, value: str) -> bool:
 
 def _link_named(subject: Subject, value: str) -> None:
     """Link the rows whose writers named the person before anybody knew the alias."""
-    home = subject.workspace_id
-    unknown_names, mentions = _unknown_names(home, value), _mentions(home, value)
+    workspace_id = subject.workspace_id
+    unknown_names, mentions = (
+        _unknown_names(workspace_id, value),
+        _mentions(workspace_id, value),
+    )
     rows = list(unknown_names.values_list("place", "row_id"))
     rows += [
         ("journal", entry_id)
@@ -257,7 +262,7 @@ def _link_named(subject: Subject, value: str) -> None:
     ]
     links = [
         SubjectLink(
-            workspace_id=home,
+            workspace_id=workspace_id,
             subject=subject,
             place=place,
             row_id=row_id,
@@ -277,7 +282,7 @@ def add_alias(subject_id: str, new: NewAlias, *, by: Actor) -> Alias:
         subject = alive(by.workspace_id, subject_id)
         if subject.aliases.count() >= MOST_ALIASES:
             detail = f"A person has at most {MOST_ALIASES} aliases."
-            raise fault(detail, "too_many", "aliases")
+            raise field_error(detail, "too_many", "aliases")
         alias = _add(subject, checked, by)
         if subject.opted_out_at is not None:
             suppression.suppress(subject)

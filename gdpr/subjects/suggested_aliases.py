@@ -63,7 +63,7 @@ class Neighbour:
 
 
 @dataclass(slots=True)
-class _Sight:
+class _Sighting:
     """What was seen of one address."""
 
     kind: str
@@ -84,47 +84,47 @@ class _Sightings:
 
     def __init__(self, person: Person) -> None:
         self._person = person
-        self._closer = person.matcher.for_redaction()
-        self._nobody: dict[str, bool] = {}
-        self._together: dict[str, list[_Sight]] = {}
-        self.sights: dict[tuple[str, str], _Sight] = {}
+        self._matcher = person.matcher.for_redaction()
+        self._unregistered: dict[str, bool] = {}
+        self._by_mention: dict[str, list[_Sighting]] = {}
+        self.sights: dict[tuple[str, str], _Sighting] = {}
 
-    def _is_free(self, value: str) -> bool:
+    def _is_unregistered(self, value: str) -> bool:
         """Whether an address is nobody's yet, as far as anybody told us."""
-        if value not in self._nobody:
+        if value not in self._unregistered:
             own, other_people = self._person.matcher, self._person.others
             sign = max(own.who(value), other_people.who(value))
-            self._nobody[value] = sign is Sign.NONE
-        return self._nobody[value]
+            self._unregistered[value] = sign is Sign.NONE
+        return self._unregistered[value]
 
-    def _sight(self, kind: str, value: str) -> _Sight:
+    def _sight(self, kind: str, value: str) -> _Sighting:
         key = (kind, patterns.folded(kind, value))
-        return self.sights.setdefault(key, _Sight(kind, value))
+        return self.sights.setdefault(key, _Sighting(kind, value))
 
     def add_mention(self, row_id: str, value: str) -> None:
         """Note a name that a writer gave together with the person's."""
         kind = proximity.kind_of(value) or "name"
-        if not self._is_free(value):
+        if not self._is_unregistered(value):
             return
         sight = self._sight(kind, value)
         sight.mentions += 1
         sight.rows.add((JOURNAL, row_id))
-        self._together.setdefault(row_id, []).append(sight)
+        self._by_mention.setdefault(row_id, []).append(sight)
 
     def read(self, place: str, row_id: str, text: str) -> None:
         """Note every address in a row about the person."""
         if place == JOURNAL:
             self._add_mention_samples(row_id, text)
         addresses = proximity.addresses(text) if proximity.may(text) else []
-        if not any(self._is_free(address.value) for address in addresses):
+        if not any(self._is_unregistered(address.value) for address in addresses):
             return
-        spans = self._closer.spans(text)
+        spans = self._matcher.spans(text)
         distances = proximity.nearness(text, spans, addresses, row_text.SEAM)
         best: dict[tuple[str, str], tuple[Nearness, Address]] = {}
         for address, nearness in distances.items():
             key = (address.kind, patterns.folded(address.kind, address.value))
             if (
-                self._is_free(address.value)
+                self._is_unregistered(address.value)
                 and nearness >= best.get(key, (nearness, address))[0]
             ):
                 best[key] = (nearness, address)
@@ -139,7 +139,7 @@ class _Sightings:
 
     def _add_mention_samples(self, row_id: str, text: str) -> None:
         """Keep what an entry says whose writer named somebody beside the person."""
-        for sight in self._together.get(row_id, ()):
+        for sight in self._by_mention.get(row_id, ()):
             if len(sight.samples) < SAMPLES:
                 sight.samples.append(self._masked(text[:SAMPLE_CHARS]))
 
@@ -170,7 +170,7 @@ def _mentions(person: Person, ids: list[str]) -> Iterator[tuple[str, str]]:
         yield from mentions.values_list("entry_id", "alias")
 
 
-def _reason(sight: _Sight, *, is_alike: bool) -> str:
+def _reason(sight: _Sighting, *, is_alike: bool) -> str:
     """Return why an address is worth a question; empty when it is not."""
     if proximity.is_role(sight.kind, sight.value) and not is_alike:
         return ""
@@ -200,13 +200,13 @@ def found(person: Person, rows: Mapping[str, Iterable[str]]) -> list[Neighbour]:
         for row_id, text in _texts(person, place, ids) if ids else ():
             sightings.read(place, row_id, text)
     own = proximity.own_words(person.matcher.names_known)
-    aside = _dismissed(person.workspace_id, person.subject_id)
+    dismissed = _dismissed(person.workspace_id, person.subject_id)
     ranked: list[tuple[tuple[Any, ...], Neighbour]] = []
     for sight in sightings.sights.values():
         is_alike = proximity.is_alike(sight.kind, sight.value, own)
         reason = _reason(sight, is_alike=is_alike)
         key = digest(person.workspace_id, sight.kind, sight.value)
-        if reason and key not in aside:
+        if reason and key not in dismissed:
             rank = (not is_alike, -len(sight.rows), sight.kind, sight.value)
             count, samples = len(sight.rows), sight.samples
             neighbour = Neighbour(sight.kind, sight.value, key, count, reason, samples)
@@ -219,7 +219,7 @@ def found(person: Person, rows: Mapping[str, Iterable[str]]) -> list[Neighbour]:
 # ── Deciding ─────────────────────────────────────────────────────────────────
 def digest(workspace_id: str, kind: str, value: str) -> str:
     """Return the keyed digest by which an address is known without its words."""
-    return suppression.aside(workspace_id, kind, value)
+    return suppression.dismissal_digest(workspace_id, kind, value)
 
 
 def _dismissed(workspace_id: str, subject_id: str) -> frozenset[str]:
@@ -235,7 +235,7 @@ def dismiss(subject_id: str, alias: NewAlias, *, by: Actor) -> Dismissal:
         value = subjects.text_of(alias.value, subjects.VALUE_CHARS, "value")
         folded = patterns.folded(alias.kind, value)
         if not folded:
-            raise subjects.fault("This is no address.", "bad_alias", "value")
+            raise subjects.field_error("This is no address.", "bad_alias", "value")
         if subject.aliases.filter(kind=alias.kind, folded=folded).exists():
             detail = "It is an alias of theirs; remove it there."
             raise errors.Conflict(detail, code="alias_known")
@@ -261,8 +261,8 @@ def undecided(subject: Subject | None, plan: Mapping[str, Any]) -> int:
     keys = {str(entry.get("key")) for entry in plan.get("beside", ())}
     if subject is None or not keys:
         return 0
-    home = subject.workspace_id
-    aliases = Alias.objects.filter(workspace_id=home, subject_id=subject.pk)
+    workspace_id = subject.workspace_id
+    aliases = Alias.objects.filter(workspace_id=workspace_id, subject_id=subject.pk)
     names = [Name(subject.pk, entry.kind, entry.value) for entry in aliases]
-    alias_digests = {digest(home, entry.kind, entry.value) for entry in names}
-    return len(keys - alias_digests - _dismissed(home, subject.pk))
+    alias_digests = {digest(workspace_id, entry.kind, entry.value) for entry in names}
+    return len(keys - alias_digests - _dismissed(workspace_id, subject.pk))

@@ -1,4 +1,4 @@
-"""What a case's page shows: where it stands, what is next, what was found."""
+"""What a case's page shows: its state, the next step, the plan and its result."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ BUTTONS: Final = {
     CaseKind.RECTIFICATION: "Rectify",
     CaseKind.RESTRICTION: "Restrict",
 }
-# What to do about a refusal, by its code.
+# What to do about a refusal, by its error code.
 ADVICE: Final = {
     "stale_version": "What you see below is the case as it is now. Look, then decide.",
     "stale_plan": "Nothing was touched. Make the dry run again and read the new plan.",
@@ -65,15 +65,15 @@ ADVICE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One line of the plan; ``after`` is the band and the words of the last search."""
+    """A line of the plan; ``after`` is colour and text of the search after the run."""
 
     counts: dict[str, Any]
     after: tuple[str, str] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Longer:
-    """How far a deadline can be extended."""
+class Extension:
+    """One way to extend the deadline."""
 
     months: int
     until: datetime
@@ -91,7 +91,7 @@ class CasePage:
     residue: dict[str, Any]
     holds: list[Hold]
     people: list[str]
-    longer: list[Longer]
+    extensions: list[Extension]
     certificate: Certificate | None = None
     exports: list[Export] = field(default_factory=list)
     is_mine: bool = False
@@ -100,7 +100,7 @@ class CasePage:
     doubts: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def can_judge(self) -> bool:
+    def can_decide(self) -> bool:
         """Whether rows of the plan may be decided on now."""
         return bool(self.dossier.plan) and "plan" in self.dossier.verbs
 
@@ -111,45 +111,44 @@ class CasePage:
 
     @property
     def case(self) -> Case:
-        """The case itself."""
         return self.dossier.case
 
     @property
     def is_live(self) -> bool:
-        """Whether the page looks again by itself."""
+        """Whether a run is under way, so that the page refreshes itself."""
         return self.case.state in progress_line.UNDER_WAY
 
     @property
     def is_closed(self) -> bool:
-        """Whether nothing more can come of it."""
+        """Whether the case is closed."""
         return self.case.closed_at is not None
 
     @property
     def name(self) -> str:
-        """What the person is called; empty after an erasure."""
+        """The person's name; empty after an erasure."""
         subject = self.case.subject
         return subject.display_name if subject else ""
 
     @property
     def button(self) -> str:
-        """What the button that starts a run says."""
+        """The label of the button that starts a run."""
         return BUTTONS[CaseKind(self.case.kind)]
 
     @property
     def total(self) -> dict[str, Any]:
-        """The sums of the plan."""
+        """The totals of the plan."""
         return self.dossier.plan.body.get("total", {}) if self.dossier.plan else {}
 
     @property
     def steps_done(self) -> int:
-        """How many steps of the run are behind us."""
+        """How many steps of the run are done."""
         return sum(step.state == StepState.DONE for step in self.dossier.steps)
 
     @property
     def run_lines(self) -> list[tuple[CaseStep, str]]:
-        """The steps of the run that say something, each with its band.
+        """The steps of the run to show, each with its colour.
 
-        A place where nothing was is not told, and of what waits only the next.
+        Steps that found nothing are left out, and all waiting steps but the next.
         """
         waiting_steps = [
             step for step in self.dossier.steps if step.state == StepState.WAITING
@@ -157,21 +156,21 @@ class CasePage:
         return [
             (step, STEP_BANDS.get(StepState(step.state), ""))
             for step in self.dossier.steps
-            if _speaks(step) or step in waiting_steps[:1]
+            if _has_news(step) or step in waiting_steps[:1]
         ]
 
     @property
     def has_samples(self) -> bool:
-        """Whether the plan still holds words of the person."""
+        """Whether the plan still holds samples of the data."""
         return queries.has_samples(self.dossier.plan)
 
     @property
-    def acts(self) -> bool:
+    def changes_data(self) -> bool:
         """Whether a run changes what is stored, so that a plan can delete."""
-        return self.case.kind in progress_line.PROVED
+        return self.case.kind in progress_line.VERIFIED_KINDS
 
 
-def _speaks(step: CaseStep) -> bool:
+def _has_news(step: CaseStep) -> bool:
     if step.state == StepState.DONE:
         return bool(step.total or any(step.counts.values()))
     return step.state != StepState.WAITING
@@ -179,7 +178,7 @@ def _speaks(step: CaseStep) -> bool:
 
 # ── The headline ─────────────────────────────────────────────────────────────
 def finding(dossier: Dossier) -> str:
-    """Return the headline: what is true of the case now."""
+    """Return the headline: the state of the case in words."""
     case, kind = dossier.case, CaseKind(dossier.case.kind)
     total = dossier.plan.body.get("total", {}) if dossier.plan else {}
     count = total.get("rows", 0)
@@ -216,7 +215,7 @@ def finding(dossier: Dossier) -> str:
 
 # ── What was found ───────────────────────────────────────────────────────────
 def places(dossier: Dossier) -> list[Place]:
-    """Return the lines of the plan, each with what the search found afterwards."""
+    """Return the lines of the plan, each with what the search after the run found."""
     if dossier.plan is None:
         return []
     residue = dossier.case.result.get("residue")
@@ -234,12 +233,12 @@ def _after(traces: int) -> tuple[str, str]:
     return ("yellow", f"{traces} found") if traces else ("green", "Clean")
 
 
-def _longer(case: Case, dossier: Dossier) -> list[Longer]:
+def _extensions(case: Case, dossier: Dossier) -> list[Extension]:
     if case.extended_until or "extend" not in dossier.verbs:
         return []
     zone = privacy_settings.zone(dossier.rules)
     return [
-        Longer(months, deadlines.due(case.received_at, zone, months))
+        Extension(months, deadlines.due(case.received_at, zone, months))
         for months in range(1, deadlines.MOST_EXTRA + 1)
     ]
 
@@ -256,7 +255,7 @@ def _exports(actor: Actor, case: Case) -> list[Export]:
     return [row for row in rows if row.case_id == case.id]
 
 
-def _common(case: Case) -> int:
+def _common_aliases(case: Case) -> int:
     names = case.subject.aliases.all() if case.subject else ()
     return sum(alias.is_common for alias in names)
 
@@ -282,11 +281,11 @@ def of(actor: Actor, case: Case) -> CasePage:
             actor, subject_id=subject_id, state="standing", limit=20
         ),
         people=reminder_email.readers(case.workspace_id),
-        longer=_longer(case, dossier),
+        extensions=_extensions(case, dossier),
         certificate=_certificate(actor, case),
         exports=_exports(actor, case),
         is_mine=actor.id in makers,
         undecided=0 if case.closed_at else _undecided_addresses(dossier),
-        common=0 if case.closed_at else _common(case),
+        common=0 if case.closed_at else _common_aliases(case),
         doubts=dry_run.doubts(dossier.plan),
     )

@@ -1,4 +1,4 @@
-"""The pages of cases: the board, a new one, one with its plan, run and proof."""
+"""Pages of cases: the list, a new one, one case with its plan, run and proof."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from gdpr.subjects import access_log
 from gdpr.subjects import registry as subjects
 from gdpr.web import case_page
 from gdpr.web.case_actions import ACTIONS
-from gdpr.web.forms import AttachForm, BoardForm, NewCaseForm
+from gdpr.web.forms import AttachForm, CaseFilterForm, NewCaseForm
 from gdpr.web.refusals import reraise_unless_shown
 from memory.rules import errors
 from memory.rules.permissions import Actor
@@ -38,20 +38,22 @@ CHOICES: Final = 8
 
 
 @require_GET
-def entrance(request: HttpRequest) -> HttpResponse:
-    """Lead to the board."""
+def index(request: HttpRequest) -> HttpResponse:
+    """Redirect to the list of cases."""
     pages.actor(request).require("gdpr.read")
     return redirect("privacy:cases")
 
 
-# ── The board ────────────────────────────────────────────────────────────────
+# ── The list ─────────────────────────────────────────────────────────────────
 @never_cache
 @require_GET
-def board(request: HttpRequest) -> HttpResponse:
-    """Show cases by urgency."""
+def case_list(request: HttpRequest) -> HttpResponse:
+    """List cases, the most urgent first."""
     actor = pages.actor(request)
     actor.require("gdpr.read")
-    form = BoardForm(request.GET, people=reminder_email.readers(actor.workspace_id))
+    form = CaseFilterForm(
+        request.GET, people=reminder_email.readers(actor.workspace_id)
+    )
     query = CaseQuery(
         state=form.filter_value("state", "" if form.filter_value("due") else "open"),
         kind=form.filter_value("kind"),
@@ -75,7 +77,7 @@ def board(request: HttpRequest) -> HttpResponse:
 # ── A new case ───────────────────────────────────────────────────────────────
 @never_cache
 def new(request: HttpRequest) -> HttpResponse:
-    """Open a case: find the person, or register them on the way."""
+    """Open a case for a person who is registered, or register them with it."""
     actor = pages.actor(request)
     actor.require("gdpr.manage")
     if request.method != "POST":
@@ -111,7 +113,7 @@ def _new_case_page(
 def _find_subject(
     form: NewCaseForm, subject_id: str, actor: Actor
 ) -> Subject | list[Subject]:
-    """Return the one person that is meant, or those it could be."""
+    """Return the person, or the candidates when it is unclear who is meant."""
     if subject_id:
         return subjects.get(actor, subject_id)
     query = form.cleaned_data["who"].strip()
@@ -149,7 +151,7 @@ def _case_page(
     refusal: errors.HouseError | None = None,
     revealed: bool = False,
 ) -> HttpResponse:
-    """Render a case; a refusal keeps what was typed."""
+    """Render a case; with a refusal, forms keep their input."""
     page = case_page.of(pages.actor(request), case)
     fragment = part(request, "live") if request.method == "GET" else ""
     context = {
@@ -163,7 +165,7 @@ def _case_page(
     status = refusal.status if refusal else 200
     answer = render(request, f"gdpr/case.html{fragment}", context, status=status)
     if fragment and not page.is_live:
-        # The run is over: the whole page has something new to say.
+        # The run has ended: the whole page changes.
         answer["HX-Refresh"] = "true"
     return answer
 
@@ -171,14 +173,14 @@ def _case_page(
 @never_cache
 @require_GET
 def detail(request: HttpRequest, case_id: str) -> HttpResponse:
-    """Show where a case stands and what is next."""
+    """Show the state of a case and what comes next."""
     return _case_page(request, transitions.case(pages.actor(request), case_id))
 
 
 @never_cache
 @require_POST
 def samples(request: HttpRequest, case_id: str) -> HttpResponse:
-    """Show the samples of the plan; that they were viewed is written down."""
+    """Show the samples of the plan; the ledger records it."""
     actor = pages.actor(request)
     case = transitions.case(actor, case_id)
     access_log.samples(case, by=actor)
@@ -186,7 +188,7 @@ def samples(request: HttpRequest, case_id: str) -> HttpResponse:
 
 
 def _must_be_current(request: HttpRequest, case: Case) -> None:
-    """Refuse what was decided on another state of the case than this one."""
+    """Refuse an action on a version of the case that is no longer current."""
     version = request.POST.get("version", "")
     if version and version != str(case.version):
         raise CaseMoved(version=case.version)

@@ -1,4 +1,4 @@
-"""The progress line of a case: which steps it has, and at which of them it waits."""
+"""The progress line of a case: its steps, and which of them is current."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ TITLES: Final = {
     "verify": "Verified",
     "end": "Complete",
 }
-# Where a case in a state waits; approval and identity are asked for below.
-AT: Final = {
+# State → current step; approval and identity are decided by ``todo``.
+STEP_OF_STATE: Final = {
     "received": "plan",
     "identified": "plan",
     "planned": "run",
@@ -30,13 +30,13 @@ AT: Final = {
     "complete": "end",
     "refused": "end",
 }
-PROVED: Final = (CaseKind.ERASURE, CaseKind.RECTIFICATION)
+VERIFIED_KINDS: Final = (CaseKind.ERASURE, CaseKind.RECTIFICATION)
 UNDER_WAY: Final = (CaseState.RUNNING, CaseState.VERIFYING)
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One node of the progress line; ``mark`` is done, now, back or nothing."""
+    """A step of the progress line; ``mark`` is done, now, back or empty."""
 
     title: str
     note: str
@@ -44,7 +44,7 @@ class Node:
 
 
 def todo(dossier: Dossier) -> str:
-    """Return what is asked of people now, by the name of its panel."""
+    """Return what a person has to do now, as the name of its panel."""
     case = dossier.case
     if case.state in UNDER_WAY:
         return "running"
@@ -81,22 +81,22 @@ def _notes(dossier: Dossier) -> dict[str, str]:
 
 
 def _steps(dossier: Dossier) -> list[str]:
-    """Return which steps this case has: those nobody asks for are left out."""
+    """Return the steps of this case, without those that its settings skip."""
     case = dossier.case
     omitted = set()
-    if case.kind not in PROVED:
+    if case.kind not in VERIFIED_KINDS:
         omitted.add("verify")
     if not dossier.rules.two_person and not case.approved_at:
         omitted.add("approve")
     if not dossier.rules.require_identity and case.identity_at is None:
         omitted.add("identity")
     if case.state == CaseState.REFUSED:
-        omitted |= _never_came(dossier)
+        omitted |= _steps_not_reached(dossier)
     return [key for key in ORDER if key not in omitted]
 
 
-def _never_came(dossier: Dossier) -> set[str]:
-    """Return the steps that a refusal spared: they must not look done."""
+def _steps_not_reached(dossier: Dossier) -> set[str]:
+    """Return the steps that a refused case never reached: they must not look done."""
     verbs = {"plan": "plan", "run": "execute", "verify": "verify"}
     days = _stamps(dossier)
     return {key for key, verb in verbs.items() if verb not in days}
@@ -106,25 +106,29 @@ def _current_step(dossier: Dossier) -> str:
     panel = todo(dossier)
     if panel in ("identity", "approve"):
         return panel
-    return AT.get(dossier.case.held_from or dossier.case.state, "plan")
+    return STEP_OF_STATE.get(dossier.case.held_from or dossier.case.state, "plan")
 
 
 def nodes(dossier: Dossier) -> list[Node]:
-    """Return the nodes of the progress line."""
+    """Return the steps of the progress line."""
     case, keys, notes, current = (
         dossier.case,
         _steps(dossier),
         _notes(dossier),
         _current_step(dossier),
     )
-    at = keys.index(current) if current in keys else 0
+    position_now = keys.index(current) if current in keys else 0
     steps = []
     for position, key in enumerate(keys):
         title, note = TITLES[key], notes[key]
-        mark = "done" if position < at or case.state == CaseState.COMPLETE else ""
+        mark = (
+            "done"
+            if position < position_now or case.state == CaseState.COMPLETE
+            else ""
+        )
         if key == "identity" and case.identity_at is None:
             mark = ""
-        if position == at and case.state != CaseState.COMPLETE:
+        if position == position_now and case.state != CaseState.COMPLETE:
             mark, note = _current(case, note)
         if case.state == CaseState.PARTIAL and key in ("run", "verify"):
             mark = "done" if key == "run" else "back"

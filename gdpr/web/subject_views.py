@@ -1,4 +1,4 @@
-"""The pages of people: the register, one person with the map of their data."""
+"""Pages of people: the register, and one person with where their data is."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Filled = Mapping[str, forms.Form]
 @never_cache
 @require_GET
 def listing(request: HttpRequest) -> HttpResponse:
-    """Show the register, newest first; a search is by id, alias or name."""
+    """List the people, newest first; a search is by id, alias or name."""
     return _list_page(request, PersonForm(auto_id="new-%s"))
 
 
@@ -61,7 +61,7 @@ def _list_page(
     cursor = request.GET.get("cursor") or None
     rows, following = subjects.list_subjects(actor, q=query, limit=PAGE, cursor=cursor)
     context = {
-        "found": rows,
+        "subjects": rows,
         "next_cursor": following,
         "q": query,
         "form": form,
@@ -103,7 +103,7 @@ def _subject_page(
     revealed: bool = False,
     filled: Filled | None = None,
 ) -> HttpResponse:
-    """Render a person; a refusal keeps what was typed."""
+    """Render a person; with a refusal, forms keep their input."""
     actor = pages.actor(request)
     subject_profile = profile.of(subject_id, by=actor)
     subject = subject_profile.subject
@@ -131,14 +131,14 @@ def _subject_page(
 @never_cache
 @require_GET
 def detail(request: HttpRequest, subject_id: str) -> HttpResponse:
-    """Show where a person is named, without the names and the words."""
+    """Show where a person is named, without names and samples."""
     return _subject_page(request, subject_id)
 
 
 @never_cache
 @require_POST
 def reveal(request: HttpRequest, subject_id: str) -> HttpResponse:
-    """Show the names and the samples; that they were viewed is written down."""
+    """Show the names and samples; the ledger records it."""
     access_log.names(subject_id, by=pages.actor(request))
     return _subject_page(request, subject_id, revealed=True)
 
@@ -150,7 +150,7 @@ def _act(
     message: str,
     filled: Filled | None = None,
 ) -> HttpResponse:
-    """Do one thing to a person's row; a refusal is shown on the page."""
+    """Run an action on a person; a refusal or an invalid form is shown on the page."""
     actor = pages.actor(request)
     subject = subjects.get(actor, subject_id)
     actor.require("gdpr.manage")
@@ -163,15 +163,15 @@ def _act(
         return _subject_page(request, subject_id, refusal=error, filled=filled)
     messages.success(request, message)
     if request.POST.get("revealed"):
-        # One of several decisions: who decides goes on reading the names.
+        # One of several decisions in a row: keep the names visible.
         access_log.names(subject_id, by=actor)
         return _subject_page(request, subject_id, revealed=True)
     return redirect("privacy:subject", subject_id)
 
 
 @require_POST
-def not_theirs(request: HttpRequest, subject_id: str) -> HttpResponse:
-    """Say that an address beside a person is not theirs."""
+def dismiss_address(request: HttpRequest, subject_id: str) -> HttpResponse:
+    """Record that a suggested alias is not this person's."""
     form = AliasForm(request.POST, auto_id="alias-%s")
 
     def act(subject: Subject, by: Actor) -> None:
@@ -186,7 +186,7 @@ def not_theirs(request: HttpRequest, subject_id: str) -> HttpResponse:
 
 @require_POST
 def add_alias(request: HttpRequest, subject_id: str) -> HttpResponse:
-    """Add a name."""
+    """Add an alias."""
     form = AliasForm(request.POST, auto_id="alias-%s")
 
     def act(subject: Subject, by: Actor) -> None:
@@ -199,7 +199,7 @@ def add_alias(request: HttpRequest, subject_id: str) -> HttpResponse:
 
 @require_POST
 def remove_alias(request: HttpRequest, subject_id: str, alias_id: int) -> HttpResponse:
-    """Take a name away."""
+    """Remove an alias."""
     return _act(
         request,
         subject_id,
@@ -210,7 +210,7 @@ def remove_alias(request: HttpRequest, subject_id: str, alias_id: int) -> HttpRe
 
 @require_POST
 def merge(request: HttpRequest, subject_id: str) -> HttpResponse:
-    """Make two people one; lead to the one who stays."""
+    """Merge two people and show the result."""
     actor = pages.actor(request)
     subjects.get(actor, subject_id)
     actor.require("gdpr.manage")
@@ -234,7 +234,7 @@ def merge(request: HttpRequest, subject_id: str) -> HttpResponse:
 
 @require_POST
 def consent(request: HttpRequest, subject_id: str) -> HttpResponse:
-    """Keep what a person said."""
+    """Record a person's consent."""
     form = ConsentForm(request.POST, auto_id="consent-%s")
 
     def act(subject: Subject, by: Actor) -> None:
@@ -280,8 +280,8 @@ def hold(request: HttpRequest, subject_id: str) -> HttpResponse:
 
 
 @require_POST
-def bundle(request: HttpRequest, subject_id: str) -> HttpResponse:
-    """Ask for a bundle of everything about a person."""
+def request_export(request: HttpRequest, subject_id: str) -> HttpResponse:
+    """Request a bundle of everything about a person."""
     return _act(
         request,
         subject_id,

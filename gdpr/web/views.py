@@ -1,4 +1,4 @@
-"""The other privacy pages: holds, certificates, the ledger, exports, settings."""
+"""Pages of holds, certificates, the ledger, exports, suppressed names, settings."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _is_late(hold: Hold, now: datetime) -> bool:
 @never_cache
 @require_GET
 def holds_page(request: HttpRequest) -> HttpResponse:
-    """Show the holds that stand, the one to review next first."""
+    """List the holds in force or released, the one to review next first."""
     actor = pages.actor(request)
     state = "released" if request.GET.get("state") == "released" else "standing"
     page, now = (
@@ -63,7 +63,7 @@ def holds_page(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def release(request: HttpRequest, hold_id: str) -> HttpResponse:
-    """Release a hold, with a reason; what it kept goes on."""
+    """Release a hold, with a reason; cases that it stopped go on."""
     actor = pages.actor(request)
     row = legal_holds.hold(actor, hold_id)
     actor.require("gdpr.manage")
@@ -95,7 +95,7 @@ def certificates_page(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_GET
 def certificate(request: HttpRequest, case_id: str) -> HttpResponse:
-    """Show a case's newest certificate as a document, checked at this moment."""
+    """Show a case's newest certificate, verified now."""
     actor = pages.actor(request)
     row = certificates.of_case(actor, transitions.case(actor, case_id))
     return _certificate(request, row)
@@ -104,7 +104,7 @@ def certificate(request: HttpRequest, case_id: str) -> HttpResponse:
 @never_cache
 @require_GET
 def any_certificate(request: HttpRequest, certificate_id: str) -> HttpResponse:
-    """Show one certificate, also one that a later one replaced."""
+    """Show a certificate, also one that was replaced."""
     return _certificate(request, certificates.get(pages.actor(request), certificate_id))
 
 
@@ -127,7 +127,7 @@ def certificate_file(request: HttpRequest, case_id: str) -> HttpResponse:
 @never_cache
 @require_GET
 def any_certificate_file(request: HttpRequest, certificate_id: str) -> HttpResponse:
-    """Return one certificate byte for byte, as a file."""
+    """Return a certificate byte for byte, as a file."""
     return _file(certificates.get(pages.actor(request), certificate_id))
 
 
@@ -141,7 +141,7 @@ def _file(row: Certificate) -> HttpResponse:
 @never_cache
 @require_GET
 def ledger_page(request: HttpRequest) -> HttpResponse:
-    """Show what was done with people's data, and by whom."""
+    """Show what was done with people's data, and by whom, newest first."""
     actor = pages.actor(request)
     actor.require("gdpr.read")
     form = LedgerForm(request.GET, auto_id="f-%s")
@@ -160,7 +160,7 @@ def ledger_page(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_GET
 def exports_page(request: HttpRequest) -> HttpResponse:
-    """Show the bundles that were made."""
+    """List the export bundles."""
     page = export.page(pages.actor(request), _page_query(request))
     context = {"rows": page.items, "next_cursor": page.next_cursor}
     return render(request, "gdpr/exports.html", context)
@@ -169,7 +169,7 @@ def exports_page(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_GET
 def download(request: HttpRequest, export_id: str) -> HttpResponseBase:
-    """Return a bundle; that it was read is written into the ledger."""
+    """Download a bundle; the service records it in the ledger."""
     actor = pages.actor(request)
     row = export.get(export_id, by=actor)
     actor.require("gdpr.manage")
@@ -182,7 +182,7 @@ def download(request: HttpRequest, export_id: str) -> HttpResponseBase:
 
 @require_POST
 def remove_export(request: HttpRequest, export_id: str) -> HttpResponse:
-    """Take a bundle away before its day."""
+    """Delete a bundle before it expires."""
     actor = pages.actor(request)
     row = export.get(export_id, by=actor)
     actor.require("gdpr.manage")
@@ -193,24 +193,24 @@ def remove_export(request: HttpRequest, export_id: str) -> HttpResponse:
     return redirect("privacy:exports")
 
 
-# ── Names that are kept out ──────────────────────────────────────────────────
+# ── Suppressed names ──────────────────────────────────────────────────────────
 @never_cache
 @require_GET
-def kept_out(request: HttpRequest) -> HttpResponse:
-    """Show which names must not come back; nobody can read them out."""
+def suppressions_page(request: HttpRequest) -> HttpResponse:
+    """List the suppressed names by kind and person; the names are not stored."""
     actor = pages.actor(request)
     page = suppression.page(actor, _page_query(request), lifted=True)
     context = {
         "rows": page.items,
         "next_cursor": page.next_cursor,
-        "standing": suppression.standing(actor),
+        "standing": suppression.count_active(actor),
     }
     return render(request, "gdpr/kept_out.html", context)
 
 
 @require_POST
-def let_back(request: HttpRequest, row_id: int) -> HttpResponse:
-    """Let a name be written again, with a reason."""
+def lift_suppression(request: HttpRequest, row_id: int) -> HttpResponse:
+    """Lift a suppression, with a reason."""
     actor = pages.actor(request)
     actor.require("gdpr.manage")
     try:
@@ -226,7 +226,7 @@ def let_back(request: HttpRequest, row_id: int) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def settings_page(request: HttpRequest) -> HttpResponse:
-    """Show how requests are handled here; an admin changes it."""
+    """Show how requests are handled; an admin may change it."""
     actor = pages.actor(request)
     actor.require("gdpr.read")
     rules = privacy_settings.of(actor.workspace_id)

@@ -76,8 +76,8 @@ def test_what_ended_keeps_its_end(world: World) -> None:
     row = begin_action(world)
     finished = audit_log.finish(row, ActionStatus.COMPLETED, scope={"journal": 2})
     assert (finished.status, finished.scope) == ("completed", {"run": 1, "journal": 2})
-    finished_twice = audit_log.finish(row, ActionStatus.FAILED, error="no")
-    assert (finished_twice.status, finished_twice.error, finished_twice.completed_at) == (
+    late = audit_log.finish(row, ActionStatus.FAILED, error="no")
+    assert (late.status, late.error, late.completed_at) == (
         "completed", "", finished.completed_at,
     )  # fmt: skip
 
@@ -101,8 +101,8 @@ def test_the_list_pages_and_filters(world: World) -> None:
         if (cursor := page.next_cursor) is None:
             break
     assert ids == [row.id for row in reversed(rows)]
-    found = audit_log.list_actions(by, LedgerQuery(status="partial")).items
-    assert [row.id for row in found] == [rows[0].id]
+    partial = audit_log.list_actions(by, LedgerQuery(status="partial")).items
+    assert [row.id for row in partial] == [rows[0].id]
     assert audit_log.list_actions(by, LedgerQuery(case_id="c_3")).items == [rows[3]]
     assert audit_log.list_actions(by, LedgerQuery(subject_id="sub_2")).items == []
 

@@ -113,7 +113,7 @@ def test_names_kept_out_are_told_page_by_page(world: World) -> None:
     suppression.lift(rows[0].pk, "Came back", by=by)
     assert walk_pages(world, "/gdpr/suppressions") == ids[1:]
     assert walk_pages(world, "/gdpr/suppressions", lifted="true") == ids
-    assert suppression.standing(by) == 4
+    assert suppression.count_active(by) == 4
 
 
 def test_bundles_are_told_page_by_page(world: World) -> None:

@@ -118,8 +118,10 @@ def test_no_name_is_written_down_beside_the_register(world: World) -> None:
     subjects.remove_alias(person.id, alias.pk, by=by)
     rows = JournalEntry.objects.filter(entry_type__startswith="gdpr.")
     assert rows.count() == 4
-    written = " ".join(row.summary + row.payload_text + row.refs_text for row in rows)
-    assert "maria" not in written.lower().replace(person.id, "")
+    journal_text = " ".join(
+        row.summary + row.payload_text + row.refs_text for row in rows
+    )
+    assert "maria" not in journal_text.lower().replace(person.id, "")
 
 
 def test_the_portrait_counts_and_shows(world: World) -> None:

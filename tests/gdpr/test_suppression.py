@@ -158,16 +158,16 @@ def test_the_list_is_read_by_its_workspace_and_changed_by_who_may(
     by, stranger = world.actor("compliance"), world.actor("stranger")
     rows = list(Suppression.objects.order_by("pk"))
     assert suppression.page(stranger, Ask()).items == []
-    assert suppression.standing(stranger) == 0
+    assert suppression.count_active(stranger) == 0
     suppression.lift(rows[0].pk, "Became a customer again", by=by)
     row_ids = {row.pk for row in suppression.page(by, Ask()).items}
     assert row_ids == {row.pk for row in rows[1:]}
-    assert suppression.standing(by) == len(rows) - 1
+    assert suppression.count_active(by) == len(rows) - 1
     assert len(suppression.page(by, Ask(), lifted=True).items) == len(rows)
     ada, operator = world.actor("ada"), world.actor("operator")
     calls: tuple[Callable[[], object], ...] = (
         lambda: suppression.page(ada, Ask()),
-        lambda: suppression.standing(ada),
+        lambda: suppression.count_active(ada),
         lambda: suppression.lift(rows[1].pk, "x", by=operator),
     )
     for act in calls:

@@ -135,7 +135,7 @@ def test_the_end_of_an_erasure_and_its_certificate(shared_world: World) -> None:
     check = world.page("nobody").post("/certificates/check/", paper)
     assert "This certificate is valid" in text(check)
     assert case.id in text(get(world, "certificates/"))
-    assert "Kept out" in text(get(world, "kept-out/"))
+    assert "Suppressed" in text(get(world, "kept-out/"))
 
 
 @pytest.mark.slow

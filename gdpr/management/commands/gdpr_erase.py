@@ -24,12 +24,11 @@ def _doubts(plan: CasePlan) -> dict[str, Any]:
 
 
 class Command(BaseCommand):
-    """Open a case, show its plan, and carry it out when told to."""
+    """Open a case, show its plan, and run it with --apply or --phrase."""
 
     help = "Erase SUBJECT (an id or an alias). Without --apply only the plan is shown."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare whom, where and why."""
         parser.add_argument("subject", metavar="SUBJECT")
         parser.add_argument("--workspace", default="", metavar="SLUG")
         parser.add_argument("--reason", required=True)
@@ -39,7 +38,6 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *, subject: str, workspace: str, **options: Any) -> None:
-        """Plan, and erase when asked to."""
         try:
             by = system(one_call.home(subject, workspace), "gdpr_erase")
             case = self._case(subject, options["reason"], options["case"], by)
@@ -52,7 +50,7 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps(report, indent=2))
         else:
-            self._say(report)
+            self._print(report)
         is_run = options["apply"] or options["phrase"]
         if is_run and report["state"] == CaseState.PLANNED:
             raise CommandError(
@@ -96,7 +94,7 @@ class Command(BaseCommand):
         planned = CaseState.PLANNED.value
         return {**report, "case_id": case.id, "state": planned, "phrase": phrase}
 
-    def _say(self, report: dict[str, Any]) -> None:
+    def _print(self, report: dict[str, Any]) -> None:
         if "holders" not in report:
             label = CaseState(report["state"]).label.lower()
             self.stdout.write(f"Case {report['case_id']}: {label}")
@@ -105,10 +103,10 @@ class Command(BaseCommand):
             counts = f"{place['delete']:>7} {place['redact']:>7} {place['keep']:>7}"
             self.stdout.write(f"{counts}  {place['title']}")
         self.stdout.write(f"{'delete':>7} {'mask':>7} {'keep':>7}")
-        undecided = report["doubts"]["undecided"]
-        if undecided:
+        row_count = report["doubts"]["undecided"]
+        if row_count:
             self.stdout.write(
-                f"{undecided} rows may be about somebody else: decide on the page of"
+                f"{row_count} rows may be about somebody else: decide on the page of"
                 f" case {report['case_id']}. Nothing is erased before that."
             )
             return

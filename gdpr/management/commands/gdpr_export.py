@@ -17,19 +17,18 @@ from memory.rules.permissions import Actor, system
 
 
 class Command(BaseCommand):
-    """Collect everything now; a bundle goes where the caller says."""
+    """Print all data of a person as JSON, or write a bundle to a file."""
 
     help = "Export what is known about SUBJECT: JSON, or a zip of pages with --out."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare whose data, from where, and where to."""
         parser.add_argument("subject", metavar="SUBJECT")
         parser.add_argument("--workspace", default="", metavar="SLUG")
         parser.add_argument("--out", type=Path, metavar="FILE")
         parser.add_argument("--reason", default="")
 
     def handle(self, *, subject: str, workspace: str, **options: Any) -> None:
-        """Export, or say why not; never a part of it."""
+        """Export all of it, or fail."""
         out: Path | None = options["out"]
         try:
             by = system(one_call.home(subject, workspace), "gdpr_export")

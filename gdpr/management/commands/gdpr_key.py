@@ -23,12 +23,10 @@ class Command(BaseCommand):
     help = "The keys that sign certificates: list them, or rotate."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare what to do."""
         parser.add_argument("act", choices=("list", "rotate"))
         parser.add_argument("--json", action="store_true", dest="as_json")
 
     def handle(self, *, act: str, as_json: bool, **_options: Any) -> None:
-        """List or rotate."""
         if act == "list":
             rows = signing_keys.published()
             if as_json:

@@ -1,4 +1,4 @@
-"""``manage.py gdpr_replay``: after a restore, carry out again what was erased since."""
+"""``manage.py gdpr_replay``: after a restore, repeat erasures it lacks."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from gdpr.erasure.tombstones import Damaged
 
 
 class Command(BaseCommand):
-    """Compare the database with the erasures file, and make up for what is missing."""
+    """Compare the database with the erasures file, and repeat what is missing."""
 
     help = "Carry out again the erasures that a restored database knows nothing of."
 
     def handle(self, **_options: Any) -> None:
-        """Replay, and fail when something is left."""
+        """Replay; fail when data is left."""
         try:
             runs = replay.run(self.stdout.write)
         except Damaged as error:

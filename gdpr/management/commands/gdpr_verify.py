@@ -27,7 +27,7 @@ def _read(name: str) -> bytes:
 
 
 def _named_keys(document_keys: Any) -> list[str]:
-    """Return the public keys of a document like GET /gdpr/keys gives."""
+    """Return the public keys of a document that GET /gdpr/keys returned."""
     rows = document_keys.get("keys", []) if isinstance(document_keys, dict) else []
     return [str(row.get("public_key", "")) for row in rows if isinstance(row, dict)]
 
@@ -56,7 +56,7 @@ def _is_key(text: str) -> bool:
 
 
 def _judge(raw: bytes, public_keys: list[str], case_id: str) -> tuple[Verdict, str]:
-    """Return the verdict, and what it stands on."""
+    """Return the verdict, and what it was checked with."""
     if public_keys:
         verdict = document.verify(raw, trusted(public_keys), case_id=case_id)
         return verdict, "the public key that was given"
@@ -69,14 +69,13 @@ def _judge(raw: bytes, public_keys: list[str], case_id: str) -> tuple[Verdict, s
 
 
 class Command(BaseCommand):
-    """Check a certificate; exit 1 when anything speaks against it."""
+    """Check a certificate; exit 1 when it is not valid."""
 
     help = "Check a certificate of erasure. Exit 1 when anything speaks against it."
-    # A stranger's machine has a checkout and nothing else.
+    # It runs from a checkout without a database or settings.
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the file, and whom to trust."""
         parser.add_argument("file", help="a certificate, - for standard input")
         parser.add_argument(
             "--public-key", action="append", default=[], metavar="KEY|FILE",
@@ -86,7 +85,6 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", dest="as_json")
 
     def handle(self, *, file: str, as_json: bool, **options: Any) -> None:
-        """Check and tell."""
         raw = _read(file)
         try:
             verdict, by = _judge(raw, options["public_key"], options["case"])
@@ -103,11 +101,11 @@ class Command(BaseCommand):
             }
             self.stdout.write(json.dumps(report))
         else:
-            self._tell(verdict, by)
+            self._print(verdict, by)
         if not verdict.valid:
             raise CommandError("Something speaks against this certificate.")
 
-    def _tell(self, verdict: Verdict, by: str) -> None:
+    def _print(self, verdict: Verdict, by: str) -> None:
         self.stdout.write(f"Checked with {by}.")
         for sentence in verdict.sentences:
             self.stdout.write(f"  ✗ {sentence}")
