@@ -1,7 +1,8 @@
-"""Links writes to the people they name: implements ``memory.ports.subject_linker``.
+"""Links writes to the people they name: the port ``memory.ports.subject_linker``.
 
-Each process caches an index of a workspace's names. Every write reads one small row, the
-stamp, to see whether the index is still valid. A workspace without people has no stamp.
+Each process caches an index of a workspace's names. Every write reads one small row,
+the stamp, to see whether the index is still valid. A workspace without people has no
+stamp.
 """
 
 from __future__ import annotations

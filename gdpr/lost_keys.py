@@ -22,7 +22,7 @@ _SIGNING: Final = (
 
 
 def losses(keys: set[str]) -> list[str]:
-    """Return what cannot be recovered, a sentence each; ``keys`` are those that changed."""
+    """Return what cannot be recovered without the old ``keys``, a sentence each."""
     sentences = []
     if "journal" in keys:
         names = Suppression.objects.filter(lifted_at=None).count()

@@ -1,4 +1,4 @@
-"""Taking names out of texts and of JSON: what finds them says where they are."""
+"""Masks names in texts and in JSON."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from gdpr.matching import name_fields, normalize
 from gdpr.matching.name_fields import Key
 
 _ROUNDS: Final = 8
-# Stands in where the mark itself would name somebody: no letter is in it.
+# Used where the mark itself would name somebody: it contains no letter.
 BLANK: Final = "[…]"
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """One alias as the matcher sees it: whose, of which kind, and its text."""
+    """An alias: of which subject, of which kind, and its text."""
 
     subject_id: str
     kind: str
@@ -27,7 +27,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where a text names somebody: character offsets of the original, end exclusive.
+    """Where a text names somebody: offsets in the original text, end exclusive.
 
     ``sure`` is False for what may mean somebody else as well.
     """
@@ -40,7 +40,7 @@ class Span:
 
 
 class Masker(ABC):
-    """What knows where a text names somebody, and puts a mark there."""
+    """Replaces the names in texts and JSON by a mark; subclasses find the names."""
 
     @abstractmethod
     def spans(self, text: str) -> list[Span]:
@@ -48,11 +48,11 @@ class Masker(ABC):
 
     @abstractmethod
     def may(self, text: str) -> bool:
-        """Whether it is worth asking whom a text names; False is certain."""
+        """Whether a text may name somebody; False is certain."""
 
     @abstractmethod
     def named_by(self, key: Key, value: str) -> Iterable[tuple[Name, bool]]:
-        """Return whom the whole value of a field means, and how surely."""
+        """Return the names that a whole value of a field means, and whether surely."""
 
     def mask(self, text: str, mark: str = "[erased]") -> str:
         """Return a text with every name replaced; nothing is found in it afterwards."""
@@ -63,7 +63,7 @@ class Masker(ABC):
             mark = BLANK
         for _ in range(_ROUNDS):
             text = _replaced(text, spans, mark)
-            # What stood between two letters may stand free beside a mark.
+            # A name that was part of a word may be a word of its own beside the mark.
             spans = self.spans(text)
             if not spans:
                 return text
@@ -74,8 +74,8 @@ class Masker(ABC):
     ) -> Any:
         """Return a JSON value with every name in any string or key replaced.
 
-        A number is replaced only where ``key``, with the key ``above`` it, says that it
-        means somebody.
+        A number is replaced only where its ``key``, below the key ``above``, holds a
+        person.
         """
         if isinstance(value, dict):
             return self._mask_object(value, mark, key)
@@ -92,7 +92,7 @@ class Masker(ABC):
         return value
 
     def _mask_inside(self, text: str, mark: str) -> str:
-        """Return a text masked; JSON that it holds is masked field by field."""
+        """Return a masked text; JSON in a string is masked field by field."""
         inner = name_fields.inside(text)
         if inner is not None:
             masked = self.mask_json(inner, mark)

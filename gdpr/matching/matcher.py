@@ -1,12 +1,12 @@
 """Finding people in text: word-bounded, without case and accents, in any script.
 
-Most texts name nobody. A text is folded (for ASCII that is ``lower``), and only when a
-word of some alias is in it, the alias's own expression runs over it; only when that
-finds something are places in the original worked out.
+Most texts name nobody. A text is folded (for ASCII that is ``lower``). The regular
+expression of an alias runs only when a word of the alias is in the folded text, and
+offsets in the original are computed only when it matches.
 
-Not every alias is looked for in texts (``common_words``): an ordinary word, a
-short one and a number mean somebody only as the whole value of a field that says who.
-A single word in a text is a sign that a person judges; everything else is sure.
+Not every alias is looked for in free text (``common_words``): an ordinary word, a short
+one and a number count only as the whole value of a field that holds a person. A match
+of a single word is unsure and a person decides on it; every other match is sure.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from gdpr.matching.masking import BLANK, Masker, Name, Span
 from gdpr.matching.name_fields import Key
 from gdpr.matching.normalize import View
 
-# Up to so many anchors each is searched; beyond, the words of the text are looked up.
+# Up to so many anchors are searched one by one; more are looked up by the text's words.
 _MAX_SEARCHED_ANCHORS: Final = 24
 
 
@@ -43,16 +43,16 @@ class Sign(IntEnum):
 
 __all__ = ["BLANK", "Matcher", "Name", "Sign", "Span"]
 
-# A name with its number among the names, so that each is tried once.
+# A name with its index among the names.
 _Entry = tuple[int, Name]
-# Where a folded text names somebody, whom, and whether that is sure.
+# Start and end in a folded text, the name, and whether the match is sure.
 _Hit = tuple[int, int, Name, bool]
 
 
 class Matcher(Masker):
-    """Finds a set of names in texts. Building one costs, asking is cheap.
+    """Finds a set of names in texts. Expensive to build, cheap to use.
 
-    ``doubted`` are names, in their comparable form, that somebody else has as well.
+    ``shared_names`` are names, in their comparable form, that other people have too.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Matcher(Masker):
         self._numbers: dict[str, list[tuple[phones.Number, Name]]] = {}
         self._shapes: dict[int, patterns.Shape] = {}
         self._trails: list[re.Pattern[str]] = []
-        # What a field that says who has to say: kind → comparable form → names.
+        # For fields that hold a person: kind → comparable form → names.
         self._by_field_value: dict[str, dict[str, list[Name]]] = {}
         self._unsure: set[int] = set()
         self._sure_part: Matcher | None = None
@@ -100,10 +100,10 @@ class Matcher(Masker):
         return kind == "name" and form in self._shared_names
 
     def for_redaction(self) -> Matcher:
-        """Return what masks rows that are known to be about these people.
+        """Return the matcher that masks rows known to be about these people.
 
-        There an ordinary word written like a name is the name, and a number behind
-        "user" is the user's.
+        In such rows an ordinary word written like a name is the name, and a number
+        after "user" is the user's id.
         """
         if not self._field_only_forms:
             return self
@@ -123,7 +123,7 @@ class Matcher(Masker):
         self._numbers.setdefault(line.tail, []).append((line, name))
 
     def _possible(self, folded: str) -> Iterator[_Entry]:
-        """Return the names one of whose words is in a folded text."""
+        """Return the names that have a word in a folded text."""
         if len(self._words) <= _MAX_SEARCHED_ANCHORS:
             anchors: Iterable[str] = [word for word in self._words if word in folded]
         else:
@@ -135,7 +135,7 @@ class Matcher(Masker):
                 yield from entries
 
     def _hits(self, folded: str) -> Iterator[_Hit]:
-        """Return where a folded text names somebody, in its own offsets."""
+        """Return the matches in a folded text, with offsets in that text."""
         for number, name in self._possible(folded):
             shape = self._shapes[number]
             if not all(word in folded for word in shape.other_words):
@@ -155,18 +155,18 @@ class Matcher(Masker):
                     yield start, end, name, True
 
     def _is_addressed(self, name: Name, hit: str) -> bool:
-        """Whether a handle stands behind its @; one that is a word means many."""
+        """Whether a handle follows an @ and is no ordinary word."""
         is_word = reach(name.kind, name.value) is Reach.FIELDS
         return name.kind == "handle" and hit.startswith("@") and not is_word
 
     def _in_lines(self, folded: str) -> Iterator[_Hit]:
-        """Return the lines of fields that say who, as far as they say these."""
+        """Return the matches in field lines (``name_fields.line``)."""
         for match in name_fields.FIELD_LINE.finditer(folded):
             for name, sure in self.named_by(Key(match[1]), match[2]):
                 yield match.start(2), match.end(2), name, sure
 
     def named_by(self, key: Key, value: str) -> Iterator[tuple[Name, bool]]:
-        """Return whom the whole value of a field means, and how surely."""
+        """Return the names that a whole value of a field means, and whether surely."""
         if key is not Key.UNSURE and self._numbers:
             line = phones.alias(value)
             for alias_number, name in self._numbers.get(line.tail, ()):
@@ -182,7 +182,7 @@ class Matcher(Masker):
                 yield name, is_sure
 
     def who(self, value: object) -> Sign:
-        """Return how surely a value that says who means them, whole or in part."""
+        """Return how surely a value of such a field means them, whole or in part."""
         return self.sign(f"{value}\n{name_fields.line(Key.ANYBODY, value)}")
 
     def _in_view(self, view: View) -> Iterator[Span]:
@@ -201,10 +201,10 @@ class Matcher(Masker):
                 yield Span(hit.start(1), hit.end(1), name.subject_id, name.kind)
 
     def may(self, text: str) -> bool:
-        """Whether it is worth asking whom a text names; False is certain.
+        """Whether a text may name somebody; False is certain.
 
-        Most texts are plain, hold no escape and no word of any name: that is told in a
-        fraction of the time. What is not plain is worth asking.
+        Most texts are ASCII without escapes and hold no word of any name: that is
+        decided in a fraction of the time. For any other text the answer is True.
         """
         if not text.isascii() or "\\" in text or "%" in text or "&" in text:
             return True
@@ -221,7 +221,7 @@ class Matcher(Masker):
         return any(piece in folded for piece in self._pieces)
 
     def _hints(self, folded: str) -> Iterator[int]:
-        """Return where a folded text is worth a look: at words of names and digits."""
+        """Return the offsets in a folded text of words of names and of digits."""
         words: Iterable[str] = self._words
         if len(self._words) > _MAX_SEARCHED_ANCHORS:
             words = self._words.keys() & normalize.words_of(folded)
@@ -245,17 +245,17 @@ class Matcher(Masker):
     def among(
         self, texts: Sequence[str], read_fields: prefilter.ReadFields
     ) -> Sequence[int]:
-        """Return the places of the texts of which it is worth asking whom they name.
+        """Return the indexes of the texts that may name somebody; the others surely do not.
 
-        Of all others it is certain that they name nobody, whichever way they are
-        ``told``. It takes a fraction of asking for each.
+        ``read_fields`` returns a text with its JSON fields as text. Much faster than
+        matching each text.
         """
         return prefilter.among(texts, read_fields, self._hints, self._hit)
 
     def spans(self, text: str) -> list[Span]:
         """Return where a text names somebody, left to right, longest first.
 
-        Spans of two people may overlap; of one person the longest is told.
+        Spans of two people may overlap; of one person only the longest is returned.
         """
         if not text or not self.names_known:
             return []
@@ -291,25 +291,26 @@ class Matcher(Masker):
         return best
 
     def judge(self, text: str, *, linked: bool) -> Sign:
-        """Return how surely a row is about them; its writer may have said so."""
+        """Return how surely a row is about them; a row that is linked is sure."""
         return Sign.SURE if linked else self.sign(text)
 
     @property
     def searched(self) -> tuple[Name, ...]:
-        """The names that are looked for in texts; the others mean somebody in fields.
+        """The names that are looked for in free text; the others count in fields only.
 
-        A handle that is a word is looked for behind its @ only, and not by itself.
+        A handle that is an ordinary word is looked for behind an @ and is not among
+        them.
         """
         names = self.names_known
         return tuple(n for n in names if reach(n.kind, n.value) is not Reach.FIELDS)
 
     @property
     def forgotten(self) -> Sign:
-        """How surely a row is about them that a name they had once matched."""
+        """How surely a row is about them that only a former name of theirs matched."""
         return Sign.DOUBTFUL
 
     def only_sure(self) -> Matcher:
-        """Return what finds the names that are sure in any text, and no others."""
+        """Return a matcher of the names that are sure in any text."""
         if self._sure_part is None:
             entries = enumerate(self.names_known)
             names = [name for number, name in entries if number not in self._unsure]

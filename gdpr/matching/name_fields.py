@@ -1,8 +1,8 @@
-"""What an object says in its fields: who somebody is, and a name kept in two of them.
+"""JSON as text to search: fields that hold a person, and names split over two fields.
 
-JSON is searched as text: its keys, its strings, the names that two fields make, and a
-line for every field that says who. Such a line holds one whole value between two signs
-that no text has; numbers are in no other line, because a number is no text.
+The text holds the keys and strings of the JSON, the names that two fields make
+together, and a line for every field that holds a person. Such a field line has one
+whole value between two control characters. A number occurs in field lines only.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import Any, Final
 
-# A field longer than this is a sentence, and what follows it is another one.
+# A longer value is a sentence and no part of a name.
 _CHARS: Final = 60
 _WORDS: Final = 3
 _NAME_PART: Final = re.compile(
@@ -23,7 +23,7 @@ _NAME_PART: Final = re.compile(
     re.IGNORECASE,
 )
 
-# Keys whose value says who somebody is.
+# Keys of fields that hold a person.
 _PEOPLE: Final = (
     r"user|customer|person|author|owner|member|account|login|handle|subject|contact"
     r"|sender|recipient|assignee|nick|client|patient|employee|reporter|requester"
@@ -50,7 +50,7 @@ _PERSON_FIELD: Final = re.compile(rf'"(?:{_KEY})"\s*:', re.IGNORECASE)
 _ANY_FIELD: Final = re.compile(
     rf'"(?:{_KEY}|{_PHONE_KEY.pattern}|name)"\s*:', re.IGNORECASE
 )
-# Between these stands a value of a field that says who, behind the letter of its key.
+# The control characters of a field line: BEGIN, the letter of its Key, ":", value, END.
 BEGIN: Final = "\x1e"
 END: Final = "\x1f"
 FIELD_LINE: Final = re.compile(f"{BEGIN}([apu]):([^{BEGIN}{END}]*){END}")
@@ -58,7 +58,7 @@ _DEPTH: Final = 40
 
 
 class Key(StrEnum):
-    """What a key says of its value: somebody, a telephone number, perhaps somebody."""
+    """What the value of a key is: a person, a telephone number, perhaps a person."""
 
     ANYBODY = "a"
     PHONE = "p"
@@ -66,10 +66,11 @@ class Key(StrEnum):
 
 
 def key_of(name: str, parent: str = "", siblings: Iterable[str] = ()) -> Key | None:
-    """Return what a key says of its value; None when it does not say who.
+    """Return what the value of a key is; None when it holds no person.
 
-    A bare name may be a month's or a product's: below a key that says who, and beside
-    none, it is somebody's. Half a name is a sign only where its other half is missing.
+    A field ``name`` may be a month's or a product's: it is a person's below a key that
+    holds a person, without such a key beside it. A first or last name counts by itself
+    only where the other half is missing. ``siblings`` are the other keys.
     """
     if _WHO_KEY.fullmatch(name):
         return Key.ANYBODY
@@ -98,10 +99,10 @@ def _is_short(value: Any) -> bool:
 
 
 def pairs(value: Mapping[Any, Any]) -> Iterator[tuple[Any, Any]]:
-    """Return the keys of two short texts that stand together in an object.
+    """Return the pairs of keys of an object whose short texts may be one name.
 
-    Those that follow each other, and those whose keys speak of names: an object that
-    is kept in the order of its keys may have put something between them.
+    Neighbouring short texts, and neighbouring keys that are parts of a name: sorting by
+    key may have put others between those.
     """
     short = [key for key, item in value.items() if _is_short(item)]
     name_keys = [key for key in short if _NAME_PART.search(str(key))]
@@ -109,7 +110,7 @@ def pairs(value: Mapping[Any, Any]) -> Iterator[tuple[Any, Any]]:
 
 
 def lines(value: Any) -> Iterator[str]:
-    """Return what the pairs of every object in a JSON value say, in both orders."""
+    """Return the texts of the pairs in a JSON value, each in both orders."""
     if isinstance(value, Mapping):
         for key, two in pairs(value):
             yield f"{value[key]} {value[two]}"
@@ -122,7 +123,7 @@ def lines(value: Any) -> Iterator[str]:
 
 
 def strings(value: Any) -> Iterator[str]:
-    """Return every key and text of a JSON value, in order; numbers are no text."""
+    """Return every key and string of a JSON value, in order; no numbers."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             yield str(key)
@@ -134,11 +135,11 @@ def strings(value: Any) -> Iterator[str]:
         yield value
 
 
-# ── Fields that say who ──────────────────────────────────────────────────────
+# ── Fields that hold a person ────────────────────────────────────────────────
 def values(value: Any, parent: str = "", depth: int = 0) -> Iterator[tuple[Key, str]]:
-    """Return the values of every field that says who, however deep it lies.
+    """Return the values of every field that holds a person, at any depth.
 
-    JSON that is kept as a text is read as well.
+    JSON inside a string is read as well.
     """
     if depth > _DEPTH:
         return
@@ -157,7 +158,7 @@ def values(value: Any, parent: str = "", depth: int = 0) -> Iterator[tuple[Key, 
 
 
 def inside(text: str) -> Any:
-    """Return the object or list that a text holds as JSON and that says who."""
+    """Return the JSON in a text if it has a field that holds a person, or None."""
     if text[:1] not in ("{", "[") or not _PERSON_FIELD.search(text):
         return None
     try:
@@ -167,7 +168,7 @@ def inside(text: str) -> Any:
 
 
 def is_value(item: Any) -> bool:
-    """Whether an item can be the whole value of a field that says who."""
+    """Whether an item can be the whole value of a field that holds a person."""
     if isinstance(item, bool) or not isinstance(item, (str, int)):
         return False
     return 0 < len(str(item).strip()) <= _CHARS
@@ -180,18 +181,18 @@ def _plain(value: Any) -> Iterator[str]:
 
 
 def line(key: Key, value: Any) -> str:
-    """Return the line by which a text says that a field has this whole value."""
+    """Return the field line for a value."""
     plain = str(value).replace(BEGIN, " ").replace(END, " ").strip()
     return f"{BEGIN}{key}:{plain}{END}"
 
 
 def readable(text: str) -> str:
-    """Return a text without the signs of its lines, for people to read."""
+    """Return a text with field lines replaced by their values, for people to read."""
     return FIELD_LINE.sub(lambda match: match[2], text) if BEGIN in text else text
 
 
 def says_who(text: str) -> bool:
-    """Whether a text can hold a field that says who; False is certain."""
+    """Whether a text can hold a field that holds a person; False is certain."""
     return (
         BEGIN in text
         or _ANY_FIELD.search(text) is not None
@@ -200,14 +201,14 @@ def says_who(text: str) -> bool:
 
 
 def json_spellings(form: str) -> Iterator[str]:
-    """Return how JSON writes a whole value, without what may stand around it."""
+    """Return how JSON writes a whole value, as strings to search for."""
     yield from (f'"{form}"', f'"@{form}"', f'" {form}', f'{form} "', f":{form}{END}")
     if form.isdigit():
         yield from (f"{a}{form}{b}" for a in ":[," for b in ",]}")
 
 
 def people(text: str) -> list[str]:
-    """Return what the fields of a JSON text that say who say; none for other text."""
+    """Return the persons in the fields of a JSON text; none for other text."""
     data = inside(text)
     if data is None:
         return []
@@ -217,13 +218,13 @@ def people(text: str) -> list[str]:
 
 # ── As text ──────────────────────────────────────────────────────────────────
 def rendered(value: Any) -> str:
-    """Return what a JSON value says, as the text that a person is looked for in."""
+    """Return a JSON value as the text that people are looked for in."""
     field_lines = (line(key, text) for key, text in dict.fromkeys(values(value)))
     return "\n".join([*strings(value), *lines(value), *field_lines])
 
 
 def spoken(text: str) -> str:
-    """Return what JSON text says; other text as it is."""
+    """Return JSON text as the text to search; other text unchanged."""
     if text[:1] not in ("{", "["):
         return text
     try:

@@ -1,8 +1,8 @@
-"""Text without case, accents and disguise, and the way back to the original.
+"""Folds text: no case, accents or escapes, with offsets back into the original.
 
-A view is the folded text together with the place of every one of its characters in the
-original. The plain view folds what is written; a further view reads JSON, percent and
-HTML escapes first, because a payload may carry text that was escaped once or twice.
+A view is the folded text with the offset of each of its characters in the original. The
+plain view folds the text as written; further views first resolve JSON, percent and HTML
+escapes, because a payload may carry text that was escaped once or twice.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ def _ranges(wanted_points: Iterable[int]) -> str:
     return "".join(f"{chr(first)}-{chr(last)}" for first, last in pairs)
 
 
-# Scripts that put no space between words: a name there has no edge to look for.
+# Scripts without spaces between words: a name there has no word boundary.
 UNSPACED: Final = (
     "\u0e00-\u0fff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff"
     "\u31f0-\u31ff\u3400-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff"
 )
 _UNSPACED: Final = re.compile(f"[{UNSPACED}]")
-# Vowel signs are letters to a reader, though not to the class of word characters.
+# Vowel signs are part of a word, though ``\w`` does not match them.
 _SIGNS: Final = _ranges(
     point
     for point in range(0x300, 0xAC00)
@@ -63,9 +63,9 @@ def unspaced(character: str) -> bool:
 
 
 def _is_dropped(character: str) -> bool:
-    """Whether a character only decorates or is not to be seen at all.
+    """Whether a character is decoration or invisible, so that folding drops it.
 
-    The iota below a Greek vowel decorates too, and is a letter in capitals: it stays.
+    The iota below a Greek vowel is kept: in capitals it is a letter.
     """
     return character != "\u0345" and (
         unicodedata.combining(character) != 0
@@ -88,7 +88,7 @@ def _folded(character: str) -> str:
 
 
 class _Fold(dict[str, str]):
-    """What each character folds to, worked out once."""
+    """What each character folds to, computed once."""
 
     def __missing__(self, character: str) -> str:
         folded = _folded(character)
@@ -107,7 +107,7 @@ class _Classes(NamedTuple):
 
 @cache
 def _classes() -> _Classes:
-    """Return what to drop and what to replace as classes; read from Unicode once."""
+    """Return the character classes to drop and to replace, computed once."""
     points = range(0x80, 0x10000)
     dropped_points = _ranges(point for point in points if _is_dropped(chr(point)))
     digits = _ranges(point for point in points if chr(point).isdecimal())
@@ -122,7 +122,7 @@ def _fold_one(match: re.Match[str]) -> str:
 def fold(text: str) -> str:
     """Return a text without case, accents and invisible characters.
 
-    The same as folding it character by character, in a tenth of the time.
+    Equal to folding each character, in a tenth of the time.
     """
     if text.isascii():
         return text.lower()
@@ -148,9 +148,9 @@ def words_of(folded: str) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A folded text; ``starts`` and ``ends`` place its characters in the original.
+    """A folded text; ``starts`` and ``ends`` are offsets of its characters.
 
-    None stands for the identity: an ASCII text keeps every character in its place.
+    None means the same offsets, as in ASCII text.
     """
 
     text: str
@@ -158,9 +158,9 @@ class View:
     ends: list[int] | None = None
 
     def original(self, start: int, end: int) -> tuple[int, int] | None:
-        """Return a stretch in the original; None when it would cut a character.
+        """Return a range in the original; None when it would cut a character.
 
-        A sign that comes with a letter may stay behind, another letter may not.
+        A mark that belongs to a letter may be left out, another letter may not.
         """
         if self.starts is None or self.ends is None:
             return start, end
@@ -176,7 +176,7 @@ class View:
         return first, self.ends[end - 1]
 
 
-# A character as it is read, and where it stands.
+# A character after resolving escapes, with its start and end in the original.
 _Units = list[tuple[str, int, int]]
 
 
@@ -187,7 +187,7 @@ def _view(units: _Units) -> View:
     for character, start, end in units:
         folded = _FOLD[character]
         if not folded and ends and ends[-1] == start and _is_dropped(character):
-            # An accent belongs to the letter it stands on.
+            # An accent belongs to the letter before it.
             self_start = starts[-1]
             for back in range(len(ends) - 1, -1, -1):
                 if starts[back] != self_start:
@@ -200,7 +200,7 @@ def _view(units: _Units) -> View:
 
 
 def plain_view(text: str) -> View:
-    """Return what is written, folded."""
+    """Return the view of a text as written, folded."""
     if text.isascii():
         return View(text.lower())
     return _view([(c, i, i + 1) for i, c in enumerate(text)])
@@ -213,7 +213,7 @@ _ESCAPE: Final = re.compile(
     r"|&#[0-9]{1,7};|&#[xX][0-9A-Fa-f]{1,6};|&[a-zA-Z]{2,8};"
 )
 _LETTERS: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
-# Each is a literal first, so that looking for it is quick.
+# The first character of an escape → the escape; the character is looked for first.
 _HINTS: Final = {
     "%": re.compile(r"%[0-9A-Fa-f]{2}"),
     "\\": re.compile(r"\\[uxnrtbf\"'/\\]"),
@@ -235,7 +235,7 @@ def _percent(run: str) -> Iterator[tuple[str, int]]:
 
 
 def _escaped(escape: str) -> Iterator[tuple[str, int]]:
-    """Return the characters that an escape stands for, each with its source length."""
+    """Return the characters of an escape, each with its length in the source."""
     if escape.startswith("%"):
         yield from _percent(escape)
     elif escape.startswith("&"):
@@ -251,7 +251,7 @@ def _escaped(escape: str) -> Iterator[tuple[str, int]]:
 
 
 def _unescaped(units: _Units) -> _Units | None:
-    """Return units with escapes read, None when there are none."""
+    """Return units with escapes resolved, None when there are none."""
     text = "".join(character for character, _, _ in units)
     read: _Units = []
     at = 0
@@ -289,7 +289,7 @@ def _read(match: re.Match[str]) -> str:
 
 
 def readings(text: str) -> Iterator[str]:
-    """Return what the escaped views say, without the way back to the original."""
+    """Return the texts of the escaped views, without offsets."""
     if not has_escapes(text):
         return
     for _ in range(_LEVELS):

@@ -1,6 +1,6 @@
-"""How each kind of alias looks in folded text: one regular expression of ours each.
+"""The regular expression for each kind of alias, to match in folded text.
 
-Nothing a person types becomes an expression: it is cut into words or escaped.
+Input never becomes an expression: it is cut into words or escaped.
 """
 
 from __future__ import annotations
@@ -31,12 +31,11 @@ _MAIL_AFTER: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """An alias ready to be found: what must be in a text at all, and how it looks.
+    """The expression of an alias, and literals that every match contains.
 
-    ``anchor`` is a literal of every match; ``whole`` says that it stands there as a
-    word of its own, so that a text's words can be looked up instead of searched.
-    ``others`` are further literals of every match: to look for them is much quicker
-    than the expression.
+    ``anchor`` is a literal of every match. With ``is_word`` it is a whole word there,
+    so that it can be looked up among a text's words. ``other_words`` are further
+    literals: looking for them is much quicker than the expression.
     """
 
     anchor: str
@@ -67,7 +66,7 @@ def folded(kind: str, value: str) -> str:
 
 
 def _edges(text: str, before: str, after: str) -> tuple[str, str]:
-    """Return the edges a literal needs; a script without spaces has none."""
+    """Return the lookarounds of a literal; a script without spaces needs none."""
     is_single = len(text) == 1
     left_edge = "" if normalize.unspaced(text[0]) and not is_single else before
     right = "" if normalize.unspaced(text[-1]) and not is_single else after
@@ -78,7 +77,7 @@ def _edges(text: str, before: str, after: str) -> tuple[str, str]:
 
 
 def _anchored(tokens: list[str], pattern: str) -> Shape | None:
-    """Return a shape that looks for the longest of its words."""
+    """Return a shape with the longest word as its anchor."""
     if not tokens:
         return None
     anchor = max(tokens, key=len)
@@ -88,7 +87,7 @@ def _anchored(tokens: list[str], pattern: str) -> Shape | None:
 
 
 def _name(value: str) -> Shape | None:
-    """Words in their order, or the last one first with a comma behind it."""
+    """Match the words in order, or the last one first, followed by a comma."""
     words_of_name = value.split()
     if not words_of_name:
         return None
@@ -116,7 +115,7 @@ def _email(value: str) -> Shape | None:
     local, at, domain = value.rpartition("@")
     if not at:
         return _literal(value)
-    # What stands behind a plus is a label of the same mailbox.
+    # What follows a plus is a label of the same mailbox.
     label = "" if "+" in local else r"(?:\+[\w.\-]{1,64})?"
     pattern = f"{re.escape(local)}{label}@{re.escape(domain)}"
     tokens = normalize.WORD.findall(local) or normalize.WORD.findall(domain)
@@ -124,7 +123,7 @@ def _email(value: str) -> Shape | None:
 
 
 def _addressed(value: str) -> Shape | None:
-    """A handle that is a word: only behind its @."""
+    """Match a handle that is an ordinary word: only behind an @."""
     pattern = rf"{_ID_BEFORE}@{re.escape(value)}{_ID_AFTER}(?!-{LETTER})"
     return Shape(f"@{value}", is_word=False, pattern=re.compile(pattern))
 
@@ -132,7 +131,7 @@ def _addressed(value: str) -> Shape | None:
 def _handle(value: str) -> Shape | None:
     left_edge, right = _edges(value, _ID_BEFORE, f"{_ID_AFTER}(?!-{LETTER})")
     escaped = re.escape(value)
-    # Followed by an @ it is the local part of an address, unless one stands before.
+    # Followed by an @ it is the local part of an address, unless an @ precedes it.
     pattern = f"{left_edge}@{escaped}{right}|{left_edge}{escaped}{right}(?!@)"
     return _anchored(normalize.WORD.findall(value), pattern)
 
@@ -145,7 +144,7 @@ def _literal(value: str) -> Shape | None:
 
 
 def _pattern(value: str) -> Shape | None:
-    """Literal text where a star stands for any run within a word."""
+    """Match literal text in which a star means any run within a word."""
     pieces = value.split("*")
     if len(pieces) > _STARS + 1:
         return None
@@ -171,9 +170,9 @@ _MAKERS: Final = {
 
 
 def shape(kind: str, value: str, *, addressed: bool = False) -> Shape | None:
-    """Return how an alias looks; None when nothing of it can be found in a text.
+    """Return the shape of an alias; None when it cannot be found in free text.
 
-    ``addressed`` for one that means somebody only behind an @.
+    ``addressed``: it counts only behind an @.
     """
     text = folded(kind, value)
     if addressed:

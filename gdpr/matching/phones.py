@@ -1,4 +1,4 @@
-"""Telephone numbers in text: by their digits, however they are set."""
+"""Telephone numbers in text, compared by their digits."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ _GAP: Final = r"[ \t\u00a0\-\u2010-\u2015./()]{0,3}"
 _RUN: Final = re.compile(
     rf"{LETTER_BEFORE}\+?\(?\d(?:{_GAP}\d){{{MIN_DIGITS - 1},}}{LETTER_AFTER}"
 )
-# Cheap to look for, and part of every number.
+# A quick test: every number contains this.
 _DENSE: Final = re.compile(rf"\d(?:{_GAP}\d){{{MIN_DIGITS - 1}}}")
 # What may stand between two digits of a number; ``(0)`` is read as nothing.
 _LOOSE: Final = r"(?:\(0\)|[ \t\u00a0\-\u2010-\u2015./()]){0,12}?"
 _GROUP: Final = re.compile(r"\d+")
-# Behind letters and a dash it is the number of an order, unless they say telephone.
+# After letters and a dash it is an order number, unless they mean telephone.
 _ORDER: Final = re.compile(r"[^\W\d_][\-_#]$")
 _PHONE_LABEL: Final = re.compile(
     r"(?:phone|tel|fax|mobile|mob|cell|call|number)[\-_#]$"
 )
 _TIGHT: Final = frozenset("-./_")
 _EXTENSION: Final = 2
-# An amount goes on behind a comma or a dot.
+# An amount continues after a comma or a dot.
 _AMOUNT_BEFORE: Final = re.compile(r"\d,$")
 _AMOUNT_AFTER: Final = re.compile(r",\d|\.\d{1,2}(?!\d)(?!\.\d)")
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """The digits that tell a number, and whether its country is among them."""
+    """The digits of a number, and whether they include the country code."""
 
     digits: str
     international: bool
 
     @classmethod
     def read(cls, text: str, *, plus: bool) -> Number:
-        """Read digits; ``plus`` when a plus sign stood before them."""
+        """Read digits; ``plus``: a plus sign precedes them."""
         digits = re.sub(r"\D", "", text.replace("(0)", ""))
         if plus:
             return cls(digits, international=True)
@@ -74,7 +74,7 @@ class Number:
 
 
 def alias(value: str) -> Number:
-    """Return the number of an alias as somebody typed it."""
+    """Return the number of an alias."""
     text = value.strip()
     return Number.read(text, plus=text.startswith(("+", "(+")))
 
@@ -85,10 +85,10 @@ def may(folded: str) -> bool:
 
 
 def trail(tail: str) -> re.Pattern[str]:
-    """Return what stands in every text with a number that ends in these digits.
+    """Return a pattern that every text with a number ending in these digits matches.
 
-    In much more as well: it is there to be looked for quickly. Half of the digits are
-    enough, the others may stand in another field.
+    Other texts match too: it is a quick prefilter. Half of the digits are enough,
+    because the others may be in another field.
     """
     middle = len(tail) // 2
     return re.compile(f"{_LOOSE.join(tail[:middle])}|{_LOOSE.join(tail[middle:])}")
@@ -97,7 +97,7 @@ def trail(tail: str) -> re.Pattern[str]:
 def _stands_alone(
     folded: str, groups: list[re.Match[str]], first: int, last: re.Match[str]
 ) -> bool:
-    """Whether groups of digits are no part of a longer number or of an order's."""
+    """Whether groups of digits are no part of a longer number or an order number."""
     start = groups[first].start()
     before = folded[max(start - 8, 0) : start]
     if _ORDER.search(before) and not _PHONE_LABEL.search(before):

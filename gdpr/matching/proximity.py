@@ -1,7 +1,7 @@
-"""Addresses in a text, and how near they stand to somebody's name.
+"""Addresses in a text, and how near they are to a person's name.
 
-A second address of a person is seldom announced; it stands beside the name. What is
-seen here is for people to judge: nothing is ever taken for somebody's by itself.
+A second address of a person is often found beside the name. The results are suggestions
+on which a person decides; nothing is attributed automatically.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final
 from gdpr.matching import normalize
 from gdpr.matching.matcher import Name, Span
 
-# So many words, and so many characters, may stand between.
+# The most words, and the most characters, between a name and an address.
 _TOUCHING: Final = (2, 40)
 _CLOSE: Final = (6, 90)
 _LEAST_DIGITS: Final = 8
@@ -33,7 +33,7 @@ _DATE: Final = re.compile(r"\d{1,2}[./\-]\d{1,2}[./\-]\d{2,4}")
 _MAY: Final = re.compile(r"@|(?<![\w.])[+(0]")
 _WORD: Final = re.compile(r"\w+")
 _LETTERS: Final = re.compile(r"[^\W\d_]{3,}")
-# Mailboxes of a house, and handles that mean everybody: nobody's own.
+# Mailboxes of an organisation, and handles of groups: not of one person.
 _ROLES: Final = frozenset(
     "admin billing contact hello help helpdesk hr info jobs mail marketing newsletter"
     " noreply no-reply notifications office orders postmaster press privacy reply"
@@ -43,7 +43,7 @@ _GROUP_HANDLES: Final = frozenset(("@all", "@channel", "@everyone", "@here", "@t
 
 
 class Nearness(IntEnum):
-    """How near an address stands to a name, the nearer the more it says."""
+    """How near an address is to a name."""
 
     FAR = 1
     CLOSE = 2
@@ -52,7 +52,7 @@ class Nearness(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Something by which somebody can be reached, as a text has it."""
+    """An e-mail address, handle or telephone number in a text."""
 
     start: int
     end: int
@@ -96,7 +96,7 @@ def addresses(text: str) -> list[Address]:
 
 
 def kind_of(alias: str) -> str:
-    """Guess what kind of alias a writer's name for somebody is; empty for a name."""
+    """Guess the alias kind of a writer's name for somebody; empty for a plain name."""
     value = alias.strip()
     if any(address.end - address.start == len(value) for address in addresses(value)):
         return addresses(value)[0].kind
@@ -119,9 +119,9 @@ def _between(gap: str, seam: str) -> Nearness:
 
 
 def _neighbours(span: Span, addresses: Sequence[Address]) -> Iterator[Address]:
-    """Return the next address of each kind on either side of a name.
+    """Return the nearest address of each kind on either side of a name.
 
-    One that stands behind another of its kind is more likely somebody else's.
+    One beyond another of its kind is more likely somebody else's.
     """
     before: dict[str, Address] = {}
     after: dict[str, Address] = {}
@@ -137,10 +137,10 @@ def _neighbours(span: Span, addresses: Sequence[Address]) -> Iterator[Address]:
 def nearness(
     text: str, spans: Iterable[Span], addresses: Sequence[Address], seam: str
 ) -> dict[Address, Nearness]:
-    """Return how near each address of a text stands to the nearest of some names.
+    """Return how near each address of a text is to the nearest of some names.
 
-    ``seam`` parts texts that were joined; nothing beyond it is near. Two addresses of
-    one kind are often two people's: side by side they are close and no more.
+    ``seam`` separates texts that were joined; an address beyond it is far. Two
+    addresses of one kind are often two people's: side by side they are at most close.
     """
     best = dict.fromkeys(addresses, Nearness.FAR)
     for span in spans:
@@ -171,7 +171,7 @@ def own_words(names: Iterable[Name]) -> frozenset[str]:
 
 
 def is_alike(kind: str, value: str, own: Iterable[str]) -> bool:
-    """Whether an address has a word of somebody's name in it."""
+    """Whether an address contains a word of a person's name."""
     local = _local(kind, value)
     letters = "".join(character for character in local if character.isalpha())
     parts = set(_LETTERS.findall(local))
@@ -181,5 +181,5 @@ def is_alike(kind: str, value: str, own: Iterable[str]) -> bool:
 
 
 def is_role(kind: str, value: str) -> bool:
-    """Whether an address belongs to a house and not to a person."""
+    """Whether an address belongs to an organisation and not to a person."""
     return kind == "email" and _local(kind, value) in _ROLES

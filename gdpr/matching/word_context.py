@@ -1,6 +1,6 @@
 """How an ordinary word or a number is written where it means a person.
 
-For rows only that are known to be about the person: elsewhere the word is the word.
+Only for rows that are known to be about the person.
 """
 
 from __future__ import annotations
