@@ -22,7 +22,7 @@ router = Router(tags=["personal data"])
 
 
 class StaleVersion(errors.HouseError):
-    """The case is not what was read; ``version`` is what it is now."""
+    """The case changed since it was read; ``version`` is the present one."""
 
     code, status, title = "stale_version", 409, "The case moved"
     sentence = "The case changed since it was read; it has version {version} now."
@@ -83,7 +83,7 @@ def identity(request: ApiRequest, case_id: str, data: schemas.IdentityIn) -> Ans
 
 @router.post("/{case_id}/plan", response=schemas.CasePlanOut, operation_id="plan_case")
 def plan(request: ApiRequest, case_id: str) -> Answer:
-    """Make a dry run over every resting place; nothing is changed.
+    """Make a dry run over every place where data is stored; nothing is changed.
 
     Codes: `wrong_state`, `identity_required`, `subject_gone`.
     """
@@ -101,10 +101,10 @@ def _plan(request: ApiRequest, case: Case, case_plan: CasePlan) -> Answer:
     "/{case_id}/decisions", response=schemas.CasePlanOut, operation_id="decide_rows"
 )
 def decide(request: ApiRequest, case_id: str, data: DecideIn) -> Answer:
-    """Decide on rows of exactly this plan; the answer is the plan that follows.
+    """Decide on rows of exactly this plan; the response is the new plan.
 
     A doubtful row is the person's (`theirs`) or stays (`spared`); any row may stay.
-    An approval of the earlier plan falls. Codes: `wrong_state`, `stale_plan`,
+    An approval of the earlier plan becomes invalid. Codes: `wrong_state`, `stale_plan`,
     `unknown_row`, `row_goes`, `no_rows`, `ground_required`, `reason_required`.
     """
     case = _case(request, case_id, data.version)
@@ -154,7 +154,7 @@ def execute(
     return Status(202, _present(request, started))
 
 
-# ── The desk ─────────────────────────────────────────────────────────────────
+# ── Handling of a request ────────────────────────────────────────────────────
 @router.post("/{case_id}/extend", response=schemas.CaseOut, operation_id="extend_case")
 def extend(request: ApiRequest, case_id: str, data: schemas.ExtendIn) -> Answer:
     """Extend the deadline, once and before it runs out.
@@ -175,7 +175,7 @@ def refuse(request: ApiRequest, case_id: str, data: schemas.RefuseIn) -> Answer:
 
 @router.post("/{case_id}/assign", response=schemas.CaseOut, operation_id="assign_case")
 def assign(request: ApiRequest, case_id: str, data: schemas.AssignIn) -> Answer:
-    """Say who works on a case. Code: `wrong_state`."""
+    """Assign a case. Code: `wrong_state`."""
     case = _case(request, case_id, data.version)
     return _present(request, actions.assign(case, data.assignee, by=request.auth))
 

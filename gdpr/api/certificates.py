@@ -1,4 +1,4 @@
-"""Certificates over the API: read one's own, check anybody's, fetch the keys."""
+"""Certificates over the API: read those of a workspace, verify any, list the keys."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class CertificatesOut(Schema):
 
 
 class VerdictQuery(Schema):
-    """What the certificate should be about, when the caller knows."""
+    """What the certificate should be about, if the caller knows."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -69,7 +69,7 @@ class VerdictQuery(Schema):
 
 
 class VerdictOut(Schema):
-    """Whether a certificate stands; ``reasons`` say what speaks against it."""
+    """Whether a certificate is valid; ``reasons`` are what makes it invalid."""
 
     valid: bool
     intact: bool
@@ -79,7 +79,7 @@ class VerdictOut(Schema):
 
 
 class PublicKeyOut(Schema):
-    """The public half of a key that signs, or signed."""
+    """The public key of a signing key, present or retired."""
 
     key_id: str
     algorithm: str
@@ -95,7 +95,7 @@ class PublicKeysOut(Schema):
 
 
 def verdict_line(verdict: Verdict) -> Answer:
-    """Return a verdict as the API tells it."""
+    """Return a verdict as JSON."""
     return {
         "valid": verdict.valid,
         "intact": verdict.intact,
@@ -106,7 +106,7 @@ def verdict_line(verdict: Verdict) -> Answer:
 
 
 def key_lines() -> list[Answer]:
-    """Return the keys as they are published."""
+    """Return the public keys as JSON, the newest first."""
     return [
         {
             "key_id": row.key_id,
@@ -160,7 +160,7 @@ def list_certificates(
     return present.page_out(page, certificate_line)
 
 
-# Before what takes any name in its place: the first that fits is asked.
+# Must come before the route with a parameter in the same place.
 @router.post(
     "/certificates/verify",
     response=VerdictOut,
@@ -170,7 +170,7 @@ def list_certificates(
 def verify(request: HttpRequest, query: Query[VerdictQuery]) -> Answer:
     """Check a certificate, without a login. The body is the certificate, as it is.
 
-    Whatever is sent gets an answer: what cannot be read is `malformed`. Other reasons:
+    Any body gets a verdict; one that cannot be read is `malformed`. Other reasons:
     `tampered`, `unknown_key`, `wrong_key`, `wrong_case`, `wrong_workspace`,
     `not_recorded`, `not_as_recorded`, `replaced`, `future_version`.
     """
@@ -186,7 +186,7 @@ def verify(request: HttpRequest, query: Query[VerdictQuery]) -> Answer:
     operation_id="read_certificate",
 )
 def read(request: ApiRequest, certificate_id: str) -> HttpResponse:
-    """Get any certificate, byte for byte; also one that a later one replaced."""
+    """Get a certificate, byte for byte; also one that was replaced."""
     return document(certificates.get(request.auth, certificate_id))
 
 

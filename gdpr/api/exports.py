@@ -1,4 +1,4 @@
-"""Access exports over the API: ask for a bundle, see how far it is, read it."""
+"""Access exports over the API: request a bundle, get its state, download it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class AccessExportOut(Schema):
 
 
 class AccessExportsQuery(PrivacyPageQuery):
-    """Whose bundles, and which page of them."""
+    """Filter by subject, and which page."""
 
     subject_id: str = Field("", max_length=32)
 
@@ -59,7 +59,7 @@ class AccessExportsOut(Schema):
 
 
 def export_line(row: Export) -> Answer:
-    """Return an export as the API tells of it."""
+    """Return an export as JSON."""
     return {
         "id": row.id,
         "subject_id": row.subject_ref,
@@ -77,7 +77,7 @@ def export_line(row: Export) -> Answer:
 
 
 def bundle_response(row: Export, pieces: Any) -> StreamingHttpResponse:
-    """Return a bundle as a download that nothing on the way may keep."""
+    """Return a bundle as a download that must not be cached."""
     answer = StreamingHttpResponse(pieces, content_type="application/zip")
     answer["Content-Disposition"] = f'attachment; filename="{row.id}.zip"'
     answer["Content-Length"] = str(row.bytes)
@@ -96,7 +96,7 @@ def list_exports(request: ApiRequest, query: Query[AccessExportsQuery]) -> Answe
 
 @router.post("/exports", response={202: AccessExportOut}, operation_id="make_export")
 def make_export(request: ApiRequest, data: AccessExportIn) -> Status[Answer]:
-    """Ask for a bundle about a person; it is made in the background."""
+    """Request a bundle about a person; it is made in the background."""
     person = subjects.find(data.subject_id, by=request.auth)
     return Status(
         202, export_line(export.request(person, reason=data.reason, by=request.auth))
@@ -105,7 +105,7 @@ def make_export(request: ApiRequest, data: AccessExportIn) -> Status[Answer]:
 
 @router.get("/exports/{export_id}", response=AccessExportOut, operation_id="get_export")
 def get_export(request: ApiRequest, export_id: str) -> Answer:
-    """Return how far a bundle is."""
+    """Get the state of a bundle."""
     return export_line(export.get(export_id, by=request.auth))
 
 
@@ -122,7 +122,7 @@ def get_export(request: ApiRequest, export_id: str) -> Answer:
     },
 )
 def read_export(request: ApiRequest, export_id: str) -> HttpResponseBase:
-    """Return a bundle's zip; that it was read is written into the ledger."""
+    """Download a bundle as a zip; the ledger records it."""
     row = export.get(export_id, by=request.auth)
     return bundle_response(row, export.read(row, by=request.auth))
 
@@ -131,6 +131,6 @@ def read_export(request: ApiRequest, export_id: str) -> HttpResponseBase:
     "/exports/{export_id}", response={204: None}, operation_id="remove_export"
 )
 def remove_export(request: ApiRequest, export_id: str) -> Status[None]:
-    """Take a bundle away before its day."""
+    """Delete a bundle before it expires."""
     export.remove(export.get(export_id, by=request.auth), by=request.auth)
     return Status(204, None)

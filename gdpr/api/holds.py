@@ -26,7 +26,7 @@ OF_SUBJECT = "/subjects/{subject_id}/holds"
 
 
 def hold_line(row: Hold) -> Answer:
-    """Return a hold as the API tells it."""
+    """Return a hold as JSON."""
     return {
         "id": row.pk,
         "subject_id": row.subject_id,
@@ -92,7 +92,7 @@ def release(
     hold_id: str,
     data: schemas.ReleaseIn | None = None,
 ) -> Answer:
-    """Release a hold; what only it kept goes on. Code: `hold_released`."""
+    """Release a hold; cases that only it stopped go on. Code: `hold_released`."""
     row = legal_holds.hold(request.auth, hold_id)
     if row.subject_id != subject_id:
         raise errors.NotFound

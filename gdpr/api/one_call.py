@@ -21,7 +21,7 @@ class ErasureIn(Strict):
 
 
 class ErasureOut(Schema):
-    """What was set running; ``rows_deleted`` counts what the plan will delete."""
+    """The erasure that was started; ``rows_deleted`` is what the plan will delete."""
 
     action_id: str
     case_id: str
@@ -34,7 +34,7 @@ class ErasureOut(Schema):
     "/users/{subject}/data", response=dict[str, Any], operation_id="export_user_data"
 )
 def read(request: ApiRequest, subject: str) -> dict[str, Any]:
-    """Return everything about a person, named by id or alias; all of it or an error."""
+    """Return all data about a person, named by id or alias; all of it or an error."""
     return one_call.everything(subject, by=request.auth)
 
 
@@ -44,7 +44,7 @@ def read(request: ApiRequest, subject: str) -> dict[str, Any]:
     operation_id="erase_user_data",
 )
 def erase(request: ApiRequest, subject: str, data: ErasureIn) -> Status[dict[str, Any]]:
-    """Open a case, plan it and set it running; poll the case for its end.
+    """Open a case, plan it and run it; poll the case for its end.
 
     With rows that may be about somebody else nothing runs: `status` is then `planned`,
     `rows_deleted` is empty, and a person decides on the rows of the case.

@@ -26,7 +26,7 @@ router = Router(tags=["personal data"])
 
 
 def _present(request: ApiRequest, subject_id: str) -> Answer:
-    """Tell everything about a person; that it was told is written down."""
+    """Return the profile of a person; the ledger records it."""
     subject_profile = profile.of(subject_id, by=request.auth)
     access_log.read_names(subject_profile.subject, by=request.auth)
     return profile.as_json(subject_profile)
@@ -39,7 +39,7 @@ def _present(request: ApiRequest, subject_id: str) -> Answer:
     operation_id="create_subject",
 )
 def create_subject(request: ApiRequest, data: schemas.SubjectIn) -> Status[Answer]:
-    """Register a person; what names them already is found and linked.
+    """Register a person; stored rows that name them are found and linked.
 
     Codes: `bad_alias`, `alias_taken`, `no_name`.
     """
@@ -66,7 +66,7 @@ def list_subjects(request: ApiRequest, query: Query[schemas.SubjectsQuery]) -> A
     operation_id="get_subject",
 )
 def get_subject(request: ApiRequest, subject_id: str) -> Answer:
-    """Return a person with counts per resting place."""
+    """Get a person with row counts by where data is stored."""
     return _present(request, subject_id)
 
 
@@ -78,7 +78,7 @@ def get_subject(request: ApiRequest, subject_id: str) -> Answer:
 def add_alias(
     request: ApiRequest, subject_id: str, data: schemas.AliasIn
 ) -> Status[Answer]:
-    """Add a name; what is stored is searched for it in the background."""
+    """Add an alias; stored rows are searched for it in the background."""
     subjects.add_alias(subject_id, NewAlias(data.kind, data.value), by=request.auth)
     return Status(201, _present(request, subject_id))
 
@@ -89,7 +89,7 @@ def add_alias(
     operation_id="remove_alias",
 )
 def remove_alias(request: ApiRequest, subject_id: str, alias_id: int) -> Status[None]:
-    """Take a name away; rows that were linked by it stay linked."""
+    """Remove an alias; rows that were linked by it stay linked."""
     subjects.remove_alias(subject_id, alias_id, by=request.auth)
     return Status(204, None)
 
@@ -102,7 +102,7 @@ def remove_alias(request: ApiRequest, subject_id: str, alias_id: int) -> Status[
 def dismiss_address(
     request: ApiRequest, subject_id: str, data: schemas.AliasIn
 ) -> Answer:
-    """Say that an address beside a person is not theirs. Code: `alias_known`."""
+    """Record that a suggested alias is not this person's. Code: `alias_known`."""
     alias = NewAlias(data.kind, data.value)
     suggested_aliases.dismiss(subject_id, alias, by=request.auth)
     return _present(request, subject_id)
@@ -116,7 +116,7 @@ def dismiss_address(
 def merge_subject(
     request: ApiRequest, subject_id: str, data: schemas.MergeIn
 ) -> Answer:
-    """Make two people one; the answer is who is left."""
+    """Merge two people; the response is the remaining one."""
     survivor = merge.merge(subject_id, data.into, by=request.auth)
     return _present(request, survivor.pk)
 
@@ -129,7 +129,7 @@ def merge_subject(
 def note_consent(
     request: ApiRequest, subject_id: str, data: schemas.ConsentIn
 ) -> Answer:
-    """Keep what a person said; opting out keeps them from being written about."""
+    """Record a person's consent; opting out suppresses their names."""
     consents.note(
         subject_id, data.consent, data.note, opted_out=data.opted_out, by=request.auth
     )
@@ -150,7 +150,7 @@ def lift_restriction(
     return _present(request, subject_id)
 
 
-# ── Names that must not come back ────────────────────────────────────────────
+# ── Suppressed names ─────────────────────────────────────────────────────────
 def _suppression_line(row: Suppression) -> Answer:
     return {
         "id": row.pk,
@@ -172,7 +172,7 @@ def _suppression_line(row: Suppression) -> Answer:
 def list_suppressions(
     request: ApiRequest, query: Query[schemas.SuppressionsQuery]
 ) -> Answer:
-    """List suppressed names by kind and person; the names are kept nowhere."""
+    """List suppressed names by kind and person; the names are not stored."""
     page = suppression.page(
         request.auth, present.page_query(query), lifted=query.lifted
     )
@@ -187,7 +187,7 @@ def list_suppressions(
 def lift_suppression(
     request: ApiRequest, suppression_id: int, data: schemas.ReasonIn
 ) -> Answer:
-    """Let a name be written again; the reason is kept."""
+    """Lift a suppression; the reason is stored."""
     return _suppression_line(
         suppression.lift(suppression_id, data.reason, by=request.auth)
     )

@@ -245,7 +245,7 @@ class Matcher(Masker):
     def among(
         self, texts: Sequence[str], read_fields: prefilter.ReadFields
     ) -> Sequence[int]:
-        """Return the indexes of the texts that may name somebody; the others surely do not.
+        """Return the indexes of the texts that may name somebody; the others do not.
 
         ``read_fields`` returns a text with its JSON fields as text. Much faster than
         matching each text.

@@ -1,4 +1,4 @@
-"""What people said about being remembered."""
+"""Consent and opting out."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def note(
     opted_out: bool | None = None,
     by: Actor,
 ) -> Subject:
-    """Keep what a person said; opting out keeps their names from being written again.
+    """Record a person's consent; opting out suppresses their names.
 
-    ``opted_out`` None changes nothing; False ends an opting out of their own, never
-    what an erasure left.
+    ``opted_out`` None changes nothing; False ends their own opting out, never a
+    suppression by an erasure.
     """
     by.require("gdpr.manage")
     if consent not in Consent.values:

@@ -1,4 +1,4 @@
-"""Two subjects turn out to be one person."""
+"""Merging two subjects that are one person."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memory.rules.permissions import Actor
 
 
 def merge(subject_id: str, into_id: str, *, by: Actor) -> Subject:
-    """Make two subjects one: aliases, links, cases and holds move to ``into_id``."""
+    """Merge two subjects: aliases, links, cases and holds move to ``into_id``."""
     by.require("gdpr.manage")
     if subject_id == into_id:
         raise field_error("A subject cannot be merged into itself.", "same", "into")
@@ -34,7 +34,7 @@ def merge(subject_id: str, into_id: str, *, by: Actor) -> Subject:
         _keep_stricter_protection(source, target)
         if target.restricted_at is not None:
             restriction.keep_out(target)
-            # What nobody linked yet, the sweep finds under the names of both.
+            # The sweep finds rows that are not linked yet, by the names of both.
             target.aliases.update(swept_at=None)
         source.merged_into, source.display_name = target, ""
         source.consent_note = ""
@@ -61,7 +61,7 @@ def _move_dismissals(source: Subject, target: Subject) -> None:
 
 
 def _keep_stricter_protection(source: Subject, target: Subject) -> None:
-    """Let what protects one of two people protect the one they are."""
+    """Apply the opt-out, restriction and withdrawn consent of both to the target."""
     target.opted_out_at = target.opted_out_at or source.opted_out_at
     target.restricted_at = target.restricted_at or source.restricted_at
     if source.consent == Consent.WITHDRAWN or not target.display_name:

@@ -1,7 +1,7 @@
-"""What is known of a person, for a page: where they are named, since when, why.
+"""The profile of a person: where their data is stored, cases, holds and a timeline.
 
-Counting what is stored reads the journal once; that is a second or two in a large
-workspace, and the answer is never kept.
+Counting reads the journal once: a second or two in a large workspace. The result is not
+cached.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MOMENTS: Final = 50
 
 @dataclass(slots=True)
 class Place:
-    """One resting place: how many rows, how many of them name others too."""
+    """One place where data is stored: its rows, and how many name others too."""
 
     name: str
     title: str
@@ -41,7 +41,6 @@ class Place:
     ids: list[str] = field(default_factory=list, repr=False)
 
     def add(self, row: Found) -> None:
-        """Count a row in."""
         self.rows += 1
         self.doubtful += row.doubtful
         if not row.doubtful:
@@ -57,7 +56,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """One line of the timeline; ``ref`` is a case or a hold."""
+    """A line of the timeline; ``ref`` is the id of a case or a hold."""
 
     at: datetime
     kind: str
@@ -67,7 +66,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class SubjectProfile:
-    """Everything about one person; ``beside`` waits for somebody's decision."""
+    """Everything about one person; ``beside`` are suggested aliases to decide on."""
 
     subject: Subject
     places: list[Place]
@@ -80,7 +79,7 @@ class SubjectProfile:
 
     @property
     def rows(self) -> int:
-        """How many rows there are; what follows another is not counted twice."""
+        """How many rows there are, without those derived from other rows."""
         return sum(place.rows for place in self.places if not place.derived)
 
 
@@ -131,7 +130,7 @@ def _case_moments(
 
 
 def of(subject_id: str, *, by: Actor) -> SubjectProfile:
-    """Return the portrait of a person."""
+    """Return the profile of a person."""
     subject = subjects.get(by, subject_id)
     of_subject = {"workspace_id": subject.workspace_id, "subject_id": subject.pk}
     cases = list(Case.objects.filter(**of_subject).order_by("-opened_at"))
@@ -160,7 +159,7 @@ def _at(moment: datetime | None) -> str | None:
 
 
 def summary(subject: Subject) -> dict[str, Any]:
-    """Return a subject as JSON, without what is stored about it."""
+    """Return a subject as JSON, without the rows about it."""
     return {
         "id": subject.pk,
         "display_name": subject.display_name,
@@ -208,7 +207,7 @@ def _lifting(lifting: Lifting) -> dict[str, Any]:
 
 
 def as_json(subject_profile: SubjectProfile) -> dict[str, Any]:
-    """Return a portrait as JSON."""
+    """Return a profile as JSON."""
     return {
         **summary(subject_profile.subject),
         "rows": subject_profile.rows,

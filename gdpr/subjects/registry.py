@@ -1,7 +1,6 @@
-"""People: who they are and what they are called.
+"""The register of people and their aliases.
 
-What is written down about a change are ids and kinds; a name is in its own table and
-nowhere else.
+Journal entries about a change hold ids and kinds; names are only in their own table.
 """
 
 from __future__ import annotations
@@ -42,14 +41,14 @@ _MIN_CHARS: Final = {"pattern": 3, "name": 2, "handle": 2}
 
 @dataclass(frozen=True, slots=True)
 class NewAlias:
-    """A name as it is handed in."""
+    """An alias to add."""
 
     kind: str
     value: str
 
 
 def record(verb: str, subject: Subject, by: Actor, **payload: Any) -> None:
-    """Leave an entry about a subject; ids and kinds, never a name."""
+    """Write a journal entry about a subject; ids and kinds, never a name."""
     new = NewEntry(
         entry_type=f"gdpr.subject_{verb}",
         severity=Severity.NOTICE,
@@ -59,15 +58,15 @@ def record(verb: str, subject: Subject, by: Actor, **payload: Any) -> None:
     journal.write([new], by=by)
 
 
-# ── Checking what comes in ───────────────────────────────────────────────────
+# ── Validation ───────────────────────────────────────────────────────────────
 def field_error(message: str, code: str, field: str) -> errors.Invalid:
-    """Return a refusal that names the field."""
+    """Return an Invalid error for one field."""
     field_errors = [{"field": field, "code": code, "message": message}]
     return errors.Invalid(message, code=code, errors=field_errors)
 
 
 def text_of(value: str, max_chars: int, field: str) -> str:
-    """Return a text with single spaces, or raise when it is too long or no text."""
+    """Return a text with single spaces; raise Invalid when too long or not storable."""
     result = " ".join(value.split())
     if len(result) > max_chars or not entries.is_storable(result):
         raise field_error(
@@ -77,7 +76,7 @@ def text_of(value: str, max_chars: int, field: str) -> str:
 
 
 def _checked(new: NewAlias) -> NewAlias:
-    """Return an alias that can be found in a text, or raise why it cannot."""
+    """Return an alias that can be found in a text, or raise Invalid."""
     if new.kind not in AliasKind.values:
         kinds = ", ".join(AliasKind.values)
         raise field_error(f"kind is one of {kinds}.", "bad_kind", "kind")
@@ -98,7 +97,7 @@ def _checked(new: NewAlias) -> NewAlias:
 
 
 def alive(workspace_id: str, subject_id: str) -> Subject:
-    """Return a subject, locked, that may still be changed."""
+    """Return a locked subject; raise when it is erased, merged or in a running case."""
     rows = Subject.objects.select_for_update()
     subject = rows.filter(pk=subject_id, workspace_id=workspace_id).first()
     if subject is None:
@@ -109,15 +108,15 @@ def alive(workspace_id: str, subject_id: str) -> Subject:
         detail = f"It was merged into {subject.merged_into_id}."
         raise errors.Conflict(detail, code="subject_merged")
     if subject.cases.filter(state__in=_RUNNING_STATES).exists():
-        # A name that came or went now would be neither sought nor taken away.
+        # The run has sealed its search terms: a change now would be missed.
         detail = "A case about this person is running; wait for its end."
         raise errors.Conflict(detail, code="case_running")
     return subject
 
 
-# ── Finding them ─────────────────────────────────────────────────────────────
+# ── Search ───────────────────────────────────────────────────────────────────
 def get(actor: Actor, subject_id: str) -> Subject:
-    """Return a subject of the workspace by its id."""
+    """Return a subject of the workspace, or raise NotFound."""
     actor.require("gdpr.read")
     rows = Subject.objects.filter(workspace_id=actor.workspace_id)
     subject = rows.prefetch_related("aliases").filter(pk=subject_id).first()
@@ -138,7 +137,7 @@ def aliased(workspace_id: str, text: str) -> list[Subject]:
 
 
 def find(text: str, *, by: Actor) -> Subject:
-    """Return the one subject with this id or alias.
+    """Return the subject with this id or alias.
 
     Raises NotFound for none, Conflict ``ambiguous_subject`` (with ids) for several.
     """
@@ -157,7 +156,7 @@ def find(text: str, *, by: Actor) -> Subject:
 def list_subjects(
     actor: Actor, *, q: str = "", limit: int = 50, cursor: str | None = None
 ) -> tuple[list[Subject], str | None]:
-    """Return subjects, newest first, and where the next page begins."""
+    """Return a page of subjects, newest first, and the next cursor."""
     actor.require("gdpr.read")
     rows = Subject.objects.filter(workspace_id=actor.workspace_id, merged_into=None)
     if q.strip():
@@ -179,11 +178,11 @@ def list_subjects(
     return page, pagination.make(actor.workspace_id, digest, [page[-1].pk])
 
 
-# ── Their names ──────────────────────────────────────────────────────────────
+# ── Changes ──────────────────────────────────────────────────────────────────
 def create(
     display_name: str = "", aliases: Sequence[NewAlias] = (), *, by: Actor
 ) -> Subject:
-    """Make a subject; what names it already is linked at once or by the next sweep.
+    """Register a subject; rows that name it are linked now or by the next sweep.
 
     Raises Conflict ``alias_taken`` (with ids) for a name somebody else has by the same
     kind, unless it is a plain name, which two people may share.
@@ -195,7 +194,7 @@ def create(
     if len(aliases) > MOST_ALIASES:
         detail = f"A person has at most {MOST_ALIASES} aliases."
         raise field_error(detail, "too_many", "aliases")
-    # A name to show and none to look for would be certified as found nowhere.
+    # Without an alias nothing is searched for, and nothing would ever be found.
     names = aliases or [NewAlias(AliasKind.NAME, name)]
     checked = [_checked(alias) for alias in names]
     with transaction.atomic():
@@ -243,13 +242,13 @@ def _mentions(workspace_id: str, value: str) -> QuerySet[SubjectMention]:
 
 
 def is_named(workspace_id: str, value: str) -> bool:
-    """Whether a writer named somebody so, whom nobody knows yet."""
+    """Whether a writer gave this name for a person who is not registered yet."""
     waits = _unknown_names(workspace_id, value).exists()
     return waits or _mentions(workspace_id, value).exists()
 
 
 def _link_named(subject: Subject, value: str) -> None:
-    """Link the rows whose writers named the person before anybody knew the alias."""
+    """Link the rows whose writers gave this name before the alias was registered."""
     workspace_id = subject.workspace_id
     unknown_names, mentions = (
         _unknown_names(workspace_id, value),
@@ -275,7 +274,7 @@ def _link_named(subject: Subject, value: str) -> None:
 
 
 def add_alias(subject_id: str, new: NewAlias, *, by: Actor) -> Alias:
-    """Add a name; what is stored is searched for it in the background."""
+    """Add an alias; stored rows are searched for it in the background."""
     by.require("gdpr.manage")
     checked = _checked(new)
     with transaction.atomic():
@@ -291,7 +290,7 @@ def add_alias(subject_id: str, new: NewAlias, *, by: Actor) -> Alias:
 
 
 def remove_alias(subject_id: str, alias_id: int, *, by: Actor) -> None:
-    """Take a name away; rows that were linked by it stay linked."""
+    """Remove an alias; rows that were linked by it stay linked."""
     by.require("gdpr.manage")
     with transaction.atomic():
         subject = alive(by.workspace_id, subject_id)

@@ -1,7 +1,7 @@
-"""A person's data is kept and not used: out of recall, search, lists and prompts.
+"""Restriction: data is kept but not used in recall, search, lists and prompts.
 
-Entries are marked, so that every query leaves them out; files are masked when they are
-read. What is written about the person afterwards is marked as it comes in.
+Entries are marked, and every query leaves them out; files are masked when they are
+read. New entries about the person are marked when they are written.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ REASON_CHARS: Final = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """Place → entries that a person said are about the subject, or stay in use."""
+    """Decisions on rows, place → entry ids: about the subject, or to stay in use."""
 
     confirmed: Mapping[str, frozenset[str]]
     spared: Mapping[str, frozenset[str]]
@@ -58,11 +58,10 @@ def _batches(ids: list[str]) -> Iterator[list[str]]:
 
 
 def restrict(subject: Subject, *, by: Actor, judged: Judged | None = None) -> int:
-    """Keep everything about a person out of use; return how many entries it is now.
+    """Take all entries about a person out of use; return how many are restricted now.
 
-    The flag comes first: what is written meanwhile is marked by its writer. ``judged``
-    is what a person decided on single entries. Safe to repeat, also after a crash
-    half-way.
+    The flag is set first, so that entries written meanwhile are marked on writing.
+    ``judged`` are decisions on single entries. Safe to repeat, also after a crash.
     """
     by.require("gdpr.manage", subject.workspace_id)
     with transaction.atomic():
@@ -82,7 +81,7 @@ def restrict(subject: Subject, *, by: Actor, judged: Judged | None = None) -> in
 
 
 def _link_confirmed(subject: Subject, decisions: Judged) -> None:
-    """Link the entries of which a person said that they are about this one."""
+    """Link the entries that were confirmed to be about the subject."""
     for place in _PLACES:
         SubjectLink.objects.bulk_create(
             [
@@ -101,7 +100,7 @@ def _link_confirmed(subject: Subject, decisions: Judged) -> None:
 
 
 def _free_spared(subject: Subject, decisions: Judged) -> int:
-    """Give back the entries of which a person said that they stay; return how many."""
+    """Unlink and release the entries that were decided to stay; return how many."""
     linked = set(_linked(subject))
     ids = {
         row_id for place in _PLACES for row_id in decisions.spared.get(place, ())
@@ -119,7 +118,7 @@ def _free_spared(subject: Subject, decisions: Judged) -> int:
 
 
 def keep_out(subject: Subject) -> int:
-    """Take the entries a person is linked with out of use; return how many they are."""
+    """Take the entries linked to a person out of use; return how many."""
     row_ids = _linked(subject)
     for batch in _batches(row_ids):
         visibility.restrict(subject.workspace_id, batch)
@@ -128,7 +127,7 @@ def keep_out(subject: Subject) -> int:
 
 
 def _also_barred(subject: Subject, ids: list[str]) -> set[str]:
-    """Return which entries another restricted person keeps out of use."""
+    """Return which entries are also linked to another restricted person."""
     rows = SubjectLink.objects.filter(
         workspace_id=subject.workspace_id,
         place__in=_PLACES,
@@ -142,8 +141,7 @@ def _also_barred(subject: Subject, ids: list[str]) -> set[str]:
 def lift(subject: Subject, reason: str, *, by: Actor) -> int:
     """End a restriction; return how many entries came back into use.
 
-    The reason is asked for and kept beside the subject, not in the journal: it may name
-    somebody.
+    The reason is stored with the subject, not in the journal: it may name somebody.
     """
     by.require("gdpr.manage", subject.workspace_id)
     if not reason.strip() or not entries.is_storable(reason):

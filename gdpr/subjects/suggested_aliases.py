@@ -1,9 +1,9 @@
-"""Addresses that stand beside a person and are not registered as theirs.
+"""Suggested aliases: addresses near a person's name that are not registered as theirs.
 
-An erasure finds a person by their names; an address that nobody registered stays. So
-what writers name together with a person, or set beside their name, is put before
-people: theirs, or not. Nothing is kept of it until somebody decides, and then only a
-keyed digest of what is not theirs.
+An erasure finds a person by their aliases; an unregistered address would stay. So
+addresses that writers give together with a person, or that are near the name in a text,
+are suggested, and somebody decides whether they are the person's. Nothing is stored
+before the decision, and then only a keyed digest of what is not theirs.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from memory.models import SubjectMention
 from memory.rules import errors
 from memory.rules.permissions import Actor
 
-# Where people write; the other places follow these, or hold no sentence.
+# Places with free text; the others are derived from these or hold no sentences.
 PLACES: Final = (
     "journal", "archive", "records", "held", "files", "proposals", "recall_checks",
 )  # fmt: skip
 MAX_NEIGHBOURS: Final = 20
 SAMPLES: Final = 3
 REPEATED: Final = 2
-# Of a row as a holder exports it: what is no text of anybody's.
+# Fields of an exported row that hold no free text.
 _FACTS: Final = frozenset(
     "place id ts seq entry_type severity priority archived_at updated_at tier"
     " actor_type actor_id crew_id agent_id".split()
@@ -44,9 +44,9 @@ _FACTS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """One address: in how many rows it stands beside the person, and why it counts.
+    """A suggested address: in how many rows it is near the person, and why it counts.
 
-    ``key`` is its keyed digest, by which a plan knows it without its words.
+    ``key`` is its keyed digest, which a plan stores instead of the address.
     """
 
     kind: str
@@ -58,13 +58,12 @@ class Neighbour:
 
     @property
     def label(self) -> str:
-        """The kind in words."""
         return str(AliasKind(self.kind).label)
 
 
 @dataclass(slots=True)
 class _Sighting:
-    """What was seen of one address."""
+    """The occurrences of one address."""
 
     kind: str
     value: str
@@ -80,7 +79,7 @@ class _Sighting:
 
 
 class _Sightings:
-    """Everything that was seen beside one person."""
+    """The addresses near one person."""
 
     def __init__(self, person: Person) -> None:
         self._person = person
@@ -90,7 +89,7 @@ class _Sightings:
         self.sights: dict[tuple[str, str], _Sighting] = {}
 
     def _is_unregistered(self, value: str) -> bool:
-        """Whether an address is nobody's yet, as far as anybody told us."""
+        """Whether an address is no alias of anybody."""
         if value not in self._unregistered:
             own, other_people = self._person.matcher, self._person.others
             sign = max(own.who(value), other_people.who(value))
@@ -102,7 +101,7 @@ class _Sightings:
         return self.sights.setdefault(key, _Sighting(kind, value))
 
     def add_mention(self, row_id: str, value: str) -> None:
-        """Note a name that a writer gave together with the person's."""
+        """Count a name that a writer gave together with the person's."""
         kind = proximity.kind_of(value) or "name"
         if not self._is_unregistered(value):
             return
@@ -112,7 +111,7 @@ class _Sightings:
         self._by_mention.setdefault(row_id, []).append(sight)
 
     def read(self, place: str, row_id: str, text: str) -> None:
-        """Note every address in a row about the person."""
+        """Count every address in a row about the person."""
         if place == JOURNAL:
             self._add_mention_samples(row_id, text)
         addresses = proximity.addresses(text) if proximity.may(text) else []
@@ -129,7 +128,7 @@ class _Sightings:
             ):
                 best[key] = (nearness, address)
         for nearness, address in best.values():
-            # In a file whole lives stand side by side.
+            # A file is about many people: far apart means nothing there.
             if nearness > Nearness.FAR or place != "files":
                 sight = self._sight(address.kind, address.value)
                 sight.counts[nearness] = sight.counts.get(nearness, 0) + 1
@@ -138,7 +137,7 @@ class _Sightings:
                     sight.samples.append(self._sample(text, address))
 
     def _add_mention_samples(self, row_id: str, text: str) -> None:
-        """Keep what an entry says whose writer named somebody beside the person."""
+        """Keep a sample of an entry whose writer gave another name with the person."""
         for sight in self._by_mention.get(row_id, ()):
             if len(sight.samples) < SAMPLES:
                 sight.samples.append(self._masked(text[:SAMPLE_CHARS]))
@@ -171,10 +170,10 @@ def _mentions(person: Person, ids: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _reason(sight: _Sighting, *, is_alike: bool) -> str:
-    """Return why an address is worth a question; empty when it is not."""
+    """Return why an address is suggested; empty when it is not."""
     if proximity.is_role(sight.kind, sight.value) and not is_alike:
         return ""
-    # Two names of two people stand together all the time.
+    # Names of two people are often given together.
     if sight.mentions and (is_alike or sight.kind != "name"):
         return "Writers name it together with this person."
     if sight.kind == "name":
@@ -187,9 +186,9 @@ def _reason(sight: _Sighting, *, is_alike: bool) -> str:
 
 
 def found(person: Person, rows: Mapping[str, Iterable[str]]) -> list[Neighbour]:
-    """Return what stands beside a person in some rows and waits for a decision.
+    """Return the addresses near a person that nobody decided on, the likeliest first.
 
-    ``rows`` is place → ids of rows about the person. The likeliest come first.
+    ``rows`` is place → ids of rows about the person.
     """
     sightings = _Sightings(person)
     for place in PLACES:
@@ -218,7 +217,7 @@ def found(person: Person, rows: Mapping[str, Iterable[str]]) -> list[Neighbour]:
 
 # ── Deciding ─────────────────────────────────────────────────────────────────
 def digest(workspace_id: str, kind: str, value: str) -> str:
-    """Return the keyed digest by which an address is known without its words."""
+    """Return the keyed digest of an address."""
     return suppression.dismissal_digest(workspace_id, kind, value)
 
 
@@ -228,7 +227,7 @@ def _dismissed(workspace_id: str, subject_id: str) -> frozenset[str]:
 
 
 def dismiss(subject_id: str, alias: NewAlias, *, by: Actor) -> Dismissal:
-    """Write down that an address is not this person's; safe to repeat."""
+    """Record that an address is not this person's; safe to repeat."""
     by.require("gdpr.manage")
     with transaction.atomic():
         subject = subjects.alive(by.workspace_id, subject_id)
@@ -252,12 +251,12 @@ def dismiss(subject_id: str, alias: NewAlias, *, by: Actor) -> Dismissal:
 
 # ── In a plan ────────────────────────────────────────────────────────────────
 def told(neighbours: Iterable[Neighbour]) -> list[dict[str, Any]]:
-    """Return what a plan keeps: digests and numbers, no word."""
+    """Return what a plan stores: kinds, digests and counts, no address."""
     return [{"kind": n.kind, "key": n.key, "rows": n.rows} for n in neighbours]
 
 
 def undecided(subject: Subject | None, plan: Mapping[str, Any]) -> int:
-    """Return how many of a plan's addresses nobody has decided on yet."""
+    """Return how many of a plan's addresses are not decided on."""
     keys = {str(entry.get("key")) for entry in plan.get("beside", ())}
     if subject is None or not keys:
         return 0

@@ -72,7 +72,7 @@ class Command(BaseCommand):
     """Check a certificate; exit 1 when it is not valid."""
 
     help = "Check a certificate of erasure. Exit 1 when anything speaks against it."
-    # It runs from a checkout without a database or settings.
+    # It must run from a bare checkout, without a database.
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
