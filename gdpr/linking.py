@@ -174,7 +174,9 @@ def _unknown_names(
         UnknownName(
             workspace_id=workspace_id, digest=digest, place=place, row_id=row.row_id
         )
-        for digest in {suppression.unknown(workspace_id, name) for name in unknown}
+        for digest in {
+            suppression.unknown_name_digest(workspace_id, name) for name in unknown
+        }
     ]
 
 

@@ -88,7 +88,7 @@ def digests_of(workspace_id: str, names: Iterable[Name]) -> list[Digest]:
     return list(digests.values())
 
 
-def unknown(workspace_id: str, text: str) -> str:
+def unknown_name_digest(workspace_id: str, text: str) -> str:
     """Return the keyed hash of a name as a writer gave it, its kind unknown."""
     plain = patterns.folded("handle", text)
     return _hash(_key(workspace_id), "unknown", plain)
@@ -160,7 +160,7 @@ def _word_runs(
                 yield kind, words, run
 
 
-def sizes_of(digests: Iterable[Digest]) -> dict[str, set[int]]:
+def word_counts_of(digests: Iterable[Digest]) -> dict[str, set[int]]:
     """Return kind → the numbers of words of its digests."""
     sizes: dict[str, set[int]] = {}
     for _digest, kind, words in digests:
@@ -168,11 +168,13 @@ def sizes_of(digests: Iterable[Digest]) -> dict[str, set[int]]:
     return sizes
 
 
-def spotted(workspace_id: str, text: str, digests: Collection[Digest]) -> list[str]:
+def suppressed_pieces(
+    workspace_id: str, text: str, digests: Collection[Digest]
+) -> list[str]:
     """Return the pieces of a text, folded, whose keyed hash is among digests."""
     free = [digest for digest in digests if digest[2] != MARKED]
     free_digests, key = {digest for digest, _, _ in free}, _key(workspace_id)
-    pieces = _pieces(name_fields.spoken(text), sizes_of(free))
+    pieces = _pieces(name_fields.spoken(text), word_counts_of(free))
     hits = [
         piece for kind, form, piece in pieces if _hash(key, kind, form) in free_digests
     ]
@@ -196,7 +198,7 @@ def said(workspace_id: str, text: str, digests: Collection[Digest]) -> list[str]
         for digest, kind, words in digests
         for count in ((1, 2) if words == MARKED else (words,))
     ]
-    return spotted(workspace_id, text, all_digests)
+    return suppressed_pieces(workspace_id, text, all_digests)
 
 
 def is_named(workspace_id: str, subject: str, hashes: Collection[str]) -> bool:
@@ -215,7 +217,7 @@ def refuse(
     hashes = {digest for digest, _, _ in digests}
     is_subject = any(is_named(workspace_id, subject, hashes) for subject in subjects)
     if is_subject or any(
-        spotted(workspace_id, text, digests) for text in texts if text
+        suppressed_pieces(workspace_id, text, digests) for text in texts if text
     ):
         detail = (
             "The text is about a person who was erased or opted out; nothing was kept."

@@ -38,7 +38,7 @@ def _case(request: ApiRequest, case_id: str, version: int | None = None) -> Case
 def _present(request: ApiRequest, case: Case) -> Answer:
     dossier = queries.dossier(request.auth, case)
     if queries.has_samples(dossier.plan):
-        access_log.read_samples(case, by=request.auth)
+        access_log.record_samples_read(case, by=request.auth)
     return queries.whole(dossier)
 
 
@@ -93,7 +93,7 @@ def plan(request: ApiRequest, case_id: str) -> Answer:
 
 def _plan(request: ApiRequest, case: Case, case_plan: CasePlan) -> Answer:
     if queries.has_samples(case_plan):
-        access_log.read_samples(case, by=request.auth)
+        access_log.record_samples_read(case, by=request.auth)
     return queries.plan_line(case_plan, cases.phrase(case, case_plan.plan_hash))
 
 

@@ -28,7 +28,7 @@ router = Router(tags=["personal data"])
 def _present(request: ApiRequest, subject_id: str) -> Answer:
     """Return the profile of a person; the ledger records it."""
     subject_profile = profile.of(subject_id, by=request.auth)
-    access_log.read_names(subject_profile.subject, by=request.auth)
+    access_log.record_names_read(subject_profile.subject, by=request.auth)
     return profile.as_json(subject_profile)
 
 
@@ -55,7 +55,7 @@ def list_subjects(request: ApiRequest, query: Query[schemas.SubjectsQuery]) -> A
         request.auth, q=query.q, limit=query.limit, cursor=query.cursor
     )
     for subject in rows:
-        access_log.read_names(subject, by=request.auth)
+        access_log.record_names_read(subject, by=request.auth)
     items = [profile.summary(subject) for subject in rows]
     return {"items": items, "next_cursor": following}
 

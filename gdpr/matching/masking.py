@@ -93,7 +93,7 @@ class Masker(ABC):
 
     def _mask_inside(self, text: str, mark: str) -> str:
         """Return a masked text; JSON in a string is masked field by field."""
-        inner = name_fields.inside(text)
+        inner = name_fields.person_json(text)
         if inner is not None:
             masked = self.mask_json(inner, mark)
             text = text if masked == inner else json.dumps(masked, ensure_ascii=False)

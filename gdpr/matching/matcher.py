@@ -64,14 +64,14 @@ class Matcher(Masker):
         self._pieces: dict[str, list[_Entry]] = {}
         self._numbers: dict[str, list[tuple[phones.Number, Name]]] = {}
         self._shapes: dict[int, patterns.Shape] = {}
-        self._trails: list[re.Pattern[str]] = []
+        self._tail_patterns: list[re.Pattern[str]] = []
         # For fields that hold a person: kind → comparable form → names.
         self._by_field_value: dict[str, dict[str, list[Name]]] = {}
         self._unsure: set[int] = set()
         self._sure_part: Matcher | None = None
         self._redaction_matcher: Matcher | None = None
         self._field_only_forms: list[str] = []
-        self._redaction_looks: list[tuple[re.Pattern[str], Name]] = []
+        self._redaction_spellings: list[tuple[re.Pattern[str], Name]] = []
         for number, name in enumerate(self.names_known):
             if name.kind == "phone":
                 line = phones.alias(name.value)
@@ -109,17 +109,17 @@ class Matcher(Masker):
             return self
         if self._redaction_matcher is None:
             self._redaction_matcher = Matcher(self.names_known, self._shared_names)
-            self._redaction_matcher._redaction_looks = [
+            self._redaction_matcher._redaction_spellings = [
                 (look, name)
                 for name in self.names_known
                 if reach(name.kind, name.value) is Reach.FIELDS
-                for look in word_context.looks(name.kind, name.value)
+                for look in word_context.spellings(name.kind, name.value)
             ]
         return self._redaction_matcher
 
     def _number(self, line: phones.Number, name: Name) -> None:
         if line.tail not in self._numbers:
-            self._trails.append(phones.trail(line.tail))
+            self._tail_patterns.append(phones.tail_pattern(line.tail))
         self._numbers.setdefault(line.tail, []).append((line, name))
 
     def _possible(self, folded: str) -> Iterator[_Entry]:
@@ -196,7 +196,7 @@ class Matcher(Masker):
             yield from self._in_view(normalize.plain_view(text))
         for view in normalize.escaped_views(text):
             yield from self._in_view(view)
-        for look, name in self._redaction_looks:
+        for look, name in self._redaction_spellings:
             for hit in look.finditer(text):
                 yield Span(hit.start(1), hit.end(1), name.subject_id, name.kind)
 
@@ -208,10 +208,12 @@ class Matcher(Masker):
         """
         if not text.isascii() or "\\" in text or "%" in text or "&" in text:
             return True
-        if (self._by_field_value or self._numbers) and name_fields.says_who(text):
+        if (self._by_field_value or self._numbers) and name_fields.may_hold_person(
+            text
+        ):
             return True
         folded = text.lower()
-        if self._numbers and phones.may(folded):
+        if self._numbers and phones.may_hold_number(folded):
             return True
         if len(self._words) > _MAX_SEARCHED_ANCHORS:
             if not self._words.keys().isdisjoint(normalize.words_of(folded)):
@@ -230,7 +232,7 @@ class Matcher(Masker):
             while at >= 0:
                 yield at
                 at = folded.find(anchor, at + 1)
-        for trail in self._trails:
+        for trail in self._tail_patterns:
             yield from (match.start() for match in trail.finditer(folded))
         for form in self._field_only_forms:
             for anchor in name_fields.json_spellings(form):

@@ -153,11 +153,11 @@ def values(value: Any, parent: str = "", depth: int = 0) -> Iterator[tuple[Key, 
     elif isinstance(value, (list, tuple)):
         for item in value:
             yield from values(item, parent, depth + 1)
-    elif isinstance(value, str) and (inner := inside(value)) is not None:
+    elif isinstance(value, str) and (inner := person_json(value)) is not None:
         yield from values(inner, parent, depth + 1)
 
 
-def inside(text: str) -> Any:
+def person_json(text: str) -> Any:
     """Return the JSON in a text if it has a field that holds a person, or None."""
     if text[:1] not in ("{", "[") or not _PERSON_FIELD.search(text):
         return None
@@ -191,7 +191,7 @@ def readable(text: str) -> str:
     return FIELD_LINE.sub(lambda match: match[2], text) if BEGIN in text else text
 
 
-def says_who(text: str) -> bool:
+def may_hold_person(text: str) -> bool:
     """Whether a text can hold a field that holds a person; False is certain."""
     return (
         BEGIN in text
@@ -209,7 +209,7 @@ def json_spellings(form: str) -> Iterator[str]:
 
 def people(text: str) -> list[str]:
     """Return the persons in the fields of a JSON text; none for other text."""
-    data = inside(text)
+    data = person_json(text)
     if data is None:
         return []
     names = (text for key, text in values(data) if key is Key.ANYBODY)

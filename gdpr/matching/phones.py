@@ -79,12 +79,12 @@ def alias(value: str) -> Number:
     return Number.read(text, plus=text.startswith(("+", "(+")))
 
 
-def may(folded: str) -> bool:
+def may_hold_number(folded: str) -> bool:
     """Whether a folded text can hold a number at all."""
     return _DENSE.search(folded) is not None
 
 
-def trail(tail: str) -> re.Pattern[str]:
+def tail_pattern(tail: str) -> re.Pattern[str]:
     """Return a pattern that every text with a number ending in these digits matches.
 
     Other texts match too: it is a quick prefilter. Half of the digits are enough,
@@ -122,7 +122,7 @@ def candidates(folded: str) -> Iterator[tuple[int, int, Number]]:
     Neighbouring groups of digits may belong together or not (a date before a number),
     so every run of whole groups is one candidate.
     """
-    if not may(folded):
+    if not may_hold_number(folded):
         return
     for run in _RUN.finditer(folded):
         groups = list(_GROUP.finditer(folded, run.start(), run.end()))

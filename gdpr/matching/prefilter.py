@@ -33,7 +33,7 @@ def among(
     """
     folded = _Row(_folded(texts))
     candidates = {folded.text_index(place) for place in hints(folded.body)}
-    candidates |= _Row(texts).holding(_ESCAPES)
+    candidates |= _Row(texts).containing(_ESCAPES)
     return sorted(at for at in candidates if _names(read_fields(texts[at]), hits))
 
 
@@ -64,7 +64,7 @@ class _Row:
         """Return the index of the text at an offset."""
         return bisect_right(self._next, place)
 
-    def holding(self, signs: str) -> set[int]:
+    def containing(self, signs: str) -> set[int]:
         """Return the indexes of the texts that contain one of some characters."""
         indexes = set()
         for sign in signs:

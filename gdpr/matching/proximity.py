@@ -61,7 +61,7 @@ class Address:
 
 
 # ── Addresses ────────────────────────────────────────────────────────────────
-def may(text: str) -> bool:
+def may_hold_address(text: str) -> bool:
     """Whether a text can hold an address at all; False is certain."""
     return _MAY.search(text) is not None
 

@@ -18,7 +18,7 @@ _BEFORE_NUMBER: Final = (
 )
 
 
-def looks(kind: str, value: str) -> Iterator[re.Pattern[str]]:
+def spellings(kind: str, value: str) -> Iterator[re.Pattern[str]]:
     """Return expressions for an alias as a writer spells it; group 1 is the alias."""
     text = patterns.folded(kind, value)
     plain = re.escape(text)

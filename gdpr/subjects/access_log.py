@@ -26,7 +26,7 @@ def _note(subject_ref: str, view: str, by: Actor, case_ref: str = "") -> GdprAct
     return audit_log.finish(row, ActionStatus.COMPLETED)
 
 
-def names(subject_id: str, *, by: Actor) -> GdprAction:
+def record_names_view(subject_id: str, *, by: Actor) -> GdprAction:
     """Record that somebody views a person's names and samples.
 
     The ledger says who viewed whose data and when; never the data.
@@ -35,7 +35,7 @@ def names(subject_id: str, *, by: Actor) -> GdprAction:
     return _note(subjects.get(by, subject_id).pk, NAMES, by)
 
 
-def samples(case: Case, *, by: Actor) -> GdprAction:
+def record_samples_view(case: Case, *, by: Actor) -> GdprAction:
     """Record that somebody views the samples in a case's plan."""
     by.require("gdpr.manage", case.workspace_id)
     return _note(case.subject_ref, SAMPLES, by, case.id)
@@ -56,13 +56,13 @@ def _note_once(subject_ref: str, view: str, by: Actor, case_ref: str = "") -> No
         _note(subject_ref, view, by, case_ref)
 
 
-def read_names(subject: Subject, *, by: Actor) -> None:
+def record_names_read(subject: Subject, *, by: Actor) -> None:
     """Record that a program read a person's names and samples."""
     by.require("gdpr.read", subject.workspace_id)
     _note_once(subject.pk, NAMES, by)
 
 
-def read_samples(case: Case, *, by: Actor) -> None:
+def record_samples_read(case: Case, *, by: Actor) -> None:
     """Record that a program read the samples of a case's plan."""
     by.require("gdpr.read", case.workspace_id)
     _note_once(case.subject_ref, SAMPLES, by, case.id)

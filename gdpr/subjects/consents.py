@@ -7,7 +7,13 @@ from django.utils import timezone
 
 from gdpr import cache_version, suppression
 from gdpr.models import Consent, Subject, Suppression
-from gdpr.subjects.registry import NOTE_CHARS, alive, field_error, record, text_of
+from gdpr.subjects.registry import (
+    NOTE_CHARS,
+    clean_text,
+    field_error,
+    locked_subject,
+    record,
+)
 from memory.rules.permissions import Actor
 
 
@@ -29,9 +35,9 @@ def note(
         choices = ", ".join(Consent.values)
         raise field_error(f"consent is one of {choices}.", "bad_consent", "consent")
     with transaction.atomic():
-        subject = alive(by.workspace_id, subject_id)
+        subject = locked_subject(by.workspace_id, subject_id)
         subject.consent, subject.consent_at = consent, timezone.now()
-        subject.consent_note = text_of(consent_note, NOTE_CHARS, "note")
+        subject.consent_note = clean_text(consent_note, NOTE_CHARS, "note")
         if opted_out is True:
             subject.opted_out_at = subject.opted_out_at or timezone.now()
             suppression.suppress(subject)

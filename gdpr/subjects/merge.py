@@ -7,7 +7,7 @@ from django.db import transaction
 from gdpr import cache_version, suppression
 from gdpr.models import Case, Consent, Hold, Lifting, Subject, SubjectLink
 from gdpr.subjects import restriction
-from gdpr.subjects.registry import alive, field_error, record
+from gdpr.subjects.registry import field_error, locked_subject, record
 from memory.rules.permissions import Actor
 
 
@@ -18,7 +18,10 @@ def merge(subject_id: str, into_id: str, *, by: Actor) -> Subject:
         raise field_error("A subject cannot be merged into itself.", "same", "into")
     with transaction.atomic():
         workspace_id = by.workspace_id
-        source, target = alive(workspace_id, subject_id), alive(workspace_id, into_id)
+        source, target = (
+            locked_subject(workspace_id, subject_id),
+            locked_subject(workspace_id, into_id),
+        )
         of_subject = {"workspace_id": workspace_id, "subject": source}
         _move_aliases(source, target)
         links = SubjectLink.objects.filter(workspace_id=workspace_id, subject=target)
@@ -33,7 +36,7 @@ def merge(subject_id: str, into_id: str, *, by: Actor) -> Subject:
         _move_dismissals(source, target)
         _keep_stricter_protection(source, target)
         if target.restricted_at is not None:
-            restriction.keep_out(target)
+            restriction.restrict_linked(target)
             # The sweep finds rows that are not linked yet, by the names of both.
             target.aliases.update(swept_at=None)
         source.merged_into, source.display_name = target, ""

@@ -65,7 +65,7 @@ def field_error(message: str, code: str, field: str) -> errors.Invalid:
     return errors.Invalid(message, code=code, errors=field_errors)
 
 
-def text_of(value: str, max_chars: int, field: str) -> str:
+def clean_text(value: str, max_chars: int, field: str) -> str:
     """Return a text with single spaces; raise Invalid when too long or not storable."""
     result = " ".join(value.split())
     if len(result) > max_chars or not entries.is_storable(result):
@@ -80,7 +80,7 @@ def _checked(new: NewAlias) -> NewAlias:
     if new.kind not in AliasKind.values:
         kinds = ", ".join(AliasKind.values)
         raise field_error(f"kind is one of {kinds}.", "bad_kind", "kind")
-    value = text_of(new.value, VALUE_CHARS, "value")
+    value = clean_text(new.value, VALUE_CHARS, "value")
     folded = patterns.folded(new.kind, value)
     letters = sum(character.isalnum() for character in folded)
     good = letters >= _MIN_CHARS.get(new.kind, 1)
@@ -96,7 +96,7 @@ def _checked(new: NewAlias) -> NewAlias:
     return NewAlias(new.kind, value)
 
 
-def alive(workspace_id: str, subject_id: str) -> Subject:
+def locked_subject(workspace_id: str, subject_id: str) -> Subject:
     """Return a locked subject; raise when it is erased, merged or in a running case."""
     rows = Subject.objects.select_for_update()
     subject = rows.filter(pk=subject_id, workspace_id=workspace_id).first()
@@ -188,7 +188,7 @@ def create(
     kind, unless it is a plain name, which two people may share.
     """
     by.require("gdpr.manage")
-    name = text_of(display_name, NAME_CHARS, "display_name")
+    name = clean_text(display_name, NAME_CHARS, "display_name")
     if not name and not aliases:
         raise field_error("Give a name or an alias.", "no_name", "aliases")
     if len(aliases) > MOST_ALIASES:
@@ -232,7 +232,7 @@ def _add(subject: Subject, new: NewAlias, by: Actor) -> Alias:
 
 
 def _unknown_names(workspace_id: str, value: str) -> QuerySet[UnknownName]:
-    digest = suppression.unknown(workspace_id, value)
+    digest = suppression.unknown_name_digest(workspace_id, value)
     return UnknownName.objects.filter(workspace_id=workspace_id, digest=digest)
 
 
@@ -278,7 +278,7 @@ def add_alias(subject_id: str, new: NewAlias, *, by: Actor) -> Alias:
     by.require("gdpr.manage")
     checked = _checked(new)
     with transaction.atomic():
-        subject = alive(by.workspace_id, subject_id)
+        subject = locked_subject(by.workspace_id, subject_id)
         if subject.aliases.count() >= MOST_ALIASES:
             detail = f"A person has at most {MOST_ALIASES} aliases."
             raise field_error(detail, "too_many", "aliases")
@@ -293,7 +293,7 @@ def remove_alias(subject_id: str, alias_id: int, *, by: Actor) -> None:
     """Remove an alias; rows that were linked by it stay linked."""
     by.require("gdpr.manage")
     with transaction.atomic():
-        subject = alive(by.workspace_id, subject_id)
+        subject = locked_subject(by.workspace_id, subject_id)
         alias = subject.aliases.filter(pk=alias_id).first()
         if alias is None:
             raise errors.NotFound

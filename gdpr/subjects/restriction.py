@@ -72,9 +72,9 @@ def restrict(subject: Subject, *, by: Actor, judged: Judged | None = None) -> in
         backfill.sweep_alias(alias)
     if judged is not None:
         _link_confirmed(live, judged)
-    count = keep_out(live)
+    count = restrict_linked(live)
     if judged is not None:
-        count -= _free_spared(live, judged)
+        count -= _release_kept(live, judged)
     subject.restricted_at = live.restricted_at
     _record("restricted", live, count, by)
     return count
@@ -99,7 +99,7 @@ def _link_confirmed(subject: Subject, decisions: Judged) -> None:
         )
 
 
-def _free_spared(subject: Subject, decisions: Judged) -> int:
+def _release_kept(subject: Subject, decisions: Judged) -> int:
     """Unlink and release the entries that were decided to stay; return how many."""
     linked = set(_linked(subject))
     ids = {
@@ -111,13 +111,13 @@ def _free_spared(subject: Subject, decisions: Judged) -> int:
             workspace_id=subject.workspace_id, subject_id=subject.pk
         )
         rows.filter(place__in=_PLACES, row_id__in=batch).delete()
-        free = sorted(set(batch) - _also_barred(subject, batch))
+        free = sorted(set(batch) - _restricted_for_others(subject, batch))
         count += visibility.lift(subject.workspace_id, free)
         count += compaction.lift(subject.workspace_id, free)
     return count
 
 
-def keep_out(subject: Subject) -> int:
+def restrict_linked(subject: Subject) -> int:
     """Take the entries linked to a person out of use; return how many."""
     row_ids = _linked(subject)
     for batch in _batches(row_ids):
@@ -126,7 +126,7 @@ def keep_out(subject: Subject) -> int:
     return len(row_ids)
 
 
-def _also_barred(subject: Subject, ids: list[str]) -> set[str]:
+def _restricted_for_others(subject: Subject, ids: list[str]) -> set[str]:
     """Return which entries are also linked to another restricted person."""
     rows = SubjectLink.objects.filter(
         workspace_id=subject.workspace_id,
@@ -161,9 +161,9 @@ def lift(subject: Subject, reason: str, *, by: Actor) -> int:
         live.save(update_fields=["restricted_at"])
     count = 0
     for batch in _batches(_linked(live)):
-        free = sorted(set(batch) - _also_barred(live, batch))
-        count += visibility.lift(live.workspace_id, free)
-        count += compaction.lift(live.workspace_id, free)
+        released_ids = sorted(set(batch) - _restricted_for_others(live, batch))
+        count += visibility.lift(live.workspace_id, released_ids)
+        count += compaction.lift(live.workspace_id, released_ids)
     subject.restricted_at = None
     _record("restriction_lifted", live, count, by)
     return count

@@ -36,7 +36,7 @@ MAX_NEIGHBOURS: Final = 20
 SAMPLES: Final = 3
 REPEATED: Final = 2
 # Fields of an exported row that hold no free text.
-_FACTS: Final = frozenset(
+_NON_TEXT_FIELDS: Final = frozenset(
     "place id ts seq entry_type severity priority archived_at updated_at tier"
     " actor_type actor_id crew_id agent_id".split()
 )
@@ -114,7 +114,9 @@ class _Sightings:
         """Count every address in a row about the person."""
         if place == JOURNAL:
             self._add_mention_samples(row_id, text)
-        addresses = proximity.addresses(text) if proximity.may(text) else []
+        addresses = (
+            proximity.addresses(text) if proximity.may_hold_address(text) else []
+        )
         if not any(self._is_unregistered(address.value) for address in addresses):
             return
         spans = self._matcher.spans(text)
@@ -158,7 +160,7 @@ def _texts(person: Person, place: str, ids: list[str]) -> Iterator[tuple[str, st
     unmasked = replace(person, others=Matcher([]))
     rows = [Found(row_id, Fate.KEEP, "") for row_id in ids]
     for row in registry.named(place).export(unmasked, rows):
-        texts = (row_text.plain(v) for k, v in row.items() if k not in _FACTS)
+        texts = (row_text.plain(v) for k, v in row.items() if k not in _NON_TEXT_FIELDS)
         yield str(row["id"]), row_text.joined(texts)
 
 
@@ -230,8 +232,8 @@ def dismiss(subject_id: str, alias: NewAlias, *, by: Actor) -> Dismissal:
     """Record that an address is not this person's; safe to repeat."""
     by.require("gdpr.manage")
     with transaction.atomic():
-        subject = subjects.alive(by.workspace_id, subject_id)
-        value = subjects.text_of(alias.value, subjects.VALUE_CHARS, "value")
+        subject = subjects.locked_subject(by.workspace_id, subject_id)
+        value = subjects.clean_text(alias.value, subjects.VALUE_CHARS, "value")
         folded = patterns.folded(alias.kind, value)
         if not folded:
             raise subjects.field_error("This is no address.", "bad_alias", "value")

@@ -85,7 +85,7 @@ class CasePage:
 
     dossier: Dossier
     finding: str
-    steps: list[progress_line.Node]
+    steps: list[progress_line.ProgressStep]
     todo: str
     places: list[Place]
     residue: dict[str, Any]
@@ -273,7 +273,7 @@ def of(actor: Actor, case: Case) -> CasePage:
     return CasePage(
         dossier=dossier,
         finding=finding(dossier),
-        steps=progress_line.nodes(dossier),
+        steps=progress_line.steps_of(dossier),
         todo=progress_line.todo(dossier),
         places=places(dossier),
         residue=case.result.get("residue", {}),

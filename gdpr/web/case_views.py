@@ -183,7 +183,7 @@ def samples(request: HttpRequest, case_id: str) -> HttpResponse:
     """Show the samples of the plan; the ledger records it."""
     actor = pages.actor(request)
     case = transitions.case(actor, case_id)
-    access_log.samples(case, by=actor)
+    access_log.record_samples_view(case, by=actor)
     return _case_page(request, case, revealed=True)
 
 

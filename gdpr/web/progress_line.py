@@ -35,7 +35,7 @@ UNDER_WAY: Final = (CaseState.RUNNING, CaseState.VERIFYING)
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class ProgressStep:
     """A step of the progress line; ``mark`` is done, now, back or empty."""
 
     title: str
@@ -109,7 +109,7 @@ def _current_step(dossier: Dossier) -> str:
     return STEP_OF_STATE.get(dossier.case.held_from or dossier.case.state, "plan")
 
 
-def nodes(dossier: Dossier) -> list[Node]:
+def steps_of(dossier: Dossier) -> list[ProgressStep]:
     """Return the steps of the progress line."""
     case, keys, notes, current = (
         dossier.case,
@@ -137,7 +137,7 @@ def nodes(dossier: Dossier) -> list[Node]:
             title = f"Run {case.run}"
         if key == "end" and case.state == CaseState.REFUSED:
             title = "Refused"
-        steps.append(Node(title, note, mark))
+        steps.append(ProgressStep(title, note, mark))
     return steps
 
 

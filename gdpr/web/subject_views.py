@@ -139,7 +139,7 @@ def detail(request: HttpRequest, subject_id: str) -> HttpResponse:
 @require_POST
 def reveal(request: HttpRequest, subject_id: str) -> HttpResponse:
     """Show the names and samples; the ledger records it."""
-    access_log.names(subject_id, by=pages.actor(request))
+    access_log.record_names_view(subject_id, by=pages.actor(request))
     return _subject_page(request, subject_id, revealed=True)
 
 
@@ -164,7 +164,7 @@ def _act(
     messages.success(request, message)
     if request.POST.get("revealed"):
         # One of several decisions in a row: keep the names visible.
-        access_log.names(subject_id, by=actor)
+        access_log.record_names_view(subject_id, by=actor)
         return _subject_page(request, subject_id, revealed=True)
     return redirect("privacy:subject", subject_id)
 

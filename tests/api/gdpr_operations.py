@@ -40,7 +40,7 @@ def subject(world: World) -> Subject:
 
 
 def case(world: World) -> Case:
-    """Return an open erasure of the person, opened by the house itself."""
+    """Return an open erasure of the person, opened by the system."""
     if "case" not in world.kept:
         new = NewCase(
             subject_id=subject(world).id, kind=CaseKind.ERASURE, reason="Left"
@@ -66,7 +66,7 @@ def hold(world: World) -> Hold:
 
 
 def exported(world: World) -> Export:
-    """Return a bundle about the person, ready to be read."""
+    """Return a bundle about the person, ready to download."""
     if "export" not in world.kept:
         new_export = export.request(subject(world), by=world.system())
         world.kept["export"] = export.make(new_export)
@@ -75,7 +75,7 @@ def exported(world: World) -> Export:
 
 
 def plan_hash(world: World) -> str:
-    """Return the hash of the case's plan, made by the house."""
+    """Return the hash of the case's plan, made by the system."""
     if "plan_hash" not in world.kept:
         plan = dry_run.make(case(world), by=world.system())
         world.kept["plan_hash"] = plan.plan_hash
@@ -88,7 +88,7 @@ def certified(world: World) -> Certificate:
 
 
 def alias(world: World) -> str:
-    """Return the id of a name of the person's."""
+    """Return the id of an alias of the person."""
     new = NewAlias("email", "maria@example.org")
     return str(subjects.add_alias(subject(world).id, new, by=world.system()).pk)
 

@@ -1,4 +1,4 @@
-"""Cases over the API, from the request to the proof, as a program sees it."""
+"""Cases over the API, from the request to the certificate."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def opened(world: World, role: str = "compliance", **fields: Any) -> dict[str, A
 
 
 def act(api: ApiClient, case: dict[str, Any], verb: str, **body: Any) -> Reply:
-    """Do something with a case."""
+    """Post an action on a case."""
     return api.post(f"/gdpr/cases/{case['id']}/{verb}", body)
 
 

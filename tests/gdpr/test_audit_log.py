@@ -1,4 +1,4 @@
-"""The ledger: a row before the act, its end after it, and no name in it."""
+"""The ledger: a row before the action, its end after it, and no name in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A row that may be somebody else's waits for a person, and any row can be spared."""
+"""Doubtful rows wait for a decision, and any row can be decided to stay."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def world(shared_world: World) -> World:
-    """A world whose runs really commit."""
+    """A world whose runs commit their transactions."""
     return shared_world
 
 

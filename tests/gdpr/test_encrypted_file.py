@@ -1,4 +1,4 @@
-"""Sealed files: what went in comes out, and nothing else ever does."""
+"""Encrypted files: decrypted as written, or refused."""
 
 from __future__ import annotations
 

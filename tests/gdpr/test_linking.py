@@ -1,4 +1,4 @@
-"""Whoever is named in what is written is linked to it, by every production writer."""
+"""Every writer links what it writes to the people it names."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_a_writer_may_name_people_in_a_file(world: World) -> None:
     )  # fmt: skip
     version = write(request, by=world.actor("ada")).version
     assert linked(maria, "versions") == {version.id: Via.NAMED}
-    # Who is nobody yet is kept as a keyed hash, and linked when the name is known.
+    # An unknown name is stored as a keyed hash, and linked when it is registered.
     assert UnknownName.objects.get().row_id == version.id
     late = person(world, NewAlias("handle", "nobody_yet"))
     assert linked(late, "versions") == {version.id: Via.NAMED}
@@ -163,7 +163,7 @@ def test_names_are_fresh_in_every_process(world: World) -> None:
     first = linking.known(world.acme.id)
     assert first is not None and first.matcher.names(MAIL) == {maria.id}
     assert linking.known(world.acme.id) is first
-    # Another process: only the stamp tells.
+    # As in another process: only the stamp shows the change.
     Alias.objects.filter(kind="email").update(value="m@example.org")
     assert linking.known(world.acme.id) is first
     cache_version.changed(world.acme.id)

@@ -1,4 +1,4 @@
-"""What an erasure masked in the house's own rows is put right; pages answer."""
+"""Masked counts in stored plans and results are repaired; the pages work."""
 
 from __future__ import annotations
 

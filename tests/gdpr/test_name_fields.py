@@ -148,12 +148,12 @@ def _erased_bob(world: World) -> list[suppression.Digest]:
 def test_a_name_that_is_a_word_is_refused_where_it_means_somebody(
     world: World, text: str
 ) -> None:
-    assert suppression.spotted(world.acme.id, text, _erased_bob(world))
+    assert suppression.suppressed_pieces(world.acme.id, text, _erased_bob(world))
 
 
 @pytest.mark.parametrize("text", NOT_BOB)
 def test_the_word_itself_is_free(world: World, text: str) -> None:
-    assert not suppression.spotted(world.acme.id, text, _erased_bob(world))
+    assert not suppression.suppressed_pieces(world.acme.id, text, _erased_bob(world))
 
 
 def test_after_a_restore_the_word_itself_is_looked_for(world: World) -> None:

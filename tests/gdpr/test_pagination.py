@@ -1,4 +1,4 @@
-"""Lists of holds, certificates, names kept out and bundles end, and lose no row."""
+"""Lists of holds, certificates, suppressed names and bundles: no row is lost."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 
 
 def walk_pages(world: World, path: str, **params: Any) -> list[str]:
-    """Return the ids of all pages of two, in order."""
+    """Return the ids of all pages, two per page, in order."""
     ids: list[str] = []
     cursor = None
     for _ in range(20):
@@ -40,7 +40,7 @@ def walk_pages(world: World, path: str, **params: Any) -> list[str]:
 
 
 def hold_history(world: World) -> Subject:
-    """Return somebody with five holds of one moment, of which two ended."""
+    """Return a person with five holds of the same time, two of them released."""
     subject, now = make.subject(world), timezone.now()
     for number in range(5):
         Hold.objects.create(

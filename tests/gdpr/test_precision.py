@@ -1,4 +1,4 @@
-"""An erasure changes the rows of one person and nothing of anybody else."""
+"""An erasure changes one person's rows and nobody else's."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 Rows = dict[tuple[str, str], str]
 TOPICS: Final = ("harbour", "violin", "granite", "orchard", "lantern", "compass")
-# Counters of the house itself, and when a key was last used.
+# Counters of the program, and when a key was last used.
 HOUSE: Final = frozenset(
     {
         "memory.ChainHead",
@@ -46,7 +46,7 @@ def _other_people(world: World) -> None:
 
 
 def _rows() -> Rows:
-    """Return every row of the ground floor and the first floor, by its digest."""
+    """Return the digest of every row of ``memory`` and ``episodic``."""
     rows: Rows = {}
     for model in apps.get_models():
         if model._meta.app_label not in ("memory", "episodic"):
@@ -61,7 +61,7 @@ def _rows() -> Rows:
 
 
 def _top_hits(world: World) -> list[str]:
-    """Return what is found first for questions about other people."""
+    """Return the first hit of each question about other people."""
     by: Any = world.actor("compliance")
     questions = [
         Request(
@@ -75,7 +75,7 @@ def _top_hits(world: World) -> list[str]:
 
 
 def _sound() -> None:
-    """Ask both word indexes whether they fit what they index."""
+    """Check the integrity of both full-text indexes."""
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
             for index in ("journal_fts", "chunks_fts"):

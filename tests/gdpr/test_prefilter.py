@@ -1,4 +1,4 @@
-"""Reading many texts together misses nobody whom reading each would find."""
+"""The prefilter misses no text that matching each would find."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_a_name_over_two_columns_is_none(world: World) -> None:
 @pytest.mark.sqlite
 def test_a_zero_in_a_text_hides_nothing(world: World) -> None:
     row, after = world.entry("said"), world.entry("usr-77 came")
-    # Nobody writes it through us; somebody may have, past us.
+    # Not written by this program, but possibly by another tool.
     JournalEntry.objects.filter(pk=row.pk).update(summary="a\x00b usr-77")
     assert _found_ids(_person(world)) == {row.id, after.id}
 
@@ -126,6 +126,6 @@ def test_a_run_reads_the_journal_once(
 
     monkeypatch.setattr(entry_text, "naming", naming)
     erasure.run(case.workspace_id, case.pk)
-    # Once to look again; what the plan read is not read a second time.
+    # One read to check for changes; rows of the plan are not read again.
     assert starts.count(0) == 1
     assert len(starts) > 1

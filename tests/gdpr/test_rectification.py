@@ -1,4 +1,4 @@
-"""A correction puts right words where wrong ones were, and leaves others alone."""
+"""A rectification replaces the wrong words and changes nothing else."""
 
 from __future__ import annotations
 

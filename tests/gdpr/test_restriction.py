@@ -1,4 +1,4 @@
-"""A restricted person's data is kept and used by nobody, until it is lifted."""
+"""A restricted person's data is kept but not used, until the restriction ends."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def test_why_a_restriction_ended_has_a_place_of_its_own(
     assert all(lifting["lifted_at"] >= lifting["restricted_at"] for lifting in liftings)
     with pytest.raises(errors.TooLarge):
         restriction.lift(maria, "x" * 2_001, by=by)
-    # It is about the person, whatever it says, and goes with them.
+    # The reason is erased with the person.
     kit.erase("decisions", maria)
     assert profile.of(maria.id, by=by).liftings == []
 
@@ -210,7 +210,7 @@ def test_old_reasons_leave_the_notes_on_consent(world: World, maria: Subject) ->
 
 
 def archived(world: World, *texts: str) -> list[ArchivedEntry]:
-    """Return entries that compaction took out of the journal long ago."""
+    """Return archived entries."""
     at = timezone.now() - timedelta(days=60)
     news = [
         NewEntry(entry_type="llm.call", summary=text, ts=at)
@@ -242,7 +242,7 @@ def test_what_was_archived_before_rests_too(world: World, maria: Subject) -> Non
     filters = JournalFilter(include_archive=True, q=MAIL)
     assert queries.count(world.actor("operator"), filters) == 0
     assert queries.count(by, filters) > 0
-    # The other's restriction goes on when the one of two ends.
+    # The other person's restriction goes on.
     restriction.restrict(jan, by=by)
     restriction.lift(maria, "Settled", by=by)
     assert visible_ids(world, "operator") == all_ids - {shared_entry.id}

@@ -1,4 +1,4 @@
-"""People are registered, found by any alias, merged; no name lands where it stays."""
+"""People are registered, found by any alias, merged; the journal holds no name."""
 
 from __future__ import annotations
 

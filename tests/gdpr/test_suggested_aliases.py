@@ -1,4 +1,4 @@
-"""Addresses beside a person are put before people, and vanish with the person."""
+"""Suggested aliases: which addresses are suggested, and how they are decided on."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def entry_about(world: World, text: str, *people: str) -> None:
         (["Maria Kowalska (call +49 170 1234567) waits"], "+49 170 1234567"),
         (["Maria Kowalska, @anka77, is back"], "@anka77"),
         (["anka77@home.example is Maria Kowalska's"], "anka77@home.example"),
-        # Some words away: once may be chance, twice is not.
+        # Some words away: suggested only when it is repeated.
         (["Maria Kowalska wants it sent to anka77@home.example"] * 2, "anka77@home."),
         # Anywhere in a row about her, when it looks like her.
         (["Maria Kowalska " + "x " * 60 + "kowalska.m@home.example"], "kowalska.m@"),
@@ -74,7 +74,7 @@ def test_an_address_beside_a_name_is_seen(
         "Maria Kowalska " + "x " * 60 + "anka77@home.example",
         "Maria Kowalska wrote to support@shop.example",
         "Maria Kowalska <maria@shop.example>",
-        # What stands behind her own address is Jan's.
+        # What follows her own address is Jan's.
         "Maria Kowalska <maria@shop.example> and jan@home.example",
         "Maria Kowalska met @everyone on 01.02.2024 10:30",
         "Maria Kowalska: order 1234567890",
@@ -175,7 +175,7 @@ def test_a_plan_counts_what_is_undecided_and_holds_no_word_of_it(world: World) -
     assert suggested_aliases.undecided(subject, plan.body) == 2
     suggested_aliases.dismiss(subject.pk, NewAlias("email", OTHER), by=by)
     assert suggested_aliases.undecided(subject, plan.body) == 1
-    # A decision that changes no row leaves the plan as good as it was.
+    # A decision that changes no row leaves the plan valid.
     dry_run.must_fit(case, plan.plan_hash)
     subjects.add_alias(subject.pk, NewAlias("email", "anka77@home.example"), by=by)
     assert suggested_aliases.undecided(subject, plan.body) == 0

@@ -1,4 +1,4 @@
-"""Who was erased or opted out does not come back, and nobody can read who that is."""
+"""Suppressed names: texts with them are refused, and the list holds no names."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_the_list_holds_no_words(world: World, opted_out: Subject) -> None:
     assert len(rows) == len(NAMES)
     stored = repr(rows).lower()
     assert not any(w in stored for w in ("maria", "keller", "mary", "1234567", "4711"))
-    # Keyed by workspace: the same name leaves another hash next door.
+    # Keyed by workspace: the same name has another hash in another workspace.
     name = [Name("", "email", "maria@example.org")]
     local, foreign = (
         suppression.digests_of(w.id, name) for w in (world.acme, world.other)
@@ -204,8 +204,8 @@ def test_a_name_is_spotted_in_any_text(words: list[str], gap: str) -> None:
     name = [Name("", "name", " ".join(words))]
     digests = suppression.digests_of("ws_1", name)
     text = f"then {gap.join(words).upper().lower()}, so"
-    assert suppression.spotted("ws_1", text, digests)
-    assert not suppression.spotted("ws_2", text, digests)
+    assert suppression.suppressed_pieces("ws_1", text, digests)
+    assert not suppression.suppressed_pieces("ws_2", text, digests)
 
 
 @pytest.mark.django_db

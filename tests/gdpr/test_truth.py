@@ -1,4 +1,4 @@
-"""Of seven hundred rows of known truth, hers go, shared are masked, others stay."""
+"""Of 700 rows with known owner, hers are erased, shared masked, others kept."""
 
 from __future__ import annotations
 

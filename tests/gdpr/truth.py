@@ -1,7 +1,7 @@
-"""A workspace in which of every row is known whose it is: hers, others', or shared.
+"""A workspace with known ground truth: every row is hers, others', or shared.
 
-She has user ids that are numbers, names that are words, and addresses with neighbours.
-Rows are built from a few sentences each, so that every writer has many of them.
+Her user ids are numbers, her names are words, and similar addresses are other people's.
+Rows are built from a few sentences, so that every writer has many of them.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ Key = tuple[type[Model], str]
 
 @dataclass(slots=True)
 class Truth:
-    """Rows by their tables and keys, and lines of files, by whose they are."""
+    """Rows, as table and key, and lines of files, by whose they are."""
 
     subject: Subject
     own_rows: list[Key] = field(default_factory=list)
@@ -97,7 +97,7 @@ class Truth:
     lines: dict[str, list[str]] = field(default_factory=dict)
 
     def count(self) -> tuple[int, int, int]:
-        """Return how many there are of each, lines too."""
+        """Return how many of each there are, lines included."""
         kinds = (
             (self.own_rows, "hers"),
             (self.shared, "shared"),
@@ -110,7 +110,7 @@ class Truth:
 
 
 def digest(keys: Sequence[Key]) -> dict[Key, str]:
-    """Return what rows say, as digests; a row that is gone is missing."""
+    """Return the digests of rows; a deleted row is left out."""
     digests: dict[Key, str] = {}
     for model, pk in keys:
         row = model._default_manager.filter(pk=pk).values().first()
@@ -197,7 +197,7 @@ def _held_files(world: World, truth: Truth) -> None:
 
 
 def _system(world: World, truth: Truth) -> None:
-    """Rows of the house: numbers, and the words that it writes itself."""
+    """Rows that the program writes itself: numbers and fixed words."""
     now, home = timezone.now(), world.acme
     rows: list[Model] = []
     for number in range(12):
@@ -253,7 +253,7 @@ def _case_of_otto(world: World, truth: Truth, otto: Subject) -> None:
 
 
 def build(world: World) -> Truth:
-    """Fill a workspace; return who she is and what is whose."""
+    """Fill a workspace; return the person and whose each row is."""
     otto = kit.subject(world, {"email": OTTO})
     subject = Subject.objects.create(workspace=world.acme, created_by="test")
     for kind, value in ALIASES:

@@ -1,4 +1,4 @@
-"""The public check: for everybody, without a login, whatever is sent."""
+"""The public verification of certificates, without a login, for any input."""
 
 from __future__ import annotations
 
@@ -41,13 +41,12 @@ def certificate(world: World) -> Certificate:
 
 
 def forged(certificate: Certificate, statement: str) -> str:
-    """Return a certificate with other words under a stranger's key."""
+    """Return a certificate with a changed statement, signed with an unknown key."""
     content = json.loads(certificate.document)["content"] | {"statement": statement}
     return certificate_document.sign(content, Ed25519PrivateKey.generate())
 
 
 def text(response: Any) -> str:
-    """Return a page's text."""
     return str(response.content.decode())
 
 

@@ -1,4 +1,4 @@
-"""Requests in the Django admin: words stay out, and actions are the services'."""
+"""Cases and holds in the Django admin: no free text, actions call the services."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.world import World
 
 @pytest.fixture
 def staff(world: World) -> Client:
-    """Return a browser of the owner, who may see raw rows."""
+    """Return a client of the owner, who may use the admin."""
     User.objects.filter(pk=world.people["owner"].pk).update(
         is_staff=True, is_superuser=True
     )
@@ -26,7 +26,6 @@ def staff(world: World) -> Client:
 
 
 def text(response: Any) -> str:
-    """Return a page's text."""
     return str(response.content.decode())
 
 

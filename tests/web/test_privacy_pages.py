@@ -1,4 +1,4 @@
-"""The privacy pages: who sees them, what they say, and a whole erasure by hand."""
+"""The privacy pages: permissions, content, and a whole erasure without scripts."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def rules(world: World, **fields: Any) -> None:
     privacy_settings.change(privacy_settings.Change(**fields), by=world.actor("owner"))
 
 
-# ── Who sees them ────────────────────────────────────────────────────────────
+# ── Permissions ──────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("path", LISTS)
 @pytest.mark.parametrize(
     ("role", "status"),
@@ -219,7 +219,7 @@ def test_identity_first_where_the_workspace_asks_for_it(world: World) -> None:
     assert method in text(get(world, f"cases/{case.id}/"))
 
 
-# ── The desk ─────────────────────────────────────────────────────────────────
+# ── Other case actions ───────────────────────────────────────────────────────
 def test_the_desk(world: World) -> None:
     case = opened(world, maria(world))
     path = f"cases/{case.id}/"
