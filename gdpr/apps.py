@@ -1,4 +1,4 @@
-"""Start-up of the second floor."""
+"""The app configuration of this package."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ class GdprConfig(AppConfig):
     verbose_name = "Personal data"
 
     def ready(self) -> None:
-        """Fill the ground floor's port."""
+        """Register the ports, jobs and checks."""
         import_module("gdpr.connect").connect()

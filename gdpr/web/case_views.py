@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from gdpr.api.cases import StaleVersion as CaseMoved
+from gdpr.api.cases import StaleVersion
 from gdpr.cases import (
     overview,
     privacy_settings,
@@ -191,7 +191,7 @@ def _must_be_current(request: HttpRequest, case: Case) -> None:
     """Refuse an action on a version of the case that is no longer current."""
     version = request.POST.get("version", "")
     if version and version != str(case.version):
-        raise CaseMoved(version=case.version)
+        raise StaleVersion(version=case.version)
 
 
 @require_POST

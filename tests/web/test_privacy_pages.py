@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import re
 from datetime import timedelta
+from inspect import signature
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
 from django.utils import timezone
 
 from gdpr import audit_log, erasure
@@ -18,6 +20,7 @@ from gdpr.cases import workflow as cases
 from gdpr.cases.workflow import NewCase
 from gdpr.export import make as export
 from gdpr.models import Case, CaseKind, Hold, Subject, Suppression
+from gdpr.web.case_actions import ACTIONS
 from tests.gdpr.erasing import MAIL, NAME, WORD, erased, lived_in, maria, opened
 from tests.world import World
 
@@ -73,7 +76,7 @@ def test_another_workspace_finds_nothing(world: World) -> None:
         f"subjects/{subject.id}/",
     ):
         assert get(world, path, "stranger").status_code == 404
-    for verb in ("identity", "plan", "approve", "execute", "assign", "comment"):
+    for verb in ACTIONS:
         answer = post(world, f"cases/{case.id}/{verb}/", "stranger")
         assert answer.status_code == 404
     answer = post(world, f"subjects/{subject.id}/names/", "stranger")
@@ -84,9 +87,24 @@ def test_another_workspace_finds_nothing(world: World) -> None:
 @pytest.mark.parametrize("role", ["operator", "viewer"])
 def test_others_may_do_nothing(world: World, role: str) -> None:
     case = opened(world, maria(world))
-    for verb in ("identity", "plan", "approve", "execute", "assign", "comment"):
+    for verb in ACTIONS:
         assert post(world, f"cases/{case.id}/{verb}/", role).status_code == 403
     assert Case.objects.get(pk=case.pk).version == case.version
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_an_action_fits_its_service_and_is_posted_only(
+    world: World, action: str
+) -> None:
+    row = ACTIONS[action]
+    arguments = [*row.fields, *row.lists]
+    signature(row.service).bind("case", *arguments, by="actor")
+    if row.form is not None:
+        assert not row.lists
+    case = opened(world, maria(world))
+    path = reverse(f"privacy:{action}", args=[case.id])
+    assert path == f"/privacy/cases/{case.id}/{action}/"
+    assert get(world, path.removeprefix("/privacy/")).status_code == 405
 
 
 # ── A whole erasure, without scripts ─────────────────────────────────────────
