@@ -8,8 +8,6 @@ from django.apps import AppConfig
 
 
 class GdprConfig(AppConfig):
-    """Who can be forgotten."""
-
     name = "gdpr"
     verbose_name = "Personal data"
 

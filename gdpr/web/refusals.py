@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from django.contrib import messages
@@ -23,3 +24,13 @@ def show_on_next_page(request: HttpRequest, error: errors.HouseError) -> None:
     """Show after the redirect why something was not done."""
     reraise_unless_shown(error)
     messages.error(request, error.detail)
+
+
+def run(request: HttpRequest, service: Callable[[], object], message: str) -> None:
+    """Call a service; show ``message``, or why it was refused, after the redirect."""
+    try:
+        service()
+    except errors.HouseError as error:
+        show_on_next_page(request, error)
+    else:
+        messages.success(request, message)

@@ -22,9 +22,8 @@ from gdpr.certificates import issue as certificates
 from gdpr.export import make as export
 from gdpr.models import Certificate, Hold
 from gdpr.pagination import Ask
-from gdpr.web import certificate_views
+from gdpr.web import certificate_views, refusals
 from gdpr.web.forms import LedgerForm, SettingsForm
-from gdpr.web.refusals import show_on_next_page
 from memory.rules import errors
 from memory.web import pages
 
@@ -67,12 +66,12 @@ def release(request: HttpRequest, hold_id: str) -> HttpResponse:
     actor = pages.actor(request)
     row = legal_holds.hold(actor, hold_id)
     actor.require("gdpr.manage")
-    try:
-        legal_holds.release(row, request.POST.get("reason", ""), by=actor)
-    except errors.HouseError as error:
-        show_on_next_page(request, error)
-    else:
-        messages.success(request, "Released. Cases it kept go on where they stood.")
+    reason = request.POST.get("reason", "")
+    refusals.run(
+        request,
+        lambda: legal_holds.release(row, reason, by=actor),
+        "Released. Cases it kept go on where they stood.",
+    )
     return redirect("privacy:holds")
 
 
@@ -176,7 +175,7 @@ def download(request: HttpRequest, export_id: str) -> HttpResponseBase:
     try:
         return bundle_response(row, export.read(row, by=actor))
     except export.NotReady as error:
-        show_on_next_page(request, error)
+        refusals.show_on_next_page(request, error)
         return redirect("privacy:exports")
 
 
@@ -213,12 +212,12 @@ def lift_suppression(request: HttpRequest, row_id: int) -> HttpResponse:
     """Lift a suppression, with a reason."""
     actor = pages.actor(request)
     actor.require("gdpr.manage")
-    try:
-        suppression.lift(row_id, request.POST.get("reason", ""), by=actor)
-    except errors.HouseError as error:
-        show_on_next_page(request, error)
-    else:
-        messages.success(request, "The name may be written again")
+    reason = request.POST.get("reason", "")
+    refusals.run(
+        request,
+        lambda: suppression.lift(row_id, reason, by=actor),
+        "The name may be written again",
+    )
     return redirect("privacy:kept_out")
 
 
