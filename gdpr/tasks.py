@@ -1,4 +1,4 @@
-"""Shells for the worker: cases that wait for a runner, bundles to make or take away."""
+"""Jobs of the worker: runs of cases, searches for new aliases, export bundles."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from gdpr.subjects import backfill
 from memory.jobs import registry as jobs
 from memory.jobs.registry import HOUSE, Job, Outcome
 
-EVERY: Final = timedelta(minutes=1)
+EVERY_MINUTE: Final = timedelta(minutes=1)
 
 
-def _cases(_home: str) -> Outcome:
-    done = erasure.sweep()
-    fault = f"{done['failed']} runs stopped at a fault" if done["failed"] else ""
-    return Outcome({"cases_run": done["run"]}, fault)
+def _cases(_workspace_id: str) -> Outcome:
+    counts = erasure.sweep()
+    fault = f"{counts['failed']} runs stopped at a fault" if counts["failed"] else ""
+    return Outcome({"cases_run": counts["run"]}, fault)
 
 
-def _exports(_home: str) -> Outcome:
+def _exports(_workspace_id: str) -> Outcome:
     return Outcome(export.sweep())
 
 
-def _aliases(_home: str) -> Outcome:
+def _aliases(_workspace_id: str) -> Outcome:
     return Outcome(backfill.sweep())
 
 
 def install() -> None:
-    """Put the second floor's jobs on the timetable."""
+    """Register the jobs."""
     jobs.register(
         Job(
             name="gdpr_aliases",
             title="Personal data: new names",
             schedule="every minute",
             act=_aliases,
-            every=EVERY,
+            every=EVERY_MINUTE,
             house_wide=True,
         )
     )
@@ -59,7 +59,7 @@ def install() -> None:
             title="Personal data: bundles",
             schedule="every minute",
             act=_exports,
-            every=EVERY,
+            every=EVERY_MINUTE,
             house_wide=True,
         )
     )
@@ -67,12 +67,12 @@ def install() -> None:
 
 @shared_task(name="gdpr.sweep", ignore_result=True)
 def sweep() -> None:
-    """Carry out the cases that wait, and note it when there were any."""
+    """Run the cases that wait; the job is recorded when there were any."""
     jobs.note("gdpr_cases", lambda: _cases(HOUSE))
 
 
 @worker_init.connect
 @worker_process_init.connect
 def listen(**_: Any) -> None:
-    """Let a worker, and each child it forks, forget when it is told to."""
+    """Listen in a worker, and in each child it forks, for requests to drop caches."""
     process_caches.listen()
