@@ -91,7 +91,7 @@ def _let_in(dialect: Dialect, request: HttpRequest, call: Call) -> None:
 
 
 def _serve(
-    dialect: Dialect, route: Route, request: HttpRequest, named: dict[str, str]
+    dialect: Dialect, route: Route, request: HttpRequest, path_params: dict[str, str]
 ) -> Answer:
     _check(request)
     method = "GET" if request.method == "HEAD" else request.method or ""
@@ -103,7 +103,7 @@ def _serve(
         raise problem_details.NoSuchMethod(allow=allow)
     call = Call(
         method=method,
-        named=named,
+        path_params=path_params,
         query=request.GET.dict(),
         headers=request.headers,
     )
@@ -138,10 +138,10 @@ def respond(answer: Answer) -> HttpResponse:
 
 
 def _view(
-    dialect: Dialect, route: Route, request: HttpRequest, **named: str
+    dialect: Dialect, route: Route, request: HttpRequest, **path_params: str
 ) -> HttpResponse:
     try:
-        return respond(_serve(dialect, route, request, named))
+        return respond(_serve(dialect, route, request, path_params))
     except Exception as error:  # noqa: BLE001  (each dialect has its own shape)
         return respond(dialect.refuse(_meaning(error)))
 
@@ -170,4 +170,4 @@ def _routes(dialect: Dialect) -> list[URLPattern]:
 
 def mounted() -> list[URLPattern]:
     """Return the addresses of every dialect; an unknown one below is its own 404."""
-    return [url for dialect in registry.spoken() for url in _routes(dialect)]
+    return [url for dialect in registry.dialects() for url in _routes(dialect)]

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from memory import overview
 from memory.accounts import api_keys, workspaces
-from memory.integrations import mcp_selftest
+from memory.integrations import registry as integrations
 from memory.journal import queries
 from memory.models import AgentKey
 from memory.rules import errors
@@ -167,8 +167,9 @@ def _connect(request: HttpRequest, issued: api_keys.Issued) -> str:
     """
     if not isinstance(issued.key, AgentKey):
         return ""
-    shown = mcp_selftest.WIRE.shown(f"{request.scheme}://{request.get_host()}")
-    return dict(shown)["MCP config"].replace("${CREWSHIP_KEY}", issued.token)
+    origin = f"{request.scheme}://{request.get_host()}"
+    snippets = dict(integrations.by_name("mcp").snippets_for(origin))
+    return snippets["MCP config"].replace("${CREWSHIP_KEY}", issued.token)
 
 
 @never_cache

@@ -2,18 +2,17 @@
 
 One address takes the tool's own input and answers ``{content}``; a subclass of the
 client's abstract memory tool needs one line per command (see
-``tests/integrations/examples/``).
+``examples/anthropic_memory.py``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Final, Literal
-
-from pydantic import Field, RootModel
+from typing import Any, Final
 
 from memory.integrations.anthropic import filesystem
 from memory.integrations.anthropic.filesystem import Cabinet
+from memory.integrations.anthropic.schemas import CommandIn
 from memory.integrations.base import (
     Answer,
     Call,
@@ -23,68 +22,6 @@ from memory.integrations.base import (
     headers_of,
 )
 from memory.rules import errors
-from memory.rules.shapes import Strict
-
-Path = Annotated[str, Field(strict=True, max_length=400)]
-Text = Annotated[str, Field(strict=True)]
-Number = Annotated[int, Field(strict=True, ge=-1, le=filesystem.LINES)]
-
-
-class ViewIn(Strict):
-    """Look at a file or a folder."""
-
-    command: Literal["view"]
-    path: Path
-    view_range: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = None
-
-
-class CreateIn(Strict):
-    """Make a file."""
-
-    command: Literal["create"]
-    path: Path
-    file_text: Text
-
-
-class ReplaceIn(Strict):
-    """Replace a text in a file."""
-
-    command: Literal["str_replace"]
-    path: Path
-    old_str: Text
-    new_str: Text = ""
-
-
-class InsertIn(Strict):
-    """Insert lines into a file."""
-
-    command: Literal["insert"]
-    path: Path
-    insert_line: Annotated[int, Field(strict=True)]
-    insert_text: Text
-
-
-class DeleteIn(Strict):
-    """Delete a file or a folder."""
-
-    command: Literal["delete"]
-    path: Path
-
-
-class RenameIn(Strict):
-    """Rename a file or a folder."""
-
-    command: Literal["rename"]
-    old_path: Path
-    new_path: Path
-
-
-Command = ViewIn | CreateIn | ReplaceIn | InsertIn | DeleteIn | RenameIn
-
-
-class CommandIn(RootModel[Annotated[Command, Field(discriminator="command")]]):
-    """One of the six."""
-
 
 RUNS: Final[dict[str, Callable[..., str]]] = {
     "view": Cabinet.view,
@@ -124,7 +61,6 @@ def refuse(error: errors.HouseError) -> Answer:
 
 
 DIALECT: Final = Dialect(
-    name="anthropic",
     prefix="/compat/anthropic",
     routes=(Route("memory", {"POST": run}),),
     refuse=refuse,

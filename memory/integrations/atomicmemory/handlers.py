@@ -55,8 +55,8 @@ def health(call: Call) -> dict[str, Any]:
 # ── Audit ────────────────────────────────────────────────────────────────────
 def trail(call: Call) -> dict[str, Any]:
     """Return a memory's history, oldest first."""
-    seat = take(call, call.ask(schemas.OneQuery), "records.read")
-    record_id = call.named["id"]
+    seat = take(call, call.read_query(schemas.OneQuery), "records.read")
+    record_id = call.path_params["id"]
     versions = seat.provider.versions(seat.ref(record_id))
     if not versions:
         raise errors.NotFound
@@ -84,7 +84,7 @@ def audit_recent(call: Call) -> dict[str, Any]:
 # ── Lifecycle ────────────────────────────────────────────────────────────────
 def _user(call: Call) -> Seat:
     """Return the seat of a query that names a user."""
-    return take(call, call.ask(schemas.OneQuery), "records.read")
+    return take(call, call.read_query(schemas.OneQuery), "records.read")
 
 
 def _whose(user_id: str) -> schemas.OneQuery:

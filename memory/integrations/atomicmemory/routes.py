@@ -207,7 +207,7 @@ def search_fast(call: Call) -> dict[str, Any]:
 # ── One by one, and in pages ─────────────────────────────────────────────────
 def list_page(call: Call) -> dict[str, Any]:
     """Return a page, oldest first, so that paging sees each row once."""
-    query = call.ask(schemas.ListQuery)
+    query = call.read_query(schemas.ListQuery)
     if query.episode_id:
         raise NotOffered(why="a list is not narrowed by episode_id")
     seat = take(
@@ -241,8 +241,8 @@ def _row(seat: Seat, memory_id: str) -> dict[str, Any] | None:
 
 def get_one(call: Call) -> dict[str, Any]:
     """Return a memory; missing and not yours are one answer."""
-    seat = take(call, call.ask(schemas.OneQuery), "records.read")
-    found = _row(seat, call.named["id"])
+    seat = take(call, call.read_query(schemas.OneQuery), "records.read")
+    found = _row(seat, call.path_params["id"])
     if found is None:
         raise errors.NotFound
     return found
@@ -250,17 +250,17 @@ def get_one(call: Call) -> dict[str, Any]:
 
 def delete_one(call: Call) -> dict[str, Any]:
     """Forget a memory."""
-    seat = take(call, call.ask(schemas.OneQuery), "records.write")
-    if _row(seat, call.named["id"]) is None:
+    seat = take(call, call.read_query(schemas.OneQuery), "records.write")
+    if _row(seat, call.path_params["id"]) is None:
         raise errors.NotFound
-    seat.provider.forget(seat.ref(call.named["id"]))
+    seat.provider.forget(seat.ref(call.path_params["id"]))
     return {"success": True}
 
 
 def by_external_id(call: Call) -> dict[str, Any]:
     """Return the memory a user keeps under an id of its own."""
-    seat = take(call, call.ask(schemas.OneQuery), "records.read")
-    wanted = user_desk(seat).wanted(external_id=call.named["external_id"])
+    seat = take(call, call.read_query(schemas.OneQuery), "records.read")
+    wanted = user_desk(seat).wanted(external_id=call.path_params["external_id"])
     found = records.page(wanted, limit=1, by=seat.desk.by).rows
     if not found:
         raise errors.NotFound
@@ -305,7 +305,6 @@ def _routes() -> tuple[Route, ...]:
 
 
 DIALECT: Final = Dialect(
-    name="atomicmemory",
     prefix="/compat/atomicmemory",
     routes=_routes(),
     refuse=refuse,

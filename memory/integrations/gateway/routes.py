@@ -102,7 +102,7 @@ def _come_in(call: Call) -> Actor | None:
     guest = users.authenticate(told.user_id, told.user_key)
     if guest is None:
         return None
-    call.kept["guest"], call.kept["told"] = guest, told
+    call.state["guest"], call.state["told"] = guest, told
     return guest.actor
 
 
@@ -120,8 +120,8 @@ def is_known(headers: Mapping[str, str], start: bytes) -> bool:
 
 
 def _guest(call: Call, action: str) -> tuple[Guest, Place]:
-    guest: Guest = call.kept["guest"]
-    told: Credentials = call.kept["told"]
+    guest: Guest = call.state["guest"]
+    told: Credentials = call.state["told"]
     guest.actor.require(action)
     users.permit(
         guest.key,
@@ -207,7 +207,6 @@ def refuse(error: errors.HouseError) -> Answer:
 
 
 DIALECT: Final = Dialect(
-    name="gateway",
     prefix="/gateway",
     routes=(
         Route("health", {"GET": health}, is_open=True),

@@ -12,10 +12,9 @@ import json
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from itertools import count, islice
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 from django.utils import timezone
-from pydantic import Field
 
 from memory import records
 from memory.integrations.base import (
@@ -24,69 +23,26 @@ from memory.integrations.base import (
     Dialect,
     Route,
     agent_only,
+    detail_refusal,
     moment,
-    says,
 )
 from memory.integrations.langgraph import filters
+from memory.integrations.langgraph.schemas import (
+    ItemIn,
+    ItemQuery,
+    NamespacesIn,
+    PutIn,
+    SearchIn,
+)
 from memory.models import Record
 from memory.records import Order, Provenance, Wanted
 from memory.records.drafts import Draft, Scope
 from memory.rules import entries, errors
 from memory.rules.permissions import Actor
-from memory.rules.shapes import Strict
 
 KIND: Final = "item"
 PAGE: Final = 200
 RANKED: Final = 100
-MOST: Final = 1_000
-MINUTES: Final = 10 * 366 * 24 * 60
-Label = Annotated[str, Field(strict=True, min_length=1, max_length=256)]
-Namespace = Annotated[list[Label], Field(max_length=20)]
-Key = Annotated[str, Field(strict=True, min_length=1, max_length=200)]
-
-
-class ItemIn(Strict):
-    """Where an item stands."""
-
-    namespace: Namespace = Field(min_length=1)
-    key: Key
-
-
-class PutIn(ItemIn):
-    """An item; ``ttl`` is in minutes, ``index`` is theirs and changes nothing here."""
-
-    value: dict[str, Any]
-    index: bool | list[str] | None = None
-    ttl: float | None = Field(None, gt=0, le=MINUTES)
-
-
-class ItemQuery(Strict):
-    """Where an item stands, in an address."""
-
-    key: str = Field(min_length=1, max_length=200)
-    namespace: str = Field(min_length=1, max_length=600)
-    refresh_ttl: bool | None = None
-
-
-class SearchIn(Strict):
-    """What to look for below a namespace."""
-
-    namespace_prefix: Namespace
-    filter: dict[str, Any] | None = None
-    limit: Annotated[int, Field(strict=True, ge=1, le=MOST)] = 10
-    offset: Annotated[int, Field(strict=True, ge=0, le=1_000_000)] = 0
-    query: str | None = Field(None, max_length=4_000)
-    refresh_ttl: bool | None = None
-
-
-class NamespacesIn(Strict):
-    """Which namespaces to list."""
-
-    prefix: Namespace | None = None
-    suffix: Namespace | None = None
-    max_depth: Annotated[int, Field(strict=True, ge=1, le=20)] | None = None
-    limit: Annotated[int, Field(strict=True, ge=1, le=MOST)] = 100
-    offset: Annotated[int, Field(strict=True, ge=0, le=1_000_000)] = 0
 
 
 # ── Items ────────────────────────────────────────────────────────────────────
@@ -142,7 +98,7 @@ def put(call: Call) -> Answer:
 def get(call: Call) -> dict[str, Any]:
     """Return one item."""
     by = agent_only(call.by, "records.read")
-    asked = call.ask(ItemQuery)
+    asked = call.read_query(ItemQuery)
     found = _found(by, asked.namespace, asked.key)
     if found is None or not records.is_safe(found):
         raise errors.NotFound("There is no such item.")
@@ -224,12 +180,11 @@ def namespaces(call: Call) -> dict[str, Any]:
 
 
 DIALECT: Final = Dialect(
-    name="langgraph",
     prefix="/compat/langgraph",
     routes=(
         Route("store/items", {"PUT": put, "GET": get, "DELETE": delete}),
         Route("store/items/search", {"POST": search}),
         Route("store/namespaces", {"POST": namespaces}),
     ),
-    refuse=says("detail"),
+    refuse=detail_refusal("detail"),
 )

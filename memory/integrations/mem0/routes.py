@@ -10,7 +10,14 @@ from __future__ import annotations
 from typing import Any, Final
 
 from memory import records
-from memory.integrations.base import Answer, Call, Dialect, Route, agent_only, says
+from memory.integrations.base import (
+    Answer,
+    Call,
+    Dialect,
+    Route,
+    agent_only,
+    detail_refusal,
+)
 from memory.integrations.mem0 import filters
 from memory.integrations.mem0 import schemas as shapes
 from memory.integrations.mem0.schemas import NOBODY, MessageIn
@@ -33,7 +40,7 @@ def _wanted(by: Actor, scope: dict[str, str], **more: Any) -> Wanted:
 
 def _one(call: Call, action: str) -> Record:
     by = agent_only(call.by, action)
-    return records.get(call.named["id"], owner=records.owner_for(by), by=by)
+    return records.get(call.path_params["id"], owner=records.owner_for(by), by=by)
 
 
 def _narrowed(
@@ -163,13 +170,13 @@ def get_all(call: Call) -> dict[str, Any]:
     by = agent_only(call.by, "records.read")
     data = call.read(shapes.ListIn)
     wanted, _ = _narrowed(by, data, data.filters)
-    return _page(by, wanted, call.ask(shapes.PageQuery))
+    return _page(by, wanted, call.read_query(shapes.PageQuery))
 
 
 def get_all_by_query(call: Call) -> dict[str, Any]:
     """List memories as older clients ask for them."""
     by = agent_only(call.by, "records.read")
-    asked = call.ask(shapes.PageQuery)
+    asked = call.read_query(shapes.PageQuery)
     return _page(by, _wanted(by, asked.scope()), asked)
 
 
@@ -215,7 +222,7 @@ def delete(call: Call) -> dict[str, str]:
 def delete_all(call: Call) -> dict[str, str]:
     """Forget what belongs to the named; nobody named is refused, not everything."""
     by = agent_only(call.by, "records.write")
-    scope = call.ask(shapes.Named).scope()
+    scope = call.read_query(shapes.Named).scope()
     if not scope:
         raise errors.Invalid(NOBODY, code="entity_required")
     records.forget_scope(_wanted(by, scope), by=by)
@@ -264,16 +271,15 @@ def entities(call: Call) -> dict[str, Any]:
 def delete_entity(call: Call) -> Answer:
     """Forget all that belongs to one of them; 404 when there is nothing."""
     by = agent_only(call.by, "records.write")
-    ours = shapes.KINDS.get(call.named["type"])
+    ours = shapes.KINDS.get(call.path_params["type"])
     if ours is None:
         raise errors.NotFound
-    if not records.forget_scope(_wanted(by, {ours: call.named["name"]}), by=by):
+    if not records.forget_scope(_wanted(by, {ours: call.path_params["name"]}), by=by):
         raise errors.NotFound
     return Answer(None, 204)
 
 
 DIALECT: Final = Dialect(
-    name="mem0",
     prefix="/compat/mem0",
     routes=(
         Route("v1/ping", {"GET": ping}),
@@ -293,5 +299,5 @@ DIALECT: Final = Dialect(
         Route("v1/entities", {"GET": entities}),
         Route("v2/entities/<type>/<name>", {"DELETE": delete_entity}),
     ),
-    refuse=says("detail", {422: 400}),
+    refuse=detail_refusal("detail", {422: 400}),
 )

@@ -6,7 +6,9 @@ import os
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
+sys.path.insert(
+    0, str(Path(__file__).parents[3] / "memory/integrations/anthropic/examples")
+)
 
 from anthropic.lib.tools import ToolError
 from anthropic_memory import CrewshipMemory
