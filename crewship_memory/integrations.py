@@ -32,14 +32,14 @@ _throttle = KeyThrottle(settings.RATE_LIMIT)
 
 def _pattern(dialect: Dialect, path: str) -> str:
     """Return the regular expression of an address; the last slash may be there."""
-    whole = f"{dialect.prefix.strip('/')}/{path}".rstrip("/")
-    parts, at = [], 0
-    for found in _PART.finditer(whole):
-        parts.append(re.escape(whole[at : found.start()]))
+    address = f"{dialect.prefix.strip('/')}/{path}".rstrip("/")
+    parts, position = [], 0
+    for match in _PART.finditer(address):
+        parts.append(re.escape(address[position : match.start()]))
         # A path may hold line breaks, which a bare full stop does not fit.
-        parts.append(f"(?P<{found[2]}>{'(?s:.+?)' if found[1] else '[^/]+'})")
-        at = found.end()
-    parts.append(re.escape(whole[at:]))
+        parts.append(f"(?P<{match[2]}>{'(?s:.+?)' if match[1] else '[^/]+'})")
+        position = match.end()
+    parts.append(re.escape(address[position:]))
     return f"^{''.join(parts)}/?$"
 
 
@@ -81,7 +81,7 @@ def _limit(dialect: Dialect, route: Route) -> Limit:
     return Limit(route.body_bytes or dialect.body_bytes, dialect.body_values)
 
 
-def _let_in(dialect: Dialect, request: HttpRequest, call: Call) -> None:
+def _authenticate(dialect: Dialect, request: HttpRequest, call: Call) -> None:
     call.actor = dialect.authenticate(call)
     if call.actor is None:
         raise errors.Unauthenticated
@@ -111,14 +111,14 @@ def _serve(
     if dialect.reads_first and not route.is_open:
         _read_first(dialect, request, call, limit)
     if not route.is_open:
-        _let_in(dialect, request, call)
+        _authenticate(dialect, request, call)
     if not dialect.reads_first:
         _read(request, call, limit)
-    found = handler(call)
-    return found if isinstance(found, Answer) else Answer(found)
+    result = handler(call)
+    return result if isinstance(result, Answer) else Answer(result)
 
 
-def _meaning(error: Exception) -> errors.HouseError:
+def _as_house_error(error: Exception) -> errors.HouseError:
     """Return what an exception means; a bug is told to the log alone."""
     kinds = (errors.HouseError, RequestDataTooBig, UnreadablePostError, Exception)
     kind = next(kind for kind in kinds if isinstance(error, kind))
@@ -128,13 +128,15 @@ def _meaning(error: Exception) -> errors.HouseError:
 def respond(answer: Answer) -> HttpResponse:
     """Return an answer as Django sends it."""
     if answer.data is None:
-        made = HttpResponse(status=answer.status)
+        response = HttpResponse(status=answer.status)
     else:
         text = json.dumps(answer.data, ensure_ascii=False, allow_nan=False)
-        made = HttpResponse(text, status=answer.status, content_type="application/json")
+        response = HttpResponse(
+            text, status=answer.status, content_type="application/json"
+        )
     for name, value in answer.headers.items():
-        made[name] = value
-    return made
+        response[name] = value
+    return response
 
 
 def _view(
@@ -143,29 +145,29 @@ def _view(
     try:
         return respond(_serve(dialect, route, request, path_params))
     except Exception as error:  # noqa: BLE001  (each dialect has its own shape)
-        return respond(dialect.refuse(_meaning(error)))
+        return respond(dialect.refuse(_as_house_error(error)))
 
 
 def _open(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     """Take a view out of the login wall and its CSRF check: it wants a key."""
-    found = csrf_exempt(view)
-    found.login_required = False  # type: ignore[attr-defined]
-    return found
+    open_view = csrf_exempt(view)
+    open_view.login_required = False  # type: ignore[attr-defined]
+    return open_view
 
 
-def _nowhere(_call: Call) -> Answer:
+def _not_found(_call: Call) -> Answer:
     raise errors.NotFound
 
 
 def _routes(dialect: Dialect) -> list[URLPattern]:
     methods = ("GET", "POST", "PUT", "PATCH", "DELETE")
-    rest = Route("<path:rest>", dict.fromkeys(methods, _nowhere), is_open=True)
-    made = []
+    rest = Route("<path:rest>", dict.fromkeys(methods, _not_found), is_open=True)
+    patterns = []
     for route in (*dialect.routes, Route("", rest.methods, is_open=True), rest):
         view = _open(partial(_view, dialect, route))
         view.body_limit = _limit(dialect, route)  # type: ignore[attr-defined]
-        made.append(re_path(_pattern(dialect, route.path), view))
-    return made
+        patterns.append(re_path(_pattern(dialect, route.path), view))
+    return patterns
 
 
 def mounted() -> list[URLPattern]:

@@ -27,6 +27,6 @@ class MemoryConfig(AppConfig):
         import_module("memory.integrations.gateway.settings").install()
         import_module("memory.workspace_settings.values").install()
         for name in ("0002_word_index", "0004_chunk_index"):
-            made = import_module(f"memory.migrations.{name}")
-            keep = triggers.keeper(made.SQLITE)
+            migration = import_module(f"memory.migrations.{name}")
+            keep = triggers.keeper(migration.SQLITE)
             post_migrate.connect(keep, sender=self, weak=False)

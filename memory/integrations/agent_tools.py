@@ -21,15 +21,15 @@ from memory.tool_registry import Run, Tool, schema
 from memory.workspace_settings.declarations import TOOLS_REQUIRE_USER
 
 
-def _append(given: Mapping[str, Any], by: Actor) -> dict[str, Any]:
+def _append(arguments: Mapping[str, Any], by: Actor) -> dict[str, Any]:
     """Append an entry in the caller's name."""
     new = NewEntry(
-        entry_type=given["entry_type"],
-        summary=given["summary"],
-        severity=Severity(given.get("severity") or Severity.INFO),
-        payload=given.get("payload") or {},
-        refs=given.get("refs") or {},
-        subjects=tuple(given.get("subjects") or ()),
+        entry_type=arguments["entry_type"],
+        summary=arguments["summary"],
+        severity=Severity(arguments.get("severity") or Severity.INFO),
+        payload=arguments.get("payload") or {},
+        refs=arguments.get("refs") or {},
+        subjects=tuple(arguments.get("subjects") or ()),
     )
     row = journal.append(new, by=by)
     return {
@@ -53,7 +53,7 @@ JOURNAL_APPEND: Final = Tool(
             "memory.recorded is recalled by meaning later.",
         },
         summary={"type": "string", "minLength": 1},
-        severity={"type": "string", "enum": [one.value for one in Severity]},
+        severity={"type": "string", "enum": [level.value for level in Severity]},
         payload={"type": "object"},
         refs={"type": "object"},
         subjects={
@@ -113,20 +113,22 @@ def has_memories(by: Actor) -> bool:
     return bool(by.end_user) or not required
 
 
-def call_by_name(name: str, given: Mapping[str, Any], *, by: Actor) -> dict[str, Any]:
+def call_by_name(
+    name: str, arguments: Mapping[str, Any], *, by: Actor
+) -> dict[str, Any]:
     """Call a tool over records by its name; a refusal is an error that names it."""
     by.require("tools.call")
     if not has_memories(by):
         raise EndUserRequired
     tool = tool_registry.named(name)
     if tool is None or tool not in RECORDS:
-        return remembering(by).execute(None, given)
-    return tool_registry.call(tool, given, by=by)
+        return remembering(by).execute(None, arguments)
+    return tool_registry.call(tool, arguments, by=by)
 
 
-def _of_records(one: Descriptor) -> Run:
-    def run(given: Mapping[str, Any], by: Actor) -> dict[str, Any]:
-        return remembering(by).execute(one, given)
+def _of_records(descriptor: Descriptor) -> Run:
+    def run(arguments: Mapping[str, Any], by: Actor) -> dict[str, Any]:
+        return remembering(by).execute(descriptor, arguments)
 
     return run
 
@@ -142,17 +144,17 @@ _TITLES: Final = {
 _CHANGING: Final = ("memory__remember", "memory__forget", "memory__revise")
 
 
-def _tool(one: Descriptor) -> Tool:
-    changes = one.name in _CHANGING
-    forgets = one.name == "memory__forget"
+def _tool(descriptor: Descriptor) -> Tool:
+    changes = descriptor.name in _CHANGING
+    forgets = descriptor.name == "memory__forget"
     return Tool(
-        name=one.name,
-        title=_TITLES[one.name],
-        description=one.description + NO_USER,
-        schema=one.input_schema,
-        answers=one.output_schema,
+        name=descriptor.name,
+        title=_TITLES[descriptor.name],
+        description=descriptor.description + NO_USER,
+        schema=descriptor.input_schema,
+        answers=descriptor.output_schema,
         needs=("tools.call", "memories.write" if changes else "memories.read"),
-        run=_of_records(one),
+        run=_of_records(descriptor),
         reads_only=not changes,
         destructive=forgets,
         idempotent=forgets,
@@ -171,7 +173,10 @@ def descriptors(by: Actor) -> list[Descriptor]:
         by.require("memories.read")
     if by.is_agent and not has_memories(by):
         return []
-    return [replace(one, description=one.description + NO_USER) for one in DESCRIPTORS]
+    return [
+        replace(descriptor, description=descriptor.description + NO_USER)
+        for descriptor in DESCRIPTORS
+    ]
 
 
 def install() -> None:

@@ -124,7 +124,7 @@ class Integration:
     title: str
     address: str
     client: str
-    about: str
+    summary: str
     snippets: Mapping[str, str]
     selftest: Selftest
     dialect: Dialect | None = None

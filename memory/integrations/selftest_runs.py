@@ -53,7 +53,7 @@ class Overview:
         return [row for row in self.integrations if row.run and row.run.failed]
 
     @property
-    def untried(self) -> list[IntegrationStatus]:
+    def never_run(self) -> list[IntegrationStatus]:
         """The integrations that never ran here."""
         return [row for row in self.integrations if row.run is None]
 

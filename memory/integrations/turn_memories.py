@@ -44,29 +44,29 @@ class RecalledTurn:
     memory_context: str | None
 
 
-def _fenced(found: Sequence[Memory]) -> str:
+def _prompt_text(recalled: Sequence[Memory]) -> str:
     """Return memories as a prompt may carry them; nothing for none."""
-    return prompt_fence.around_text(memories.formatted(found)) if found else ""
+    return prompt_fence.around_text(memories.formatted(recalled)) if recalled else ""
 
 
 def _uses_memories(by: Actor) -> bool:
     """Whether the stages run: the workspace wants it and the tools would be there."""
-    wanted = workspace_settings.value(by.workspace_id, TURNS_USE_MEMORIES)
-    return wanted and agent_tools.has_memories(by)
+    is_on = workspace_settings.value(by.workspace_id, TURNS_USE_MEMORIES)
+    return is_on and agent_tools.has_memories(by)
 
 
 def recall(turn: Turn, *, by: Actor) -> RecalledTurn:
     """Run an agent's strategy before its run, and the retrieval stage beside it."""
-    done = turns.recall(turn, by=by)
+    strategy_recall = turns.recall(turn, by=by)
     if not _uses_memories(by):
-        return RecalledTurn(done.strategy, done.recall, None)
+        return RecalledTurn(strategy_recall.strategy, strategy_recall.recall, None)
     store = RecordStore(by)
     stage = RetrievalStage(
-        ConversationRetriever(store), agent_tools.scope_of(by), _fenced
+        ConversationRetriever(store), agent_tools.scope_of(by), _prompt_text
     )
     conversation = Conversation(messages=[Message(role="user", content=turn.prompt)])
     text = stage.process(conversation).variables.get(VARIABLE)
-    return RecalledTurn(done.strategy, done.recall, text)
+    return RecalledTurn(strategy_recall.strategy, strategy_recall.recall, text)
 
 
 def persist(turn: Turn, outcome: Outcome, *, by: Actor) -> MemoryStrategy:

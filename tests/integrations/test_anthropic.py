@@ -131,10 +131,12 @@ def test_a_folder_moves_with_all_in_it(world: World) -> None:
 @given(st.text(alphabet="ab./\\%\x00\n ", max_size=12))
 def test_a_path_is_a_plain_name_or_refused(rest: str) -> None:
     try:
-        name = filesystem.below(f"/memories/{rest}")
+        name = filesystem.relative_name(f"/memories/{rest}")
     except errors.Invalid:
         return
     parts = name.split("/")
     assert name == "" or not {"", ".", ".."} & set(parts)
     assert "\\" not in name and "\x00" not in name
-    assert filesystem.below(f"/memories/{name}" if name else "/memories") == name
+    assert (
+        filesystem.relative_name(f"/memories/{name}" if name else "/memories") == name
+    )

@@ -30,10 +30,10 @@ def copied(
     """Copy LangGraph's folder under another name beside those of the package."""
     source = Path(package.__path__[0]) / "langgraph"
     shutil.copytree(source, tmp_path / "copiedstore")
-    for module in (tmp_path / "copiedstore").glob("*.py"):
-        text = module.read_text(encoding="utf-8")
+    for source_file in (tmp_path / "copiedstore").glob("*.py"):
+        text = source_file.read_text(encoding="utf-8")
         copy = text.replace("langgraph", "copiedstore").replace("LangGraph", "Copied")
-        module.write_text(copy, encoding="utf-8")
+        source_file.write_text(copy, encoding="utf-8")
     monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
     registered = registry.registered
     registered.cache_clear()

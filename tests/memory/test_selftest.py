@@ -30,7 +30,7 @@ def test_all_promises_are_kept_and_the_workspace_is_gone(
         if outcome["state"] == "failed"
     ]
     assert broken == []
-    assert overview.untried == overview.failed == []
+    assert overview.never_run == overview.failed == []
     for row in overview.integrations:
         assert row.run is not None
         assert row.run.passed == len(row.integration.selftest.promises) > 2
@@ -47,7 +47,7 @@ def _toy(selftest: Selftest) -> Integration:
         title="Toy",
         address="/toy",
         client="none",
-        about="",
+        summary="",
         snippets={},
         selftest=selftest,
     )

@@ -13,7 +13,7 @@ INTEGRATION: Final = Integration(
     title="Anthropic memory tool",
     address="/compat/anthropic/memory",
     client="anthropic 2.12.0",
-    about="The tool's six commands on records, for a subclass of its abstract class.",
+    summary="The tool's six commands on records, for a subclass of its abstract class.",
     snippets={
         "Python": """# The class is in memory/integrations/anthropic/examples/.
 from anthropic_memory import CrewshipMemory

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from memory.integrations.anthropic import filesystem
-from memory.integrations.anthropic.filesystem import Cabinet
+from memory.integrations.anthropic.filesystem import FileTree
 from memory.integrations.anthropic.schemas import CommandIn
 from memory.integrations.base import (
     Answer,
@@ -23,23 +23,23 @@ from memory.integrations.base import (
 )
 from memory.rules import errors
 
-RUNS: Final[dict[str, Callable[..., str]]] = {
-    "view": Cabinet.view,
-    "create": Cabinet.create,
-    "str_replace": Cabinet.str_replace,
-    "insert": Cabinet.insert,
-    "delete": Cabinet.delete,
-    "rename": Cabinet.rename,
+COMMANDS: Final[dict[str, Callable[..., str]]] = {
+    "view": FileTree.view,
+    "create": FileTree.create,
+    "str_replace": FileTree.str_replace,
+    "insert": FileTree.insert,
+    "delete": FileTree.delete,
+    "rename": FileTree.rename,
 }
 
 
 def run(call: Call) -> dict[str, Any]:
     """Run a command; what it says goes back to the model as it is."""
-    told = call.read(CommandIn).root
-    action = "records.read" if told.command == "view" else "records.write"
-    made = filesystem.cabinet(agent_only(call.by, action))
-    given = told.model_dump(exclude={"command"})
-    return {"content": RUNS[told.command](made, **given)}
+    command = call.read(CommandIn).root
+    action = "records.read" if command.command == "view" else "records.write"
+    files = filesystem.file_tree(agent_only(call.by, action))
+    arguments = command.model_dump(exclude={"command"})
+    return {"content": COMMANDS[command.command](files, **arguments)}
 
 
 KINDS: Final = {
@@ -56,8 +56,8 @@ def refuse(error: errors.HouseError) -> Answer:
     """Answer in Anthropic's own shape of an error."""
     status = 400 if error.status in (409, 422) else error.status
     kind = KINDS.get(status, "api_error" if status >= 500 else "invalid_request_error")
-    told = {"type": "error", "error": {"type": kind, "message": error.detail}}
-    return Answer(told, status, headers_of(error))
+    body = {"type": "error", "error": {"type": kind, "message": error.detail}}
+    return Answer(body, status, headers_of(error))
 
 
 DIALECT: Final = Dialect(

@@ -11,27 +11,27 @@ NOTES: Final = "/memories/notes.md"
 SELFTEST: Final = Selftest()
 
 
-def _run(client: Client, command: str, status: int = 200, **given: Any) -> str:
-    body = {"command": command, **given}
-    found = client.call("POST", AT, body, status=status)
-    return str(found["content"] if status == 200 else found["error"]["message"])
+def _run(client: Client, command: str, status: int = 200, **arguments: Any) -> str:
+    body = {"command": command, **arguments}
+    data = client.call("POST", AT, body, status=status)
+    return str(data["content"] if status == 200 else data["error"]["message"])
 
 
 @SELFTEST.promise("A file is made, shown with line numbers, edited and deleted")
-def six(client: Client) -> None:
+def test_all_commands(client: Client) -> None:
     """Run the commands."""
     _run(client, "create", path=NOTES, file_text="tea\nmilk")
     _run(client, "str_replace", path=NOTES, old_str="milk", new_str="oat")
     _run(client, "insert", path=NOTES, insert_line=0, insert_text="list")
-    shown = _run(client, "view", path=NOTES)
-    expect("\tlist\n" in shown and "\toat" in shown, "an edit is not shown")
+    listing = _run(client, "view", path=NOTES)
+    expect("\tlist\n" in listing and "\toat" in listing, "an edit is not shown")
     _run(client, "rename", old_path=NOTES, new_path="/memories/list.md")
     _run(client, "delete", path="/memories/list.md")
     _run(client, "view", 400, path="/memories/list.md")
 
 
 @SELFTEST.promise("A file that is there is not overwritten")
-def kept(client: Client) -> None:
+def no_overwrite(client: Client) -> None:
     """Create twice."""
     _run(client, "create", path=NOTES, file_text="tea")
     _run(client, "create", 400, path=NOTES, file_text="milk")

@@ -13,7 +13,7 @@ INTEGRATION: Final = Integration(
     title="AtomicMemory",
     address="/compat/atomicmemory",
     client="atomicmemory 1.1.4, atomicmemory-hermes 0.2.3",
-    about="The core's routes: ingest, search, package, history and the handle.",
+    summary="The core's routes: ingest, search, package, history and the handle.",
     snippets={
         "Python": """from atomicmemory import MemoryClient
 

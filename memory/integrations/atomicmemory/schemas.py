@@ -32,7 +32,7 @@ Conversation = Annotated[
 ]
 
 
-class _Whose(Strict):
+class _UserScoped(Strict):
     """Whose memory; a workspace also names the agent in it."""
 
     user_id: Name
@@ -41,7 +41,7 @@ class _Whose(Strict):
     agent_scope: str | list[str] | None = None
 
 
-class IngestIn(_Whose):
+class IngestIn(_UserScoped):
     """A text to take in."""
 
     conversation: Conversation
@@ -56,7 +56,7 @@ class IngestIn(_Whose):
     config_override: dict[str, Any] | None = None
 
 
-class SearchIn(_Whose):
+class SearchIn(_UserScoped):
     """A question."""
 
     query: Annotated[str, Field(strict=True, min_length=1, max_length=4_000)]
@@ -72,7 +72,7 @@ class SearchIn(_Whose):
     config_override: dict[str, Any] | None = None
 
 
-class ExpandIn(_Whose):
+class ExpandIn(_UserScoped):
     """Ids whose whole text is wanted."""
 
     memory_ids: Annotated[list[Name], Field(max_length=100)]

@@ -11,17 +11,17 @@ USER: Final = {"user_id": "harriet"}
 SELFTEST: Final = Selftest()
 
 
-def _keep(client: Client, text: str, **more: Any) -> str:
+def _keep(client: Client, text: str, **fields: Any) -> str:
     body = {
         **USER,
         "conversation": text,
         "source_site": "sdk",
         "source_url": "",
         "skip_extraction": True,
-        **more,
+        **fields,
     }
-    found = client.call("POST", f"{AT}/ingest/quick", body)
-    return str(found["stored_memory_ids"][0])
+    data = client.call("POST", f"{AT}/ingest/quick", body)
+    return str(data["stored_memory_ids"][0])
 
 
 @SELFTEST.promise("An ingest is answered when it is done, with the ids it made")
@@ -36,8 +36,8 @@ def threads(client: Client) -> None:
     _keep(client, "The kiln is in Porto.", session_id="t-1")
     _keep(client, "The kiln is in Faro.", session_id="t-2")
     body = {**USER, "query": "kiln", "session_id": "t-1"}
-    found = client.call("POST", f"{AT}/search/fast", body)["memories"]
-    expect({row["session_id"] for row in found} == {"t-1"}, "another thread's row")
+    memories = client.call("POST", f"{AT}/search/fast", body)["memories"]
+    expect({row["session_id"] for row in memories} == {"t-1"}, "another thread's row")
 
 
 @SELFTEST.promise("A package says by a real boolean whether its budget cut it")
@@ -51,8 +51,8 @@ def package(client: Client) -> None:
         "token_budget": 200,
         "skip_repair": True,
     }
-    found = client.call("POST", f"{AT}/search", body)
-    expect(isinstance(found["budget_constrained"], bool), "it is no boolean")
+    data = client.call("POST", f"{AT}/search", body)
+    expect(isinstance(data["budget_constrained"], bool), "it is no boolean")
 
 
 @SELFTEST.promise("A memory can be read, deleted, and is 404 afterwards")
@@ -70,17 +70,17 @@ def deletion(client: Client) -> None:
 def trail(client: Client) -> None:
     """Read the audit."""
     path = f"{AT}/{_keep(client, 'Deploys wait.')}/audit"
-    found = client.call("GET", path, query=USER)["trail"]
-    expect(found, "the trail is empty")
-    names = {"event", "mutation_type"} & set(found[0])
+    steps = client.call("GET", path, query=USER)["trail"]
+    expect(steps, "the trail is empty")
+    names = {"event", "mutation_type"} & set(steps[0])
     expect(names, "the event is not named")
 
 
 @SELFTEST.promise("Health says ok and tells its configuration")
 def health(client: Client) -> None:
     """Ask how it is."""
-    found = client.call("GET", f"{AT}/health")
-    expect(found["status"] == "ok" and found["config"], "it is not ok")
+    data = client.call("GET", f"{AT}/health")
+    expect(data["status"] == "ok" and data["config"], "it is not ok")
 
 
 @SELFTEST.promise("Another agent's user of the same name has nothing")
@@ -88,5 +88,5 @@ def isolation(client: Client) -> None:
     """Search as another agent."""
     _keep(client, "Mine alone.")
     body = {**USER, "query": "mine alone"}
-    found = client.call("POST", f"{AT}/search/fast", body, sender="other")
-    expect(found["memories"] == [], "the other agent sees it")
+    data = client.call("POST", f"{AT}/search/fast", body, sender="other")
+    expect(data["memories"] == [], "the other agent sees it")

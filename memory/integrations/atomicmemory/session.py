@@ -16,15 +16,18 @@ from memory.rules import errors
 from memory.rules.scopes import Scope
 
 PAGE: Final = 20
-MOST: Final = 100
+MAX_PAGE: Final = 100
 RESERVED: Final = frozenset(
     "cmo_id headline memberMemoryIds member_memory_ids abstract overview".split()
 )
 ASSERTED: Final = "X-AtomicMemory-Asserted-User"
 # The dialect's own statuses: what makes no sense is 400, what is held 422.
 STATUSES: Final = {422: 400}
-CODED: Final = {"held": "content_held", "raw_content_rejected": "raw_content_rejected"}
-TOLD: Final = ("held_id",)
+ERROR_CODES: Final = {
+    "held": "content_held",
+    "raw_content_rejected": "raw_content_rejected",
+}
+ERROR_FIELDS: Final = ("held_id",)
 
 
 class RawContent(errors.Invalid):
@@ -50,16 +53,16 @@ class Disabled(errors.HouseError):
 
 def refuse(error: errors.HouseError) -> Answer:
     """Return ``{error}``, with ``error_code`` where the text itself was refused."""
-    code = CODED.get(error.problem_code)
+    code = ERROR_CODES.get(error.problem_code)
     body: dict[str, Any] = {"error": error.detail}
     if code is None:
         status = STATUSES.get(error.status, error.status)
         return Answer(body, status, headers_of(error))
-    told = {name: error.fields[name] for name in TOLD if name in error.fields}
-    return Answer({**body, "error_code": code, **told}, 422)
+    fields = {name: error.fields[name] for name in ERROR_FIELDS if name in error.fields}
+    return Answer({**body, "error_code": code, **fields}, 422)
 
 
-class Whose(Protocol):
+class UserScoped(Protocol):
     """What every request names."""
 
     user_id: str
@@ -77,69 +80,71 @@ def _check_user(call: Call, user_id: str) -> None:
         raise errors.Forbidden(detail, code="asserted_user")
 
 
-def scope_of(asked: Whose, *, thread: str | None, namespace: str | None) -> types.Scope:
+def scope_of(
+    request: UserScoped, *, thread: str | None, namespace: str | None
+) -> types.Scope:
     """Return a request's scope; a workspace of the caller's is a namespace here."""
-    if asked.workspace_id and not asked.agent_id:
+    if request.workspace_id and not request.agent_id:
         raise errors.Invalid("agent_id: is needed beside workspace_id.")
-    if asked.workspace_id:
+    if request.workspace_id:
         below = f"/{namespace}" if namespace else ""
-        namespace = f"workspace:{asked.workspace_id}{below}"
-    return types.Scope(user=asked.user_id, namespace=namespace, thread=thread)
+        namespace = f"workspace:{request.workspace_id}{below}"
+    return types.Scope(user=request.user_id, namespace=namespace, thread=thread)
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
+class Session:
     """A provider that is ready, and the scope of the call."""
 
     provider: Remembering
     scope: types.Scope
-    desk: Desk
+    record_scope: Desk
 
     def ref(self, memory_id: str) -> types.MemoryRef:
         """Return a memory within the call's scope."""
         return types.MemoryRef(id=memory_id, scope=self.scope)
 
 
-def take(
+def open_session(
     call: Call,
-    asked: Whose,
+    request: UserScoped,
     action: str,
     *,
     thread: str | None = None,
     namespace: str | None = None,
-) -> Seat:
-    """Return the seat of a call; an agent's key sees its own memory and its crew's."""
+) -> Session:
+    """Return a call's session; an agent's key sees its own memory and its crew's."""
     by = agent_only(call.by, action)
-    _check_user(call, asked.user_id)
-    scope = scope_of(asked, thread=thread, namespace=namespace)
+    _check_user(call, request.user_id)
+    scope = scope_of(request, thread=thread, namespace=namespace)
     owner = records.owner_for(by)
     provider = Remembering(by, owner)
     provider.initialize()
-    return Seat(provider, scope, Desk(owner, mapping.scope_in(scope), by))
+    return Session(provider, scope, Desk(owner, mapping.scope_in(scope), by))
 
 
-def user_desk(seat: Seat) -> Desk:
-    """Return the desk of the user alone, whatever else the call names."""
-    return replace(seat.desk, scope=Scope(user=seat.scope.user or ""))
+def user_records(session: Session) -> Desk:
+    """Return the record_scope of the user alone, whatever else the call names."""
+    return replace(session.record_scope, scope=Scope(user=session.scope.user or ""))
 
 
-def number(value: Any, default: int, least: int, most: int) -> int:
+def number(value: Any, default: int, minimum: int, maximum: int) -> int:
     """Return a limit within its bounds; what is no number is ignored."""
     if isinstance(value, bool):
         return default
     try:
-        return max(least, min(most, int(value)))
+        return max(minimum, min(maximum, int(value)))
     except (TypeError, ValueError, OverflowError):
         return default
 
 
-def check_agent_scope(asked: Any) -> str | None:
+def check_agent_scope(request: Any) -> str | None:
     """Return the agent to narrow to: none for ``all``, the asker's for ``self``."""
-    wanted = getattr(asked, "agent_scope", None)
-    if wanted in (None, "all"):
+    agent_scope = getattr(request, "agent_scope", None)
+    if agent_scope in (None, "all"):
         return None
-    if wanted == "self" and asked.agent_id is None:
+    if agent_scope == "self" and request.agent_id is None:
         raise errors.Invalid("agent_id: is needed beside agent_scope self.")
-    if wanted == "self":
-        return str(asked.agent_id)
+    if agent_scope == "self":
+        return str(request.agent_id)
     raise NotOffered(why="agent_scope is all or self")

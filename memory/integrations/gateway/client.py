@@ -56,8 +56,8 @@ class GatewayFailure(Exception):
         self, operation: Operation, category: Category, status: int | None = None
     ) -> None:
         self.operation, self.category, self.status = operation, category, status
-        told = f" status={status}" if status is not None else ""
-        super().__init__(f"Memory Gateway {operation} failed: {category}{told}")
+        suffix = f" status={status}" if status is not None else ""
+        super().__init__(f"Memory Gateway {operation} failed: {category}{suffix}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +96,11 @@ async def _resolved(host: str, port: int) -> str:
     """Return the address to connect to; one bad address refuses the whole name."""
     loop = asyncio.get_running_loop()
     try:
-        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        results = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise _stop(Category.NETWORK) from None
-    addresses = [str(one[4][0]).partition("%")[0] for one in found]
-    if not addresses or not all(_may_reach(one) for one in addresses):
+    addresses = [str(address[4][0]).partition("%")[0] for address in results]
+    if not addresses or not all(_may_reach(address) for address in addresses):
         raise _stop(Category.ADDRESS)
     return addresses[0]
 
@@ -134,10 +134,10 @@ class GatewayClient:
             "scope": [scope.value for scope in config.scope],
             "top_k": config.top_k,
         }
-        found = (await self._post(Operation.SEARCH, body)).get("results")
-        if not isinstance(found, list):
+        results = (await self._post(Operation.SEARCH, body)).get("results")
+        if not isinstance(results, list):
             raise GatewayFailure(Operation.SEARCH, Category.ANSWER)
-        return found
+        return results
 
     async def add(
         self, session_id: str, messages: Sequence[Mapping[str, Any]]
@@ -151,30 +151,32 @@ class GatewayClient:
         return await self._post(Operation.FLUSH, {"session_id": session_id})
 
     # ── The wire ─────────────────────────────────────────────────────────────
-    async def _post(self, operation: Operation, more: dict[str, Any]) -> dict[str, Any]:
+    async def _post(
+        self, operation: Operation, fields: dict[str, Any]
+    ) -> dict[str, Any]:
         """Send once, and return the answer's object.
 
         The failure is raised outside of every ``except``: what went wrong inside holds
         the request, and with it the key.
         """
-        done: dict[str, Any] | _Fault
+        result: dict[str, Any] | _Fault
         try:
             async with asyncio.timeout(self._config.timeout_seconds):
-                done = await self._exchange(operation, more)
+                result = await self._exchange(operation, fields)
         except _Stop as stop:
-            done = stop.fault
+            result = stop.fault
         except (TimeoutError, httpx.TimeoutException):
-            done = _Fault(Category.TIMEOUT)
+            result = _Fault(Category.TIMEOUT)
         except Exception:  # noqa: BLE001  (whatever a transport can think of)
-            done = _Fault(Category.NETWORK)
-        if isinstance(done, _Fault):
-            raise GatewayFailure(operation, done.category, done.status)
-        return done
+            result = _Fault(Category.NETWORK)
+        if isinstance(result, _Fault):
+            raise GatewayFailure(operation, result.category, result.status)
+        return result
 
     async def _exchange(
-        self, operation: Operation, more: dict[str, Any]
+        self, operation: Operation, fields: dict[str, Any]
     ) -> dict[str, Any]:
-        request = await self._request(operation, self._body(more))
+        request = await self._request(operation, self._body(fields))
         client = httpx.AsyncClient(
             transport=self._transport, trust_env=False, follow_redirects=False
         )
@@ -188,14 +190,14 @@ class GatewayClient:
             if self._transport is None:
                 await client.aclose()
 
-    def _body(self, more: dict[str, Any]) -> bytes:
+    def _body(self, fields: dict[str, Any]) -> bytes:
         config = self._config
         body = {
             "user_id": config.user_id,
             "user_key": config.user_key.reveal(),
             "app_id": config.app_id,
             "project_id": config.project_id,
-            **more,
+            **fields,
         }
         return json.dumps(body).encode()
 

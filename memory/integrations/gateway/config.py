@@ -23,7 +23,7 @@ from memory.rules import entries, errors
 from memory.rules.json_structure import is_within
 
 # A shorter key may stand in a longer word by chance.
-TELLING: Final = 8
+MIN_KEY_MATCH: Final = 8
 DEFAULT_TOP_K: Final = 8
 MOST: Final = 100
 DEFAULT_SECONDS: Final = 10.0
@@ -176,25 +176,25 @@ def address(text: str, name: str = f"{GATEWAY}.baseUrl") -> str:
 
 def scopes(value: object, name: str = f"{GATEWAY}.scope") -> tuple[Scope, ...]:
     """Return the scopes named, each once, in the order given; or raise ConfigError."""
-    known = {scope.value: scope for scope in Scope}
-    rule = f"must be a list of at least one of {', '.join(known)}"
+    scopes_by_name = {scope.value: scope for scope in Scope}
+    rule = f"must be a list of at least one of {', '.join(scopes_by_name)}"
     if not isinstance(value, Sequence) or isinstance(value, (str, bytes)) or not value:
         raise _bad(name, rule)
-    if not all(isinstance(item, str) and item in known for item in value):
+    if not all(isinstance(item, str) and item in scopes_by_name for item in value):
         raise _bad(name, rule)
-    return tuple(dict.fromkeys(known[item] for item in value))
+    return tuple(dict.fromkeys(scopes_by_name[item] for item in value))
 
 
 def _top_k(value: object) -> int:
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    if not whole or not 1 <= value <= MOST:  # type: ignore[operator]
+    is_integer = isinstance(value, int) and not isinstance(value, bool)
+    if not is_integer or not 1 <= value <= MOST:  # type: ignore[operator]
         raise _bad(f"{GATEWAY}.topK", f"must be a whole number from 1 to {MOST}")
     return int(value)  # type: ignore[call-overload,no-any-return]
 
 
 def _seconds(value: object) -> float:
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or not (math.isfinite(value) and value > 0):  # type: ignore[arg-type,operator]
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not is_number or not (math.isfinite(value) and value > 0):  # type: ignore[arg-type,operator]
         raise _bad(f"{GATEWAY}.timeoutSeconds", "must be a number above 0")
     return float(value)  # type: ignore[arg-type]
 
@@ -202,28 +202,30 @@ def _seconds(value: object) -> float:
 # ── The whole ────────────────────────────────────────────────────────────────
 def gateway(section: object) -> GatewayConfig:
     """Return the gateway's settings from their section, or raise ConfigError."""
-    told = _section(section, GATEWAY)
-    if not set(told) <= set(KEYS):
+    fields = _section(section, GATEWAY)
+    if not set(fields) <= set(KEYS):
         raise _bad(GATEWAY, f"knows only {', '.join(KEYS)}")
-    made = GatewayConfig(
-        base_url=address(_text(told, "baseUrl")),
-        user_id=_name(told, "userId"),
-        user_key=Secret(_text(told, "userKey")),
-        scope=scopes(told.get("scope")),
-        app_id=_name(told, "appId", DEFAULT_NAME),
-        project_id=_name(told, "projectId", DEFAULT_NAME),
-        top_k=_top_k(told.get("topK", DEFAULT_TOP_K)),
-        timeout_seconds=_seconds(told.get("timeoutSeconds", DEFAULT_SECONDS)),
+    config = GatewayConfig(
+        base_url=address(_text(fields, "baseUrl")),
+        user_id=_name(fields, "userId"),
+        user_key=Secret(_text(fields, "userKey")),
+        scope=scopes(fields.get("scope")),
+        app_id=_name(fields, "appId", DEFAULT_NAME),
+        project_id=_name(fields, "projectId", DEFAULT_NAME),
+        top_k=_top_k(fields.get("topK", DEFAULT_TOP_K)),
+        timeout_seconds=_seconds(fields.get("timeoutSeconds", DEFAULT_SECONDS)),
     )
-    _check_key_is_alone(told)
-    return made
+    _check_key_is_alone(fields)
+    return config
 
 
-def _check_key_is_alone(told: Mapping[str, Any]) -> None:
+def _check_key_is_alone(fields: Mapping[str, Any]) -> None:
     """Refuse a key that stands in another field too: people and logs see those."""
-    key = _text(told, "userKey")
-    beside = [str(value) for name, value in told.items() if name != "userKey"]
-    if key in beside or (len(key) >= TELLING and any(key in text for text in beside)):
+    key = _text(fields, "userKey")
+    other_texts = [str(value) for name, value in fields.items() if name != "userKey"]
+    if key in other_texts or (
+        len(key) >= MIN_KEY_MATCH and any(key in text for text in other_texts)
+    ):
         raise _bad(f"{GATEWAY}.userKey", "must not be repeated in another field")
 
 
@@ -236,14 +238,14 @@ def parse(document: object) -> MemoryConfig:
     section = _section(document, "The configuration").get(SECTION)
     if section is None:
         return MemoryConfig()
-    told = _section(section, SECTION)
-    mode = told.get("mode", Mode.CURATED.value)
-    known = {one.value: one for one in Mode}
-    if not isinstance(mode, str) or mode not in known:
-        raise _bad(f"{SECTION}.mode", f"must be one of {', '.join(known)}")
-    if known[mode] is Mode.CURATED:
+    fields = _section(section, SECTION)
+    mode = fields.get("mode", Mode.CURATED.value)
+    modes = {mode_value.value: mode_value for mode_value in Mode}
+    if not isinstance(mode, str) or mode not in modes:
+        raise _bad(f"{SECTION}.mode", f"must be one of {', '.join(modes)}")
+    if modes[mode] is Mode.CURATED:
         return MemoryConfig()
-    return MemoryConfig(known[mode], gateway(told.get("gateway")))
+    return MemoryConfig(modes[mode], gateway(fields.get("gateway")))
 
 
 def load(path: Path) -> MemoryConfig:

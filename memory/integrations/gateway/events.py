@@ -47,16 +47,16 @@ def succeeded(operation: Operation, **payload: Any) -> Event:
     return Event(f"{PREFIX}_{_VERBS[operation]}_succeeded", payload)
 
 
-def failed(failure: GatewayFailure, **more: Any) -> Event:
+def failed(failure: GatewayFailure, **details: Any) -> Event:
     """Return the event of one that did not."""
-    told: dict[str, Any] = {
+    payload: dict[str, Any] = {
         "operation": failure.operation.value,
         "category": failure.category.value,
     }
     if failure.status is not None:
-        told["status"] = failure.status
+        payload["status"] = failure.status
     name = f"{PREFIX}_{_VERBS[failure.operation]}_failed"
-    return Event(name, told | more)
+    return Event(name, payload | details)
 
 
 class Sink(Protocol):
@@ -87,18 +87,18 @@ class InMemory:
 
 def write(event: Event, agent: Agent) -> None:
     """Put an event of an agent's turn into the journal, out of everybody's way."""
-    what = event.name.removeprefix(f"{PREFIX}_")
-    new = NewEntry(
-        entry_type=entries.UNSEARCHED + what,
+    action = event.name.removeprefix(f"{PREFIX}_")
+    draft = NewEntry(
+        entry_type=entries.UNSEARCHED + action,
         severity=Severity.WARN if event.is_failure else Severity.INFO,
-        summary=f"Memory gateway: {what.replace('_', ' ')}",
+        summary=f"Memory gateway: {action.replace('_', ' ')}",
         payload={"event": event.name, "agent_id": agent.id, **event.payload},
         refs={"context_visible": event.context_visible},
     )
     by = permissions.system(agent.workspace_id, "gateway")
     with transaction.atomic():
-        entry = journal.write([new], by=by)[0]
-        visibility.retire(agent.workspace_id, [entry.id])
+        row = journal.write([draft], by=by)[0]
+        visibility.retire(agent.workspace_id, [row.id])
 
 
 class Journal:

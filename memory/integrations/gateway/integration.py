@@ -13,7 +13,7 @@ INTEGRATION: Final = Integration(
     title="Memory Gateway",
     address="/gateway",
     client="the design's exact payloads",
-    about="Search before a run, add and flush after it, with a user's own key.",
+    summary="Search before a run, add and flush after it, with a user's own key.",
     snippets={
         "curl": """curl -sS {url}/gateway/memories/search \\
   -H "Content-Type: application/json" \\

@@ -24,7 +24,7 @@ from memory.integrations.base import (
 from memory.integrations.gateway import server as gateway_server
 from memory.integrations.gateway import users
 from memory.integrations.gateway.config import Scope
-from memory.integrations.gateway.server import Asked, Message, Place
+from memory.integrations.gateway.server import Message, Place, SearchRequest
 from memory.integrations.gateway.users import Guest
 from memory.rules import errors
 from memory.rules.permissions import Actor
@@ -96,13 +96,13 @@ class AddIn(SessionIn):
     messages: list[MessageIn] = Field(min_length=1, max_length=500)
 
 
-def _come_in(call: Call) -> Actor | None:
+def _authenticate(call: Call) -> Actor | None:
     """Return the agent that a user acts for; the guest waits for the handler."""
-    told = parse(Credentials, call.body)
-    guest = users.authenticate(told.user_id, told.user_key)
+    credentials = parse(Credentials, call.body)
+    guest = users.authenticate(credentials.user_id, credentials.user_key)
     if guest is None:
         return None
-    call.state["guest"], call.state["told"] = guest, told
+    call.state["guest"], call.state["told"] = guest, credentials
     return guest.actor
 
 
@@ -115,47 +115,49 @@ def is_known(headers: Mapping[str, str], start: bytes) -> bool:
     token = token_of(headers)
     if token and users.is_active(token):
         return True
-    found = _KEY.search(start)
-    return found is not None and users.is_active(found[1].decode())
+    match = _KEY.search(start)
+    return match is not None and users.is_active(match[1].decode())
 
 
 def _guest(call: Call, action: str) -> tuple[Guest, Place]:
     guest: Guest = call.state["guest"]
-    told: Credentials = call.state["told"]
+    credentials: Credentials = call.state["told"]
     guest.actor.require(action)
     users.permit(
         guest.key,
-        app_id=told.app_id,
-        project_id=told.project_id,
-        agent_id=told.agent_id or "",
+        app_id=credentials.app_id,
+        project_id=credentials.project_id,
+        agent_id=credentials.agent_id or "",
     )
-    return guest, Place(app_id=told.app_id, project_id=told.project_id)
+    return guest, Place(app_id=credentials.app_id, project_id=credentials.project_id)
 
 
 def search(call: Call) -> dict[str, Any]:
     """Return the memories that answer a query."""
     guest, place = _guest(call, "records.read")
-    told = call.read(SearchIn)
-    asked = Asked(
-        query=told.query,
-        scopes=tuple(dict.fromkeys(Scope(name) for name in told.scope)),
-        conversation_id=told.conversation_id or "",
-        top_k=told.top_k,
+    body = call.read(SearchIn)
+    request = SearchRequest(
+        query=body.query,
+        scopes=tuple(dict.fromkeys(Scope(name) for name in body.scope)),
+        conversation_id=body.conversation_id or "",
+        top_k=body.top_k,
     )
     return {
-        "results": [_result(one) for one in gateway_server.search(guest, place, asked)]
+        "results": [
+            _result(result) for result in gateway_server.search(guest, place, request)
+        ]
     }
 
 
-def _result(found: gateway_server.Result) -> dict[str, Any]:
-    record = found.record
+def _result(result: gateway_server.Result) -> dict[str, Any]:
+    record = result.record
     raw = {name: record.metadata.get(name) for name in ("role", "timestamp")}
     return {
         "id": record.id,
         "session_id": record.session_id,
         "text": record.content,
-        "score": found.score,
-        "source_scope": found.source_scope.value,
+        "score": result.score,
+        "source_scope": result.source_scope.value,
         "resource_uri": gateway_server.resource_uri(record),
         "raw": raw,
     }
@@ -164,17 +166,17 @@ def _result(found: gateway_server.Result) -> dict[str, Any]:
 def add(call: Call) -> dict[str, Any]:
     """Store the messages of a conversation."""
     guest, place = _guest(call, "records.write")
-    told = call.read(AddIn)
-    messages = [Message(**one.model_dump()) for one in told.messages]
-    done = gateway_server.add(guest, place, told.session_id, messages)
-    return {"status": "accumulated", "message_count": done.count, "held": done.held}
+    body = call.read(AddIn)
+    messages = [Message(**item.model_dump()) for item in body.messages]
+    added = gateway_server.add(guest, place, body.session_id, messages)
+    return {"status": "accumulated", "message_count": added.count, "held": added.held}
 
 
 def flush(call: Call) -> dict[str, str]:
     """Make what was added findable."""
     guest, place = _guest(call, "records.write")
-    done = gateway_server.flush(guest, place, call.read(SessionIn).session_id)
-    return {"status": "extracted" if done else "no_extraction"}
+    flushed = gateway_server.flush(guest, place, call.read(SessionIn).session_id)
+    return {"status": "extracted" if flushed else "no_extraction"}
 
 
 def health(_call: Call) -> dict[str, Any]:
@@ -215,7 +217,7 @@ DIALECT: Final = Dialect(
         Route("memories/flush", {"POST": flush}),
     ),
     refuse=refuse,
-    authenticate=_come_in,
+    authenticate=_authenticate,
     reads_first=True,
     is_known=is_known,
     body_bytes=8 * 1024 * 1024,

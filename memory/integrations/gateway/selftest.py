@@ -13,14 +13,14 @@ SELFTEST: Final = Selftest()
 
 
 def _user(client: Client, name: str) -> dict[str, Any]:
-    made = users.issue(client.agent(), name, by=client.system_actor)
-    return {"user_id": name, "user_key": made.token}
+    issued = users.issue(client.agent(), name, by=client.system_actor)
+    return {"user_id": name, "user_key": issued.token}
 
 
-def _add(client: Client, who: dict[str, Any], text: str) -> None:
-    session = {**who, "session_id": f"chat:{CHAT}"}
+def _add(client: Client, credentials: dict[str, Any], text: str) -> None:
+    session = {**credentials, "session_id": f"chat:{CHAT}"}
     message = {
-        "sender_id": who["user_id"],
+        "sender_id": credentials["user_id"],
         "role": "user",
         "timestamp": 1_700_000_000_000,
         "content": text,
@@ -31,10 +31,10 @@ def _add(client: Client, who: dict[str, Any], text: str) -> None:
     client.call("POST", f"{AT}/flush", session, sender="nobody")
 
 
-def _texts(client: Client, who: dict[str, Any], query: str) -> list[str]:
-    body = {**who, "query": query, "scope": ["all_user_memory"], "top_k": 8}
-    found = client.call("POST", f"{AT}/search", body, sender="nobody")
-    return [str(one["text"]) for one in found["results"]]
+def _texts(client: Client, credentials: dict[str, Any], query: str) -> list[str]:
+    body = {**credentials, "query": query, "scope": ["all_user_memory"], "top_k": 8}
+    data = client.call("POST", f"{AT}/search", body, sender="nobody")
+    return [str(memory["text"]) for memory in data["results"]]
 
 
 @SELFTEST.promise("What was added is found once it is flushed, by its user alone")
@@ -63,9 +63,14 @@ def refusal(client: Client) -> None:
     harriet = _user(client, "harriet")
     search = {"query": "tea", "scope": ["all_user_memory"]}
     bodies = []
-    for bad in ({**harriet, "user_key": "wrong"}, {**harriet, "user_id": "nobody"}):
-        found = client.send("POST", f"{AT}/search", {**bad, **search}, sender="nobody")
-        expect(found.status_code == 401, f"the status was {found.status_code}")
-        bodies.append(found.text)
+    for credentials in (
+        {**harriet, "user_key": "wrong"},
+        {**harriet, "user_id": "nobody"},
+    ):
+        response = client.send(
+            "POST", f"{AT}/search", {**credentials, **search}, sender="nobody"
+        )
+        expect(response.status_code == 401, f"the status was {response.status_code}")
+        bodies.append(response.text)
     expect(bodies[0] == bodies[1], "the answers differ")
     expect(harriet["user_key"] not in bodies[1], "the key came back")

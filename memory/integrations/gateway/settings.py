@@ -35,8 +35,8 @@ def listed(by: Actor) -> list[GatewaySetup]:
     """Return the workspace's own set-up and those of its agents."""
     by.require(MAY)
     rows = GatewaySetup.objects.filter(workspace_id=by.workspace_id)
-    found = rows.select_related("agent__crew")
-    return sorted(found, key=lambda one: one.agent.slug if one.agent else "")
+    setups = rows.select_related("agent__crew")
+    return sorted(setups, key=lambda setup: setup.agent.slug if setup.agent else "")
 
 
 def of_agent(agent: Agent) -> GatewaySetup | None:
@@ -92,43 +92,43 @@ def gateway_of(row: GatewaySetup, key: Secret) -> GatewayConfig:
 # ── Choosing ─────────────────────────────────────────────────────────────────
 def _with_kept_key(section: Mapping[str, Any], row: GatewaySetup) -> dict[str, Any]:
     """Return a section with the key that is kept, when it may be used again."""
-    told = section.get("gateway")
-    if not isinstance(told, Mapping) or told.get("userKey") or not row.sealed_key:
+    gateway = section.get("gateway")
+    if not isinstance(gateway, Mapping) or gateway.get("userKey") or not row.sealed_key:
         return dict(section)
-    base = told.get("baseUrl")
+    base = gateway.get("baseUrl")
     if not isinstance(base, str) or config.address(base) != row.base_url:
         return dict(section)
     try:
         key = gateway_secrets.unseal(row.sealed_key, _bound_to(row)).reveal()
     except gateway_secrets.Broken:
         return dict(section)
-    return {**section, "gateway": {**told, "userKey": key}}
+    return {**section, "gateway": {**gateway, "userKey": key}}
 
 
-def _check_reach(found: GatewayConfig) -> None:
-    if not gateway_client.is_allowed(found.base_url):
+def _check_reach(gateway: GatewayConfig) -> None:
+    if not gateway_client.is_allowed(gateway.base_url):
         detail = "A memory gateway may not lie on a private address here."
         raise errors.Invalid(detail, code="private_address")
-    if found.timeout_seconds > MOST_SECONDS:
+    if gateway.timeout_seconds > MOST_SECONDS:
         detail = f"timeoutSeconds is at most {MOST_SECONDS:.0f} here."
         raise errors.Invalid(detail, code="bad_gateway_config")
 
 
-def _fill(row: GatewaySetup, told: MemoryConfig, by: Actor) -> None:
+def _fill(row: GatewaySetup, config_values: MemoryConfig, by: Actor) -> None:
     """Put a judged section into its row; curated forgets where the gateway was."""
-    row.mode = told.mode.value
+    row.mode = config_values.mode.value
     row.updated_at, row.updated_by = timezone.now(), by.label
-    found = told.gateway
-    row.base_url = found.base_url if found else ""
-    row.user_id = found.user_id if found else ""
+    gateway = config_values.gateway
+    row.base_url = gateway.base_url if gateway else ""
+    row.user_id = gateway.user_id if gateway else ""
     row.sealed_key = (
-        gateway_secrets.seal(found.user_key, _bound_to(row)) if found else ""
+        gateway_secrets.seal(gateway.user_key, _bound_to(row)) if gateway else ""
     )
-    row.app_id = found.app_id if found else ""
-    row.project_id = found.project_id if found else ""
-    row.scope = [one.value for one in found.scope] if found else []
-    row.top_k = found.top_k if found else config.DEFAULT_TOP_K
-    row.timeout_seconds = found.timeout_seconds if found else config.DEFAULT_SECONDS
+    row.app_id = gateway.app_id if gateway else ""
+    row.project_id = gateway.project_id if gateway else ""
+    row.scope = [scope.value for scope in gateway.scope] if gateway else []
+    row.top_k = gateway.top_k if gateway else config.DEFAULT_TOP_K
+    row.timeout_seconds = gateway.timeout_seconds if gateway else config.DEFAULT_SECONDS
 
 
 def _record(row: GatewaySetup, by: Actor) -> None:
@@ -153,10 +153,10 @@ def choose(
         Workspace.objects.select_for_update().get(pk=by.workspace_id)
         rows = GatewaySetup.objects.filter(workspace_id=by.workspace_id, agent=agent)
         row = rows.first() or GatewaySetup(workspace_id=by.workspace_id, agent=agent)
-        told = config.parse({config.SECTION: _with_kept_key(section, row)})
-        if told.gateway is not None:
-            _check_reach(told.gateway)
-        _fill(row, told, by)
+        parsed = config.parse({config.SECTION: _with_kept_key(section, row)})
+        if parsed.gateway is not None:
+            _check_reach(parsed.gateway)
+        _fill(row, parsed, by)
         row.save()
         _record(row, by)
     return row

@@ -42,9 +42,9 @@ def _old(owner: Owner, place: Place, sha256: str) -> str | None:
         sha256=sha256,
         committed=True,
     )
-    found = rows.order_by("-number").first()
+    version = rows.order_by("-number").first()
     try:
-        return versions.read(found).decode("utf-8", "replace") if found else None
+        return versions.read(version).decode("utf-8", "replace") if version else None
     except errors.HouseError:
         return None
 
@@ -63,13 +63,13 @@ def _text(owner: Owner, place: Place, frozen: dict[str, str], by: Actor) -> str:
 def take(agent: Agent, turn: Turn, *, by: Actor) -> Snapshot:
     """Return the files as this conversation first saw them."""
     owner = paths.owner_of_agent(agent)
-    named = entries.canonical([agent.id, turn.conversation_id])
-    at = f"turns:snapshot:{hashing.keyed_digest(journal.key(), named)}"
-    frozen: dict[str, str] = dict(cache.get(at) or {})
+    identity = entries.canonical([agent.id, turn.conversation_id])
+    cache_key = f"turns:snapshot:{hashing.keyed_digest(journal.key(), identity)}"
+    frozen: dict[str, str] = dict(cache.get(cache_key) or {})
     before = dict(frozen)
     memory = _text(owner, Place(Tier.AGENT), frozen, by)
     card = _user_place(turn.user)
     user = _text(owner, card, frozen, by) if card else ""
     if frozen != before:
-        cache.set(at, frozen, KEPT_SECONDS)
+        cache.set(cache_key, frozen, KEPT_SECONDS)
     return Snapshot(memory, user)

@@ -79,15 +79,15 @@ def from_folder(folder: Path) -> Snapshot:
 
     A file that is missing, too large or no text is empty: a run does not fail for it.
     """
-    told = []
+    texts = []
     for name in ("MEMORY.md", "USER.md"):
         try:
             with (folder / name).open("rb") as stream:
                 raw = stream.read(FILE_BYTES + 1)
-            told.append(raw.decode() if len(raw) <= FILE_BYTES else "")
+            texts.append(raw.decode() if len(raw) <= FILE_BYTES else "")
         except (OSError, UnicodeDecodeError):
-            told.append("")
-    return Snapshot(*told)
+            texts.append("")
+    return Snapshot(*texts)
 
 
 class MemoryStrategy(Protocol):
@@ -154,14 +154,16 @@ class Gateway:
     async def recall_before_run(self, turn: Turn) -> Recall:
         """Search once; a failure is an event and no message."""
         try:
-            found = await self._client.search(turn.conversation_id, turn.prompt)
+            results = await self._client.search(turn.conversation_id, turn.prompt)
         except GatewayFailure as failure:
             await self._sink.record(events.failed(failure))
             return Recall()
-        scope = [one.value for one in self._config.scope]
-        event = events.succeeded(Operation.SEARCH, scope=scope, result_count=len(found))
+        scope = [scope_value.value for scope_value in self._config.scope]
+        event = events.succeeded(
+            Operation.SEARCH, scope=scope, result_count=len(results)
+        )
         await self._sink.record(event)
-        return Recall(reference=references.message(found, self._config.top_k))
+        return Recall(reference=references.message(results, self._config.top_k))
 
     async def persist_after_run(self, turn: Turn, outcome: Outcome) -> None:
         """Add the turn and flush it, each once; nothing of it reaches the run."""
@@ -185,18 +187,18 @@ class Gateway:
 
     def _messages(self, turn: Turn, outcome: Outcome) -> list[dict[str, Any]]:
         """Return the two messages of a turn: the prompt and the final answer."""
-        asked = epoch_ms(turn.asked_at)
+        asked_ms = epoch_ms(turn.asked_at)
         return [
             {
                 "sender_id": self._config.user_id,
                 "role": "user",
-                "timestamp": asked,
+                "timestamp": asked_ms,
                 "content": turn.prompt,
             },
             {
                 "sender_id": ASSISTANT,
                 "role": "assistant",
-                "timestamp": max(asked, epoch_ms(outcome.answered_at)),
+                "timestamp": max(asked_ms, epoch_ms(outcome.answered_at)),
                 "content": outcome.answer,
             },
         ]
@@ -216,8 +218,8 @@ class Hybrid:
     async def recall_before_run(self, turn: Turn) -> Recall:
         """Return the snapshot and what the gateway found."""
         files = await self._curated.recall_before_run(turn)
-        found = await self._gateway.recall_before_run(turn)
-        return Recall(files.snapshot, found.reference)
+        gateway_recall = await self._gateway.recall_before_run(turn)
+        return Recall(files.snapshot, gateway_recall.reference)
 
     async def persist_after_run(self, turn: Turn, outcome: Outcome) -> None:
         """Hand the turn to the gateway."""

@@ -46,7 +46,11 @@ class Recalled:
 class _Unusable(GatewayClient):
     """Stands in when the key of a set-up cannot be opened: every call fails."""
 
-    async def _post(self, operation: Operation, more: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+    async def _post(
+        self,
+        operation: Operation,
+        fields: dict[str, Any],  # noqa: ARG002
+    ) -> dict[str, Any]:
         raise GatewayFailure(operation, Category.SETUP)
 
 
@@ -57,8 +61,8 @@ def _client(row: GatewaySetup) -> tuple[GatewayConfig, GatewayClient]:
     except gateway_secrets.Broken:
         config = None
     if config is None:
-        lost = gateway_settings.gateway_of(row, Secret(""))
-        return lost, _Unusable(lost)
+        unusable = gateway_settings.gateway_of(row, Secret(""))
+        return unusable, _Unusable(unusable)
     return config, GatewayClient(config)
 
 
@@ -75,7 +79,7 @@ def strategy(agent: Agent, look: Callable[[], Snapshot] = Snapshot) -> MemoryStr
     return strategies.build(mode, gateway, lambda: files)
 
 
-def _chosen(by: Actor) -> type[MemoryStrategy]:
+def _strategy_type(by: Actor) -> type[MemoryStrategy]:
     """Return which strategy the turns of an agent's key have; others are curated."""
     if not by.is_agent:
         return strategies.Curated
@@ -85,12 +89,12 @@ def _chosen(by: Actor) -> type[MemoryStrategy]:
 
 def has_memory_tool(by: Actor) -> bool:
     """Whether a caller has the tools over memory files."""
-    return _chosen(by).has_memory_tool
+    return _strategy_type(by).has_memory_tool
 
 
 def has_session_search(by: Actor) -> bool:
     """Whether a caller has the tool that searches earlier sessions."""
-    return by.is_agent and _chosen(by).has_session_search
+    return by.is_agent and _strategy_type(by).has_session_search
 
 
 def _agent(by: Actor) -> Agent:
@@ -102,13 +106,15 @@ def recall(turn: Turn, *, by: Actor) -> Recalled:
     """Run an agent's strategy before its run."""
     by.require("turns.recall")
     agent = _agent(by)
-    chosen = strategy(agent, lambda: snapshots.take(agent, turn, by=by))
-    return Recalled(chosen, async_to_sync(chosen.recall_before_run)(turn))
+    agent_strategy = strategy(agent, lambda: snapshots.take(agent, turn, by=by))
+    return Recalled(
+        agent_strategy, async_to_sync(agent_strategy.recall_before_run)(turn)
+    )
 
 
 def persist(turn: Turn, outcome: Outcome, *, by: Actor) -> MemoryStrategy:
     """Run it after the run; return which one it was."""
     by.require("turns.persist")
-    chosen = strategy(_agent(by))
-    async_to_sync(chosen.persist_after_run)(turn, outcome)
-    return chosen
+    agent_strategy = strategy(_agent(by))
+    async_to_sync(agent_strategy.persist_after_run)(turn, outcome)
+    return agent_strategy

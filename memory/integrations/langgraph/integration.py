@@ -13,7 +13,7 @@ INTEGRATION: Final = Integration(
     title="LangGraph store",
     address="/compat/langgraph",
     client="langgraph-sdk 0.4.14",
-    about="Values under a namespace and a key, each a record with its versions.",
+    summary="Values under a namespace and a key, each a record with its versions.",
     snippets={
         "Python": """from langgraph_sdk import get_sync_client
 

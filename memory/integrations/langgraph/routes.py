@@ -46,7 +46,7 @@ RANKED: Final = 100
 
 
 # ── Items ────────────────────────────────────────────────────────────────────
-def _joined(labels: Sequence[str]) -> str:
+def _joined_namespace(labels: Sequence[str]) -> str:
     if any("." in label for label in labels):
         detail = "A namespace's label holds no full stop."
         raise errors.Invalid(detail, code="bad_label")
@@ -56,10 +56,10 @@ def _joined(labels: Sequence[str]) -> str:
 def value_of(record: Record) -> dict[str, Any]:
     """Return an item's value."""
     try:
-        found = json.loads(record.content)
+        value = json.loads(record.content)
     except ValueError:
-        found = None
-    return found if isinstance(found, dict) else {"text": record.content}
+        value = None
+    return value if isinstance(value, dict) else {"text": record.content}
 
 
 def _item(record: Record) -> dict[str, Any]:
@@ -72,10 +72,10 @@ def _item(record: Record) -> dict[str, Any]:
     }
 
 
-def _found(by: Actor, namespace: str, key: str) -> Record | None:
+def _stored_item(by: Actor, namespace: str, key: str) -> Record | None:
     scope, owner = Scope(namespace=namespace), records.owner_for(by)
-    found = records.by_external(key, owner=owner, scope=scope, by=by)
-    return found if found is not None and found.kind == KIND else None
+    record = records.by_external(key, owner=owner, scope=scope, by=by)
+    return record if record is not None and record.kind == KIND else None
 
 
 def put(call: Call) -> Answer:
@@ -87,7 +87,7 @@ def put(call: Call) -> Answer:
         content=entries.canonical(data.value),
         owner=records.owner_for(by),
         kind=KIND,
-        scope=Scope(namespace=_joined(data.namespace)),
+        scope=Scope(namespace=_joined_namespace(data.namespace)),
         external_id=data.key,
         expires_at=due,
     )
@@ -98,40 +98,40 @@ def put(call: Call) -> Answer:
 def get(call: Call) -> dict[str, Any]:
     """Return one item."""
     by = agent_only(call.by, "records.read")
-    asked = call.read_query(ItemQuery)
-    found = _found(by, asked.namespace, asked.key)
-    if found is None or not records.is_safe(found):
+    query = call.read_query(ItemQuery)
+    record = _stored_item(by, query.namespace, query.key)
+    if record is None or not records.is_safe(record):
         raise errors.NotFound("There is no such item.")
-    return _item(found)
+    return _item(record)
 
 
 def delete(call: Call) -> Answer:
     """Forget one item; one that is not there is forgotten just as well."""
     by = agent_only(call.by, "records.write")
     data = call.read(ItemIn)
-    found = _found(by, _joined(data.namespace), data.key)
-    if found is not None:
-        records.forget(found, by=by)
+    record = _stored_item(by, _joined_namespace(data.namespace), data.key)
+    if record is not None:
+        records.forget(record, by=by)
     return Answer(None, 204)
 
 
 # ── Looking ──────────────────────────────────────────────────────────────────
-def _ranked(query: str, wanted: Wanted, by: Actor) -> Iterator[dict[str, Any]]:
+def _items_by_rank(query: str, filters: Wanted, by: Actor) -> Iterator[dict[str, Any]]:
     """Walk hits, best first, a page at a time, to the end."""
     for start in count(0, RANKED):
-        hits = records.search(query, wanted, limit=RANKED, offset=start, by=by).hits
+        hits = records.search(query, filters, limit=RANKED, offset=start, by=by).hits
         for hit in hits:
             yield {**_item(hit.record), "score": round(hit.relevance, 4)}
         if len(hits) < RANKED:
             return
 
 
-def _listed(wanted: Wanted, by: Actor) -> Iterator[dict[str, Any]]:
+def _items_in_order(filters: Wanted, by: Actor) -> Iterator[dict[str, Any]]:
     """Walk items in the order they came, a page at a time, to the end."""
     cursor: str | None = None
     while True:
         page = records.page(
-            wanted, limit=PAGE, cursor=cursor, order=Order.OLDEST, by=by
+            filters, limit=PAGE, cursor=cursor, order=Order.OLDEST, by=by
         )
         yield from map(_item, page.rows)
         cursor = page.next_cursor
@@ -143,22 +143,26 @@ def search(call: Call) -> dict[str, Any]:
     """Find items below a namespace: by words and meaning, or all in order."""
     by = agent_only(call.by, "records.read")
     data = call.read(SearchIn)
-    holds = filters.read(data.filter)
-    wanted = Wanted(
+    matches = filters.read(data.filter)
+    scope_filters = Wanted(
         owner=records.owner_for(by),
-        under=_joined(data.namespace_prefix),
+        under=_joined_namespace(data.namespace_prefix),
         kinds=(KIND,),
     )
     query = (data.query or "").strip()
-    rows = _ranked(query, wanted, by) if query else _listed(wanted, by)
-    fitting = (row for row in rows if holds(row["value"]))
-    return {"items": list(islice(fitting, data.offset, data.offset + data.limit))}
+    rows = (
+        _items_by_rank(query, scope_filters, by)
+        if query
+        else _items_in_order(scope_filters, by)
+    )
+    matching = (row for row in rows if matches(row["value"]))
+    return {"items": list(islice(matching, data.offset, data.offset + data.limit))}
 
 
 def _fits(labels: Sequence[str], pattern: Sequence[str]) -> bool:
     """Whether labels are those of a pattern; * stands for any one."""
     return len(labels) == len(pattern) and all(
-        wanted in ("*", label) for label, wanted in zip(labels, pattern, strict=True)
+        part in ("*", label) for label, part in zip(labels, pattern, strict=True)
     )
 
 
@@ -166,16 +170,16 @@ def namespaces(call: Call) -> dict[str, Any]:
     """List the namespaces that hold something, cut at a depth, each once."""
     by = agent_only(call.by, "records.read")
     data = call.read(NamespacesIn)
-    known = records.scopes("namespace", owner=records.owner_for(by), by=by)
-    found: dict[tuple[str, ...], None] = {}
-    for name, _ in sorted(known):
+    stored = records.scopes("namespace", owner=records.owner_for(by), by=by)
+    matching: dict[tuple[str, ...], None] = {}
+    for name, _ in sorted(stored):
         labels, first, last = name.split("."), data.prefix or [], data.suffix or []
         if not _fits(labels[: len(first)], first):
             continue
         if last and not _fits(labels[-len(last) :], last):
             continue
-        found[tuple(labels[: data.max_depth])] = None
-    page = list(found)[data.offset : data.offset + data.limit]
+        matching[tuple(labels[: data.max_depth])] = None
+    page = list(matching)[data.offset : data.offset + data.limit]
     return {"namespaces": [list(labels) for labels in page]}
 
 

@@ -16,13 +16,13 @@ def _put(client: Client, key: str, value: dict[str, Any], *labels: str) -> None:
     client.call("PUT", ITEMS, body, status=204)
 
 
-def _get(client: Client, key: str, **more: Any) -> Any:
+def _get(client: Client, key: str, **options: Any) -> Any:
     where = {"key": key, "namespace": "users"}
-    return client.call("GET", ITEMS, query=where, **more)
+    return client.call("GET", ITEMS, query=where, **options)
 
 
 @SELFTEST.promise("A value comes back as it was put, whatever is in it")
-def whole(client: Client) -> None:
+def unchanged_value(client: Client) -> None:
     """Put and get."""
     value = {"likes": "té", "cups": 3, "deep": [1, None, {"x": True}]}
     _put(client, "tea", value)
@@ -47,9 +47,9 @@ def search(client: Client) -> None:
         _put(client, f"c{number}", {"n": number}, "cups")
     _put(client, "odd", {"n": "2"}, "cupsful")
     body = {"namespace_prefix": ["users", "cups"], "filter": {"n": {"$gte": 1}}}
-    found = client.call("POST", f"{ITEMS}/search", body)["items"]
+    items = client.call("POST", f"{ITEMS}/search", body)["items"]
     expect(
-        [item["key"] for item in found] == ["c1", "c2"], "not exactly two were found"
+        [item["key"] for item in items] == ["c1", "c2"], "not exactly two were found"
     )
 
 
@@ -60,8 +60,8 @@ def pages(client: Client) -> None:
     _put(client, "b", {"n": 2}, "y")
     body = {"namespace_prefix": [], "limit": 5, "offset": 2}
     expect(not client.call("POST", f"{ITEMS}/search", body)["items"], "there is more")
-    found = client.call("POST", f"{AT}/store/namespaces", {"max_depth": 1})
-    expect(found["namespaces"] == [["users"]], "the namespaces are not cut")
+    data = client.call("POST", f"{AT}/store/namespaces", {"max_depth": 1})
+    expect(data["namespaces"] == [["users"]], "the namespaces are not cut")
 
 
 @SELFTEST.promise("DELETE reads its JSON body; what is gone answers 404")

@@ -12,7 +12,7 @@ INTEGRATION: Final = Integration(
     title="MCP",
     address="/mcp",
     client="mcp 2.3.0",
-    about="Every tool, for agents' hosts, with an agent's key as Bearer.",
+    summary="Every tool, for agents' hosts, with an agent's key as Bearer.",
     snippets={
         "MCP config": """{{
   "mcpServers": {{

@@ -13,7 +13,7 @@ from typing import Any, Final
 from memory.integrations.mem0.schemas import ENTITIES
 from memory.rules import errors
 
-ANYBODY: Final = "*"
+ANY_ID: Final = "*"
 DEPTH: Final = 6
 OPERATORS: Final = {
     "eq": "eq",
@@ -42,19 +42,21 @@ def _leaf(field: str, value: object) -> list[Expression]:
     """Return one field's conditions; a bare value means that it is equal."""
     if not isinstance(value, Mapping):
         return [{"field": field, "op": "eq", "value": value}]
-    found = []
-    for name, wanted in value.items():
+    conditions = []
+    for name, operand in value.items():
         if name not in OPERATORS:
             raise _bad(f"operators are {', '.join(OPERATORS)}.")
-        found.append({"field": field, "op": OPERATORS[name], "value": wanted})
-    return found
+        conditions.append({"field": field, "op": OPERATORS[name], "value": operand})
+    return conditions
 
 
 def _metadata(value: object) -> list[Expression]:
     if not isinstance(value, Mapping):
         raise _bad("metadata is a map of keys and values.")
     return [
-        one for key, wanted in value.items() for one in _leaf(f"metadata.{key}", wanted)
+        condition
+        for key, operand in value.items()
+        for condition in _leaf(f"metadata.{key}", operand)
     ]
 
 
@@ -66,10 +68,10 @@ class _Reader:
         if isinstance(value, Mapping) and len(value) == 1:
             among = value.get("in")
             value = among[0] if isinstance(among, list) and len(among) == 1 else value
-        if value == ANYBODY:
+        if value == ANY_ID:
             return []
         if not isinstance(value, str) or not value:
-            raise _bad(f"{name} is one id, or {ANYBODY} for any.")
+            raise _bad(f"{name} is one id, or {ANY_ID} for any.")
         if self.scope.setdefault(ENTITIES[name], value) != value:
             raise _bad(f"{name} is named twice.")
         return []
@@ -85,13 +87,15 @@ class _Reader:
             return _leaf(FIELDS[key], value)
         raise _bad("a field is known as memory, created_at, updated_at or metadata.")
 
-    def _several(self, parts: object, depth: int, *, on_top: bool) -> list[Expression]:
+    def _read_list(
+        self, parts: object, depth: int, *, on_top: bool
+    ) -> list[Expression]:
         if not isinstance(parts, list) or not parts:
             raise _bad("AND, OR and NOT take a list of filters.")
-        found = [self.read(part, depth + 1, on_top=on_top) for part in parts]
-        if not on_top and None in found:
+        expressions = [self.read(part, depth + 1, on_top=on_top) for part in parts]
+        if not on_top and None in expressions:
             raise _bad("an empty filter may not stand under OR or NOT.")
-        return [one for one in found if one is not None]
+        return [expression for expression in expressions if expression is not None]
 
     def read(
         self, value: object, depth: int = 0, *, on_top: bool = True
@@ -99,18 +103,20 @@ class _Reader:
         """Return a filter as an expression, None when it narrows by scope alone."""
         if not isinstance(value, Mapping) or depth > DEPTH:
             raise _bad("they are a map, not nested too deep.")
-        found: list[Expression] = []
-        for key, wanted in value.items():
+        expressions: list[Expression] = []
+        for key, operand in value.items():
             if key == "AND":
-                found += self._several(wanted, depth, on_top=on_top)
+                expressions += self._read_list(operand, depth, on_top=on_top)
             elif key in ("OR", "NOT"):
-                either = {"or": self._several(wanted, depth, on_top=False)}
-                found.append(either if key == "OR" else {"not": either})
+                alternatives = {"or": self._read_list(operand, depth, on_top=False)}
+                expressions.append(
+                    alternatives if key == "OR" else {"not": alternatives}
+                )
             else:
-                found += self._field(key, wanted, on_top=on_top)
-        if not found:
+                expressions += self._field(key, operand, on_top=on_top)
+        if not expressions:
             return None
-        return found[0] if len(found) == 1 else {"and": found}
+        return expressions[0] if len(expressions) == 1 else {"and": expressions}
 
 
 def read(value: Mapping[str, Any] | None) -> tuple[dict[str, str], Expression | None]:

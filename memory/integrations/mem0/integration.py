@@ -13,7 +13,7 @@ INTEGRATION: Final = Integration(
     title="mem0",
     address="/compat/mem0",
     client="mem0ai 2.2.1",
-    about="The platform's routes, for its clients with another host.",
+    summary="The platform's routes, for its clients with another host.",
     snippets={
         "Python": """from mem0 import MemoryClient
 

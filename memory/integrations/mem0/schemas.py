@@ -27,7 +27,7 @@ KINDS: Final = {
     "app": "namespace",
     "run": "thread",
 }
-NOBODY: Final = "Name one of user_id, agent_id, app_id and run_id."
+ENTITY_REQUIRED: Final = "Name one of user_id, agent_id, app_id and run_id."
 Text = Annotated[str, Field(strict=True)]
 
 
@@ -40,7 +40,7 @@ class Loose(BaseModel):
     model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
 
 
-class Named(Loose):
+class EntityScoped(Loose):
     """Whose memory, at the top level."""
 
     user_id: Text | None = None
@@ -50,12 +50,12 @@ class Named(Loose):
 
     def scope(self, filters: Mapping[str, Any] | None = None) -> dict[str, str]:
         """Return who is named, here or in filters; the top level wins."""
-        said = {name: getattr(self, name) for name in ENTITIES}
+        own = {name: getattr(self, name) for name in ENTITIES}
         inner = {k: v for k, v in (filters or {}).items() if k in ENTITIES}
-        found = {**inner, **{k: v for k, v in said.items() if v}}
-        if not all(isinstance(value, str) for value in found.values()):
+        values = {**inner, **{k: v for k, v in own.items() if v}}
+        if not all(isinstance(value, str) for value in values.values()):
             raise errors.Invalid("An entity's id is a text.", code="bad_entity")
-        return {ENTITIES[name]: value for name, value in found.items() if value}
+        return {ENTITIES[name]: value for name, value in values.items() if value}
 
 
 class MessageIn(Loose):
@@ -65,7 +65,7 @@ class MessageIn(Loose):
     content: Text
 
 
-class AddIn(Named):
+class AddIn(EntityScoped):
     """What to remember."""
 
     messages: Text | Annotated[list[MessageIn], Field(max_length=200)]
@@ -81,7 +81,7 @@ class AddIn(Named):
         return self.messages
 
 
-class SearchIn(Named):
+class SearchIn(EntityScoped):
     """What to look for."""
 
     query: Text = Field(min_length=1, max_length=4_000)
@@ -91,13 +91,13 @@ class SearchIn(Named):
     threshold: float | None = Field(None, ge=0, le=1)
 
 
-class ListIn(Named):
+class ListIn(EntityScoped):
     """Which memories to list."""
 
     filters: dict[str, Any] | None = None
 
 
-class PageQuery(Named):
+class PageQuery(EntityScoped):
     """Which page of a list, from 1."""
 
     page: int = Field(1, ge=1, le=100_000)
@@ -135,10 +135,13 @@ def row(record: Record, score: float | None = None) -> dict[str, Any]:
     """Return a record as a memory of theirs."""
     scope: Scope = records.scope_of(record)
     due = record.expires_at
-    told: dict[str, Any] = {
+    data: dict[str, Any] = {
         "id": record.id,
         "memory": record.content,
-        **{theirs: getattr(scope, ours) or None for theirs, ours in ENTITIES.items()},
+        **{
+            field: getattr(scope, scope_name) or None
+            for field, scope_name in ENTITIES.items()
+        },
         "hash": record.sha256,
         "metadata": record.metadata,
         "categories": [],
@@ -148,7 +151,7 @@ def row(record: Record, score: float | None = None) -> dict[str, Any]:
             (due - timedelta(microseconds=1)).date().isoformat() if due else None
         ),
     }
-    return told if score is None else {**told, "score": round(score, 4)}
+    return data if score is None else {**data, "score": round(score, 4)}
 
 
 EVENTS: Final = {
@@ -161,22 +164,22 @@ EVENTS: Final = {
 
 def steps(record: Record, versions: list[records.Version]) -> list[dict[str, Any]]:
     """Return a record's past as theirs: what it said before and after each step."""
-    found, before = [], None
-    for one in versions:
-        event = EVENTS[one.event]
-        after = None if event == "DELETE" else one.content
-        found.append(
+    rows, before = [], None
+    for version in versions:
+        event = EVENTS[version.event]
+        after = None if event == "DELETE" else version.content
+        rows.append(
             {
-                "id": one.id,
+                "id": version.id,
                 "memory_id": record.id,
                 "event": event,
                 "old_memory": before,
                 "new_memory": after,
                 "user_id": records.scope_of(record).user or None,
-                "metadata": one.metadata,
-                "created_at": moment(one.created_at),
-                "updated_at": moment(one.created_at),
+                "metadata": version.metadata,
+                "created_at": moment(version.created_at),
+                "updated_at": moment(version.created_at),
             }
         )
         before = after
-    return found
+    return rows

@@ -12,11 +12,11 @@ SELFTEST: Final = Selftest()
 
 def _add(client: Client, text: str, user: str = "harriet") -> str:
     body = {"messages": [{"role": "user", "content": text}], "user_id": user}
-    found = client.call("POST", f"{AT}/v3/memories/add/", body)
-    return str(found["results"][0]["id"])
+    data = client.call("POST", f"{AT}/v3/memories/add/", body)
+    return str(data["results"][0]["id"])
 
 
-def _listed(client: Client, user: str) -> list[dict[str, Any]]:
+def _list(client: Client, user: str) -> list[dict[str, Any]]:
     body = {"filters": {"user_id": user}}
     return list(client.call("POST", f"{AT}/v3/memories/", body)["results"])
 
@@ -24,8 +24,8 @@ def _listed(client: Client, user: str) -> list[dict[str, Any]]:
 @SELFTEST.promise("The client's first call tells whose key it is")
 def ping(client: Client) -> None:
     """Ping."""
-    found = client.call("GET", f"{AT}/v1/ping/")
-    expect(found["org_id"] and found["project_id"], "it does not say")
+    data = client.call("GET", f"{AT}/v1/ping/")
+    expect(data["org_id"] and data["project_id"], "it does not say")
 
 
 @SELFTEST.promise("What is added for a user is found for that user and for nobody else")
@@ -34,21 +34,21 @@ def users(client: Client) -> None:
     _add(client, "The kiln stands in Porto")
     _add(client, "The kiln stands in Faro", "omar")
     body = {"query": "kiln", "filters": {"user_id": "harriet"}}
-    found = client.call("POST", f"{AT}/v3/memories/search/", body)["results"]
-    told = {row["memory"] for row in found}
-    expect(told == {"The kiln stands in Porto"}, "not exactly hers were found")
+    results = client.call("POST", f"{AT}/v3/memories/search/", body)["results"]
+    texts = {row["memory"] for row in results}
+    expect(texts == {"The kiln stands in Porto"}, "not exactly hers were found")
 
 
 @SELFTEST.promise("An update is kept beside what was said before")
 def history(client: Client) -> None:
     """Change a memory."""
-    one = _add(client, "Harriet likes tea")
-    path = f"{AT}/v1/memories/{one}"
+    memory_id = _add(client, "Harriet likes tea")
+    path = f"{AT}/v1/memories/{memory_id}"
     client.call("PUT", f"{path}/", {"text": "Harriet likes coffee"})
-    found = client.call("GET", f"{path}/history/")
-    events = [step["event"] for step in found]
+    steps = client.call("GET", f"{path}/history/")
+    events = [step["event"] for step in steps]
     expect(events == ["ADD", "UPDATE"], "the history does not tell of both")
-    expect(found[1]["old_memory"] == "Harriet likes tea", "the old text is not told")
+    expect(steps[1]["old_memory"] == "Harriet likes tea", "the old text is not told")
 
 
 @SELFTEST.promise("A deleted memory is gone with 404 and a detail")
@@ -66,8 +66,8 @@ def delete_all(client: Client) -> None:
     _add(client, "His", "omar")
     client.call("DELETE", f"{AT}/v1/memories/", status=400)
     client.call("DELETE", f"{AT}/v1/memories/", query={"user_id": "harriet"})
-    expect(not _listed(client, "harriet"), "hers are still there")
-    expect(len(_listed(client, "omar")) == 1, "his are gone too")
+    expect(not _list(client, "harriet"), "hers are still there")
+    expect(len(_list(client, "omar")) == 1, "his are gone too")
 
 
 @SELFTEST.promise("Pages end")
@@ -75,13 +75,13 @@ def pages(client: Client) -> None:
     """Walk a list of three by two."""
     for text in ("One fish", "Two lamps", "Three tins"):
         _add(client, text)
-    body, path, seen = {"filters": {"user_id": "harriet"}}, f"{AT}/v3/memories/", []
+    body, path, ids = {"filters": {"user_id": "harriet"}}, f"{AT}/v3/memories/", []
     for page in (1, 2):
         size = {"page": page, "page_size": 2}
-        found = client.call("POST", path, body, query=size)
-        seen += [row["id"] for row in found["results"]]
-    expect(found["next"] is None, "the last page has a next")
-    expect(len(set(seen)) == 3, "not every memory was listed once")
+        data = client.call("POST", path, body, query=size)
+        ids += [row["id"] for row in data["results"]]
+    expect(data["next"] is None, "the last page has a next")
+    expect(len(set(ids)) == 3, "not every memory was listed once")
 
 
 @SELFTEST.promise("A filter that is not understood is refused, not ignored")

@@ -89,7 +89,9 @@ def sentences(text: str) -> list[str]:
 
 def read(sentence: str) -> Pattern | None:
     """Return the pattern that a sentence fits, None when it is nothing to keep."""
-    return next((one for one in PATTERNS if one.words.search(sentence)), None)
+    return next(
+        (pattern for pattern in PATTERNS if pattern.words.search(sentence)), None
+    )
 
 
 class PatternExtractor:
@@ -99,24 +101,24 @@ class PatternExtractor:
 
     def extract(self, scope: Scope, messages: Sequence[Message]) -> Memories:
         """Return what the user's own sentences leave behind, each once."""
-        found: dict[str, Memory] = {}
+        memories: dict[str, Memory] = {}
         for number, message in enumerate(messages):
             if message.role != "user":
                 continue
             for sentence in sentences(message.content):
-                fits = read(sentence)
-                if fits is None or sentence.casefold() in found:
+                pattern = read(sentence)
+                if pattern is None or sentence.casefold() in memories:
                     continue
                 memory = Memory(
                     content=sentence,
-                    type=fits.type,
+                    type=pattern.type,
                     scope=dict(scope),
-                    confidence=fits.confidence,
+                    confidence=pattern.confidence,
                     turn_range=(number, number),
                 )
-                categorise(memory.metadata, fits.category)
-                found[sentence.casefold()] = memory
-        return list(found.values())[:MOST]
+                categorise(memory.metadata, pattern.category)
+                memories[sentence.casefold()] = memory
+        return list(memories.values())[:MOST]
 
 
 class _Port:

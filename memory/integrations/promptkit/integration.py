@@ -12,8 +12,8 @@ INTEGRATION: Final = Integration(
     title="PromptKit tools",
     address="/api/v1/tools",
     client="contract vectors",
-    about="memory__recall, memory__remember, memory__list and memory__forget by name, "
-    "and memory__history and memory__revise, which are ours.",
+    summary="memory__recall, memory__remember, memory__list and memory__forget by "
+    "name, and memory__history and memory__revise, which are ours.",
     snippets={
         "curl": """curl -sS {url}/api/v1/tools/memory__remember \\
   -H "Authorization: Bearer $CREWSHIP_KEY" \\

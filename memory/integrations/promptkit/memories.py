@@ -63,8 +63,8 @@ class Memory:
     @property
     def provenance(self) -> str:
         """Where it comes from; empty when unset or no text."""
-        found = self.metadata.get(PROVENANCE)
-        return found if isinstance(found, str) else ""
+        value = self.metadata.get(PROVENANCE)
+        return value if isinstance(value, str) else ""
 
 
 def stamp(memory: Memory, provenance: str) -> None:
@@ -86,7 +86,7 @@ def moment(value: datetime | None) -> str:
 
 def as_json(memory: Memory) -> dict[str, Any]:
     """Return a memory as JSON; what is empty and may be left out is left out."""
-    told: dict[str, Any] = {
+    data: dict[str, Any] = {
         "id": memory.id,
         "type": memory.type,
         "content": memory.content,
@@ -99,16 +99,16 @@ def as_json(memory: Memory) -> dict[str, Any]:
         "accessed_at": moment(memory.accessed_at),
     }
     for name in ("metadata", "session_id"):
-        if not told[name]:
-            del told[name]
+        if not data[name]:
+            del data[name]
     if memory.expires_at is not None:
-        told["expires_at"] = moment(memory.expires_at)
-    return told
+        data["expires_at"] = moment(memory.expires_at)
+    return data
 
 
 def formatted(memories: Sequence[Memory]) -> str:
     """Return one line per memory: ``[type] content (confidence: 0.9)``."""
     return "".join(
-        f"[{one.type}] {one.content} (confidence: {one.confidence:.1f})\n"
-        for one in memories
+        f"[{memory.type}] {memory.content} (confidence: {memory.confidence:.1f})\n"
+        for memory in memories
     )

@@ -8,8 +8,8 @@ from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
 from memory.integrations.promptkit.memories import Memory, Message, Scope
 
-RETRIEVED: Final = 10
-LISTED: Final = 50
+DEFAULT_RETRIEVE: Final = 10
+DEFAULT_LIST: Final = 50
 Memories: TypeAlias = list[Memory]
 
 
@@ -43,8 +43,8 @@ class Listing:
     offset: int = 0
 
 
-ANYTHING: Final = Retrieve()
-FIRST: Final = Listing()
+NO_FILTERS: Final = Retrieve()
+FIRST_PAGE: Final = Listing()
 
 
 class Store(Protocol):
@@ -55,12 +55,12 @@ class Store(Protocol):
         ...
 
     def retrieve(
-        self, scope: Scope, query: str, options: Retrieve = ANYTHING
+        self, scope: Scope, query: str, options: Retrieve = NO_FILTERS
     ) -> Memories:
         """Return what answers a query; an empty one matches everything."""
         ...
 
-    def list(self, scope: Scope, options: Listing = FIRST) -> Memories:
+    def list(self, scope: Scope, options: Listing = FIRST_PAGE) -> Memories:
         """Return memories of a scope, oldest first."""
         ...
 

@@ -19,22 +19,27 @@ def _call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
 )
 def tools(client: Client) -> None:
     """List the tools: the contract's in its order, then ours."""
-    listed = client.call("GET", TOOLS)["tools"]
+    descriptors = client.call("GET", TOOLS)["tools"]
     verbs = ("recall", "remember", "list", "forget", "history", "revise")
-    names = [tool["name"] for tool in listed]
+    names = [tool["name"] for tool in descriptors]
     expect(names == [f"memory__{verb}" for verb in verbs], "they are not these six")
-    expect(all(tool["mode"] == "memory" for tool in listed), "the mode is not memory")
-    whole = ("input_schema", "output_schema")
-    expect(all(tool[part] for tool in listed for part in whole), "a schema is missing")
+    expect(
+        all(tool["mode"] == "memory" for tool in descriptors), "the mode is not memory"
+    )
+    schemas = ("input_schema", "output_schema")
+    expect(
+        all(tool[part] for tool in descriptors for part in schemas),
+        "a schema is missing",
+    )
 
 
 @SELFTEST.promise("A corrected memory says what it said before")
 def corrected(client: Client) -> None:
     """Revise a memory and ask for its history."""
     first, second = "Harriet prefers tea", "Harriet prefers coffee"
-    kept = _call(client, "memory__remember", content=first)
-    _call(client, "memory__revise", memory_id=kept["id"], content=second)
-    history = _call(client, "memory__history", memory_id=kept["id"])
+    memory = _call(client, "memory__remember", content=first)
+    _call(client, "memory__revise", memory_id=memory["id"], content=second)
+    history = _call(client, "memory__history", memory_id=memory["id"])
     texts = [version["content"] for version in history["versions"]]
     expect(sorted(texts) == sorted([first, second]), "a version is missing")
 
@@ -43,46 +48,46 @@ def corrected(client: Client) -> None:
 def defaults(client: Client) -> None:
     """Remember with nothing but content."""
     _call(client, "memory__remember", content="Harriet prefers tea")
-    found = _call(client, "memory__list")["memories"][0]
-    expect((found["type"], found["confidence"]) == ("general", 0.8), "the defaults")
-    expect(found["metadata"]["provenance"] == "user_requested", "the provenance")
+    memory = _call(client, "memory__list")["memories"][0]
+    expect((memory["type"], memory["confidence"]) == ("general", 0.8), "the defaults")
+    expect(memory["metadata"]["provenance"] == "user_requested", "the provenance")
 
 
 @SELFTEST.promise("Nobody chooses their own provenance")
 def provenance(client: Client) -> None:
     """Spoof in both ways."""
-    mine = {"provenance": "operator_curated"}
-    _call(client, "memory__remember", content="Spoofed", metadata=mine, **mine)
-    found = _call(client, "memory__list")["memories"][0]
-    expect(found["metadata"]["provenance"] == "user_requested", "it was chosen")
+    spoofed = {"provenance": "operator_curated"}
+    _call(client, "memory__remember", content="Spoofed", metadata=spoofed, **spoofed)
+    memory = _call(client, "memory__list")["memories"][0]
+    expect(memory["metadata"]["provenance"] == "user_requested", "it was chosen")
 
 
 @SELFTEST.promise("Nothing found is an empty list, never null")
-def nothing(client: Client) -> None:
+def empty_result(client: Client) -> None:
     """Look into the void."""
-    found = _call(client, "memory__recall", query="zeppelin")
-    expect(found == {"memories": [], "count": 0}, "it is not an empty list")
+    result = _call(client, "memory__recall", query="zeppelin")
+    expect(result == {"memories": [], "count": 0}, "it is not an empty list")
 
 
 @SELFTEST.promise("Another agent's memories are not there, and cannot be forgotten")
 def isolation(client: Client) -> None:
     """Look at another agent's."""
-    made = _call(client, "memory__remember", content="Mine alone")
+    memory = _call(client, "memory__remember", content="Mine alone")
     path = f"{TOOLS}/memory__list"
-    theirs = client.call("POST", path, {}, sender="other")
-    expect(theirs["count"] == 0, "the other agent sees it")
-    asked = {"memory_id": made["id"]}
-    client.call("POST", f"{TOOLS}/memory__forget", asked, sender="other")
+    listing = client.call("POST", path, {}, sender="other")
+    expect(listing["count"] == 0, "the other agent sees it")
+    arguments = {"memory_id": memory["id"]}
+    client.call("POST", f"{TOOLS}/memory__forget", arguments, sender="other")
     expect(_call(client, "memory__list")["count"] == 1, "the other agent forgot it")
 
 
 @SELFTEST.promise("Forgetting works, again and for what never was")
 def forgetting(client: Client) -> None:
     """Forget twice."""
-    made = _call(client, "memory__remember", content="Passing")
-    for memory_id in (made["id"], made["id"], "mem_never"):
-        found = _call(client, "memory__forget", memory_id=memory_id)
-        expect(found["status"] == "forgotten", "it is not forgotten")
+    memory = _call(client, "memory__remember", content="Passing")
+    for memory_id in (memory["id"], memory["id"], "mem_never"):
+        result = _call(client, "memory__forget", memory_id=memory_id)
+        expect(result["status"] == "forgotten", "it is not forgotten")
     expect(_call(client, "memory__list")["count"] == 0, "it is still there")
 
 
@@ -90,5 +95,5 @@ def forgetting(client: Client) -> None:
 def empty(client: Client) -> None:
     """Remember nothing."""
     path = f"{TOOLS}/memory__remember"
-    found = client.call("POST", path, {"content": ""}, status=422)
-    expect("memory remember: content is required" in found["detail"], "the sentence")
+    problem = client.call("POST", path, {"content": ""}, status=422)
+    expect("memory remember: content is required" in problem["detail"], "the sentence")

@@ -30,8 +30,8 @@ class RetrievalStage:
         if self._retriever is None or not turn.messages:
             return turn
         try:
-            found = self._retriever.retrieve_context(self._scope, turn.messages)
-            text = self._formatter(found)
+            recalled = self._retriever.retrieve_context(self._scope, turn.messages)
+            text = self._formatter(recalled)
         except Exception as error:  # noqa: BLE001  (a turn goes on without memory)
             log.warning("memory_retrieval_failed", error=type(error).__name__)
             return turn
@@ -51,11 +51,11 @@ class ExtractionStage:
         if self._extractor is None or not turn.messages:
             return turn
         try:
-            found = self._extractor.extract(self._scope, turn.messages)
+            extracted = self._extractor.extract(self._scope, turn.messages)
         except Exception as error:  # noqa: BLE001  (a turn goes on without memory)
             log.warning("memory_extraction_failed", error=type(error).__name__)
             return turn
-        for memory in found:
+        for memory in extracted:
             self._keep(memory)
         return turn
 

@@ -426,7 +426,7 @@ def test_a_model_says_it_and_is_asked_for_what_was_asked(
     one = at(world)
     made = keep(one, FACT)
     model = think(Thought("Lena travels by rail.", 0.8, (made,)))
-    found = one.ponder("trains", LENA)
+    found = one.reflect_with_maker("trains", LENA)
     assert found.insights == [
         types.Insight(
             content="Lena travels by rail.",
@@ -435,7 +435,7 @@ def test_a_model_says_it_and_is_asked_for_what_was_asked(
         )
     ]
     assert (found.maker.how, found.maker.model) == ("model", "some-chat")
-    told = one.portray(LENA, "How does she travel?")
+    told = one.profile_with_maker(LENA, "How does she travel?")
     assert told.profile.summary == f"Lena travels by rail. [{made}]"
     assert told.profile.facts == [f"{FACT} [{made}]"]
     scope = {"user": "lena"}
@@ -465,7 +465,7 @@ def test_where_a_model_fails_the_plain_answer_stands_in_and_says_so(
     one = at(world)
     made = keep(one, FACT)
     think(*thoughts, fault=fault)
-    found, told = one.ponder("trains", LENA), one.portray(LENA)
+    found, told = one.reflect_with_maker("trains", LENA), one.profile_with_maker(LENA)
     assert [insight.content for insight in found.insights] == [FACT]
     assert told.profile.summary == f"{FACT} [{made}]"
     for maker in (found.maker, told.maker):

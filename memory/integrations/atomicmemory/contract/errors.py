@@ -58,13 +58,13 @@ class InvalidScopeError(ValidationError):
 
     code = "invalid_scope"
 
-    def __init__(self, operation: str, missing: list[str]) -> None:
-        names = ", ".join(f"scope.{name}" for name in missing)
+    def __init__(self, operation: str, fields: list[str]) -> None:
+        names = ", ".join(f"scope.{name}" for name in fields)
         super().__init__(
             f"{operation}: {names} is missing or empty.",
-            context={"operation": operation, "missing": missing},
+            context={"operation": operation, "missing": fields},
         )
-        self.operation, self.missing = operation, missing
+        self.operation, self.missing = operation, fields
 
 
 class NotInitializedError(AtomicMemoryError):
@@ -89,8 +89,8 @@ class ProviderError(AtomicMemoryError):
         status_code: int | None = None,
         response_body: str | None = None,
     ) -> None:
-        told = {"provider": provider, "operation": operation}
-        super().__init__(message, context={k: v for k, v in told.items() if v})
+        details = {"provider": provider, "operation": operation}
+        super().__init__(message, context={k: v for k, v in details.items() if v})
         self.provider, self.operation = provider, operation
         self.status_code, self.response_body = status_code, response_body
 
@@ -198,16 +198,16 @@ def of_cause(cause: Exception, *, provider: str, operation: str) -> AtomicMemory
     everything else a ProviderError. Of a bug only the kind is told.
     """
     if not isinstance(cause, errors.HouseError):
-        said = f"{operation}: the provider failed ({type(cause).__name__})."
-        return ProviderError(said, provider=provider, operation=operation)
-    found: AtomicMemoryError
+        message = f"{operation}: the provider failed ({type(cause).__name__})."
+        return ProviderError(message, provider=provider, operation=operation)
+    failure: AtomicMemoryError
     if isinstance(cause, errors.Invalid):
-        found = ValidationError(f"{operation}: {cause.detail}")
+        failure = ValidationError(f"{operation}: {cause.detail}")
     else:
-        found = ProviderError(cause.detail, provider=provider, operation=operation)
-        found.status_code = cause.status
-    found.problem_code = cause.problem_code
-    found.fields.update(cause.fields)
+        failure = ProviderError(cause.detail, provider=provider, operation=operation)
+        failure.status_code = cause.status
+    failure.problem_code = cause.problem_code
+    failure.fields.update(cause.fields)
     # The class names a default; this one answers as what stands behind it did.
-    vars(found)["status"], vars(found)["title"] = cause.status, cause.title
-    return found
+    vars(failure)["status"], vars(failure)["title"] = cause.status, cause.title
+    return failure

@@ -189,23 +189,29 @@ TEN: Final = (
     Extension("health", "healthCheck", Health, ("health",)),
 )
 ALIASES: Final = {
-    **{one.name: one.name for one in TEN},
-    **{one.alias: one.name for one in TEN},
+    **{extension.name: extension.name for extension in TEN},
+    **{extension.alias: extension.name for extension in TEN},
     "batch_ops": "batch",
 }
 
 
 def dishonest(provider: object, capabilities: Capabilities) -> list[str]:
     """Return every claim that does not hold, as sentences; empty when all do."""
-    found = []
-    for one in TEN:
-        claimed = getattr(capabilities.extensions, one.name)
-        there = [
-            name for name in one.methods if callable(getattr(provider, name, None))
+    problems = []
+    for extension in TEN:
+        claimed = getattr(capabilities.extensions, extension.name)
+        present = [
+            name
+            for name in extension.methods
+            if callable(getattr(provider, name, None))
         ]
-        missing = [name for name in one.methods if name not in there]
-        if claimed and missing:
-            found.append(f"{one.name} is declared and {', '.join(missing)} is missing")
-        if not claimed and there:
-            found.append(f"{', '.join(there)} is there and {one.name} is not declared")
-    return found
+        absent = [name for name in extension.methods if name not in present]
+        if claimed and absent:
+            problems.append(
+                f"{extension.name} is declared and {', '.join(absent)} is missing"
+            )
+        if not claimed and present:
+            problems.append(
+                f"{', '.join(present)} is there and {extension.name} is not declared"
+            )
+    return problems

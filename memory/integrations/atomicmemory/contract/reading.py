@@ -23,13 +23,13 @@ M = TypeVar("M", bound=BaseModel)
 
 def _refusal(error: pydantic.ValidationError) -> ValidationError:
     faults = error.errors(include_url=False, include_input=False)[:20]
-    told = [
+    problems = [
         {"field": ".".join(str(p)[:80] for p in f["loc"]), "message": f["msg"]}
         for f in faults
     ]
-    first = told[0]
-    where = first["field"] or "request"
-    return ValidationError(f"{where}: {first['message']}", context={"errors": told})
+    first = problems[0]
+    field = first["field"] or "request"
+    return ValidationError(f"{field}: {first['message']}", context={"errors": problems})
 
 
 def read(model: type[M], value: M | Mapping[str, Any]) -> M:
@@ -48,8 +48,8 @@ def read_ingest(value: Ingest | Mapping[str, Any]) -> Ingest:
     if isinstance(value, TextIngest | MessageIngest | VerbatimIngest):
         return value
     mode = mode_of(value.get("mode"))
-    found = INGESTS.get(mode) if isinstance(mode, str) else None
-    if found is None:
-        known = ", ".join(INGESTS)
-        raise ValidationError(f"mode: must be one of {known}.")
-    return read(found, value)
+    model = INGESTS.get(mode) if isinstance(mode, str) else None
+    if model is None:
+        modes = ", ".join(INGESTS)
+        raise ValidationError(f"mode: must be one of {modes}.")
+    return read(model, value)

@@ -13,7 +13,7 @@ from typing import Any
 import structlog
 
 from memory.integrations.atomicmemory.contract import errors, reading, types
-from memory.integrations.atomicmemory.contract.base import Given, MemoryProvider
+from memory.integrations.atomicmemory.contract.base import MemoryProvider, RequestData
 from memory.integrations.atomicmemory.contract.extensions import Capabilities
 
 log = structlog.get_logger(__name__)
@@ -124,10 +124,10 @@ class MemoryService:
         """Return a provider, the default unless named."""
         if not self._live:
             raise errors.NotInitializedError
-        found = self._live.get(name or self._default)
-        if found is None:
+        provider = self._live.get(name or self._default)
+        if provider is None:
             raise errors.ConfigError(f"There is no provider {name}.")
-        return found
+        return provider
 
     def status(self) -> dict[str, bool]:
         """Return name → whether it is ready, for every configured name."""
@@ -146,33 +146,33 @@ class MemoryService:
         """Return who does an extension of the default provider."""
         return self.provider().get_extension(name)
 
-    def ingest(self, given: types.Ingest | Given) -> types.IngestResult:
+    def ingest(self, data: types.Ingest | RequestData) -> types.IngestResult:
         """Take a text in."""
-        return self.provider().ingest(given)
+        return self.provider().ingest(data)
 
-    def search(self, given: types.SearchRequest | Given) -> types.SearchResultPage:
+    def search(self, data: types.SearchRequest | RequestData) -> types.SearchResultPage:
         """Return the best hits."""
-        return self.provider().search(given)
+        return self.provider().search(data)
 
-    def package(self, given: types.PackageRequest | Given) -> types.ContextPackage:
+    def package(self, data: types.PackageRequest | RequestData) -> types.ContextPackage:
         """Return text for a prompt; UnsupportedOperationError without the extension."""
         packager = self.get_extension("package")
         if packager is None:
             raise errors.UnsupportedOperationError(
                 "package: the provider does not offer it.", operation="package"
             )
-        asked = reading.read(types.PackageRequest, given)
-        answer: types.ContextPackage = packager.package(asked)
+        request = reading.read(types.PackageRequest, data)
+        answer: types.ContextPackage = packager.package(request)
         return answer
 
-    def get(self, given: types.MemoryRef | Given) -> types.Memory | None:
+    def get(self, data: types.MemoryRef | RequestData) -> types.Memory | None:
         """Return a memory, None when it is not there."""
-        return self.provider().get(given)
+        return self.provider().get(data)
 
-    def delete(self, given: types.MemoryRef | Given) -> None:
+    def delete(self, data: types.MemoryRef | RequestData) -> None:
         """Delete a memory."""
-        self.provider().delete(given)
+        self.provider().delete(data)
 
-    def list(self, given: types.ListRequest | Given) -> types.ListResultPage:
+    def list(self, data: types.ListRequest | RequestData) -> types.ListResultPage:
         """Return a page of a scope."""
-        return self.provider().list(given)
+        return self.provider().list(data)

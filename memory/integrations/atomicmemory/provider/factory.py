@@ -24,6 +24,6 @@ def make(options: Mapping[str, Any]) -> Remembering:
 
 def registry() -> ProviderRegistry:
     """Return a fresh registry with our provider in it."""
-    made = ProviderRegistry()
-    made.register(NAME, make)
-    return made
+    providers = ProviderRegistry()
+    providers.register(NAME, make)
+    return providers
