@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-WISHES = ROOT / "tests" / "dialects" / "requirements"
+REQUIREMENTS = ROOT / "tests" / "integrations" / "requirements"
 CACHE = ROOT / ".clients"
 DRIVERS = Path(__file__).parent / "drivers"
 # Ends a client that hangs; far beyond what the slowest machine needs.
@@ -32,11 +32,11 @@ SOURCES = {"atomicmemory": "atomicmemory==1.1.4"}
 
 def names() -> list[str]:
     """Return every client there is a requirements file for."""
-    return sorted(path.stem for path in WISHES.glob("*.txt"))
+    return sorted(path.stem for path in REQUIREMENTS.glob("*.txt"))
 
 
 def _wish(name: str) -> str:
-    return hashlib.sha256((WISHES / f"{name}.txt").read_bytes()).hexdigest()
+    return hashlib.sha256((REQUIREMENTS / f"{name}.txt").read_bytes()).hexdigest()
 
 
 def folder(name: str) -> Path:
@@ -52,19 +52,19 @@ def is_here(name: str) -> bool:
 
 def packages(name: str) -> str:
     """Return the first package of a client's requirements, for a message."""
-    lines = (WISHES / f"{name}.txt").read_text().splitlines()
+    lines = (REQUIREMENTS / f"{name}.txt").read_text().splitlines()
     return next(line for line in lines if line and not line.startswith("#"))
 
 
-def missing(name: str) -> str:
+def skip_reason(name: str) -> str:
     """Return what to say when a client is not installed, and how to get it."""
     return f"{packages(name)} is not here: python tests/integrations/clients.py install"
 
 
 def source(name: str) -> Path:
     """Return the unpacked source archive of a client."""
-    found = [path for path in (folder(name) / "src").iterdir() if path.is_dir()]
-    return found[0]
+    folders = [path for path in (folder(name) / "src").iterdir() if path.is_dir()]
+    return folders[0]
 
 
 def _fetch_source(name: str, pip: list[str]) -> None:
@@ -84,7 +84,7 @@ def install(name: str) -> None:
         return
     venv.create(folder(name), with_pip=True, clear=True)
     pip = [str(folder(name) / "bin" / "python"), "-m", "pip"]
-    wish = str(WISHES / f"{name}.txt")
+    wish = str(REQUIREMENTS / f"{name}.txt")
     subprocess.run([*pip, "install", "-q", "-r", wish], check=True)
     if name in SOURCES:
         _fetch_source(name, pip)
@@ -92,7 +92,7 @@ def install(name: str) -> None:
 
 
 @dataclass(frozen=True)
-class Told:
+class ClientRun:
     """What a driver printed."""
 
     client: str
@@ -105,12 +105,12 @@ class Told:
 
     def result(self, call: str) -> Any:
         """Return what a call came back with."""
-        return next(one["result"] for one in self.calls if one["call"] == call)
+        return next(step["result"] for step in self.calls if step["call"] == call)
 
 
 def environment(extra: dict[str, str]) -> dict[str, str]:
     """Return an environment without proxies and without anything of ours."""
-    kept = {
+    inherited = {
         name: value
         for name, value in os.environ.items()
         if not name.lower().endswith("_proxy")
@@ -118,7 +118,7 @@ def environment(extra: dict[str, str]) -> dict[str, str]:
         and name not in ("DATABASE_URL", "REDIS_URL", "PYTHONPATH")
     }
     quiet = {"NO_PROXY": "127.0.0.1,localhost", "MEM0_TELEMETRY": "False"}
-    return {**kept, **quiet, "PYTHONPATH": str(DRIVERS), **extra}
+    return {**inherited, **quiet, "PYTHONPATH": str(DRIVERS), **extra}
 
 
 def python(
@@ -136,21 +136,21 @@ def python(
     )
 
 
-def drive(name: str, driver: str, extra: dict[str, str]) -> Told:
+def drive(name: str, driver: str, extra: dict[str, str]) -> ClientRun:
     """Run a driver inside a client's environment; its crash is a failure."""
-    done = python(name, [str(DRIVERS / f"{driver}.py")], extra)
-    assert done.returncode == 0, done.stderr[-4_000:]
-    found = json.loads(done.stdout)
-    return Told(found["client"], found["calls"])
+    process = python(name, [str(DRIVERS / f"{driver}.py")], extra)
+    assert process.returncode == 0, process.stderr[-4_000:]
+    report = json.loads(process.stdout)
+    return ClientRun(report["client"], report["calls"])
 
 
-def main(wanted: list[str]) -> int:
+def main(requested: list[str]) -> int:
     """Install the clients named, or all; return how many could not be."""
     failed = 0
-    for one in wanted or names():
-        print(f"{one}: {packages(one)}", flush=True)  # noqa: T201
+    for name in requested or names():
+        print(f"{name}: {packages(name)}", flush=True)  # noqa: T201
         try:
-            install(one)
+            install(name)
         except subprocess.CalledProcessError:
             failed += 1
     return failed

@@ -20,15 +20,15 @@ steps = Steps("mcp")
 async def step(name: str, ask: Callable[[], Awaitable[Any]]) -> Any:
     """Await a call; what it raises is the step's failure."""
     try:
-        found = await ask()
+        result = await ask()
     except BaseException as error:  # noqa: BLE001
-        told = error
+        failure = error
 
         def fail() -> None:
-            raise told
+            raise failure
 
         return steps.run(name, fail)
-    return steps.run(name, lambda: found)
+    return steps.run(name, lambda: result)
 
 
 def plain(result: Any) -> dict[str, Any]:
@@ -48,11 +48,11 @@ def opened(key: str) -> Client:
     return Client(streamable_http_client(URL, http_client=http), mode=MODE)
 
 
-async def listed(key: str) -> dict[str, Any]:
+async def tool_names(key: str) -> dict[str, Any]:
     """Return the tools that a key is offered, by name."""
     async with opened(key) as client:
-        found = await client.list_tools()
-    return {tool.name: tool.model_dump(mode="json") for tool in found.tools}
+        tools = await client.list_tools()
+    return {tool.name: tool.model_dump(mode="json") for tool in tools.tools}
 
 
 CALLS: list[tuple[str, str, dict[str, Any]]] = [
@@ -87,10 +87,10 @@ FAULTS: list[tuple[str, str, dict[str, Any]]] = [
 ]
 
 
-async def refused() -> Any:
+async def wrong_key() -> Any:
     """Come with a key that nobody has."""
     try:
-        await listed("cmk_wrong")
+        await tool_names("cmk_wrong")
     except BaseException as error:  # noqa: BLE001
         return {"refused": True, "key": "cmk_wrong" in repr(error)}
     return {"refused": False}
@@ -102,27 +102,29 @@ async def main() -> None:
         steps.run("protocol", lambda: str(client.protocol_version))
         for name, tool, arguments in (*CALLS, *FAULTS):
 
-            async def ask(tool: str = tool, given: dict[str, Any] = arguments) -> Any:
-                return plain(await client.call_tool(tool, given))
+            async def ask(
+                tool: str = tool, tool_arguments: dict[str, Any] = arguments
+            ) -> Any:
+                return plain(await client.call_tool(tool, tool_arguments))
 
-            found = await step(name, ask)
+            result = await step(name, ask)
             wrong = (name, tool, arguments) in FAULTS
-            fits = found is not None and found["error"] is wrong
-            steps.expect(f"{name}: {'an error' if wrong else 'done'}", fits, found)
+            fits = result is not None and result["error"] is wrong
+            steps.expect(f"{name}: {'an error' if wrong else 'done'}", fits, result)
 
-        async def gone() -> Any:
+        async def forgotten() -> Any:
             """A tool that is not there is the protocol's own error."""
             try:
                 return plain(await client.call_tool("memory.dream", {}))
             except Exception as error:  # noqa: BLE001
                 return {"raised": type(error).__name__, "text": str(error)}
 
-        await step("unknown tool", gone)
-    for who, name in (("KEY", "tools"), ("OPERATOR_KEY", "operator's tools")):
-        key = os.environ[f"HOUSE_{who}"]
-        await step(name, lambda key=key: listed(key))
+        await step("unknown tool", forgotten)
+    for key_name, name in (("KEY", "tools"), ("OPERATOR_KEY", "operator's tools")):
+        key = os.environ[f"HOUSE_{key_name}"]
+        await step(name, lambda key=key: tool_names(key))
 
-    await step("wrong key", refused)
+    await step("wrong key", wrong_key)
 
 
 asyncio.run(main())

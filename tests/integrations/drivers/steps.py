@@ -17,9 +17,9 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "model_dump"):
         return value.model_dump(mode="json")
     if isinstance(value, dict):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple, set)):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     if value is None or isinstance(value, (str, int, float, bool)):
         return value
     return repr(value)
@@ -39,27 +39,27 @@ class Steps:
     def run(self, call: str, act: Callable[[], Any]) -> Any:
         """Call, note the result and return it; an exception is noted, None returned."""
         try:
-            found = act()
+            result = act()
         except Exception as error:  # noqa: BLE001  (a step tells)
             self.note(call, False, f"{type(error).__name__}: {error}")
             return None
-        self.note(call, True, found)
-        return found
+        self.note(call, True, result)
+        return result
 
     def refused(self, call: str, kind: str, act: Callable[[], Any]) -> Any:
         """Call what must raise an exception of a class named ``kind``; return it."""
         try:
-            found = act()
+            result = act()
         except Exception as error:  # noqa: BLE001  (a step tells)
-            kinds = [one.__name__ for one in type(error).__mro__]
+            kinds = [kind_type.__name__ for kind_type in type(error).__mro__]
             self.note(call, kind in kinds, f"{type(error).__name__}: {error}")
             return error
-        self.note(call, False, found)
+        self.note(call, False, result)
         return None
 
-    def expect(self, what: str, ok: bool, detail: Any = None) -> None:
+    def expect(self, claim: str, ok: bool, detail: Any = None) -> None:
         """Note whether something holds."""
-        self.note(what, bool(ok), detail)
+        self.note(claim, bool(ok), detail)
 
     def done(self) -> None:
         """Print all of it."""

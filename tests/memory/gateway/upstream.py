@@ -49,11 +49,11 @@ class Upstream:
     @property
     def paths(self) -> list[str]:
         """The calls that came, in order."""
-        return [one.path for one in self.requests]
+        return [request.path for request in self.requests]
 
-    def came(self, many: int) -> list[str]:
+    def came(self, count: int) -> list[str]:
         """Wait for so many calls and return them: a client may give up sooner."""
-        waiting.until(lambda: len(self.requests) >= many)
+        waiting.until(lambda: len(self.requests) >= count)
         return self.paths
 
 
@@ -70,8 +70,8 @@ def says(status: int = 200, body: object = None, **headers: str) -> Behaviour:
     """Answer everything the same; without a body what a good gateway says."""
 
     def behave(peer: socket.socket, request: Request) -> None:
-        given = GOOD[request.path] if body is None else body
-        peer.sendall(answer(status, given, **headers))
+        data = GOOD[request.path] if body is None else body
+        peer.sendall(answer(status, data, **headers))
 
     return behave
 
