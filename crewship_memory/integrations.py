@@ -1,4 +1,4 @@
-"""Mounts the dialects: address, credential, rate, strict JSON, one shape of refusal."""
+"""Mounts the dialects: routing, credentials, throttle, strict JSON and errors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _pattern(dialect: Dialect, path: str) -> str:
     parts, position = [], 0
     for match in _PART.finditer(address):
         parts.append(re.escape(address[position : match.start()]))
-        # A path may hold line breaks, which a bare full stop does not fit.
+        # A path may hold line breaks, which a bare full stop does not match.
         parts.append(f"(?P<{match[2]}>{'(?s:.+?)' if match[1] else '[^/]+'})")
         position = match.end()
     parts.append(re.escape(address[position:]))
@@ -61,9 +61,9 @@ def _read(request: HttpRequest, call: Call, limit: Limit) -> None:
 def _read_first(
     dialect: Dialect, request: HttpRequest, call: Call, limit: Limit
 ) -> None:
-    """Read a body that holds the credential: all of it only from somebody known.
+    """Read a body that holds the credential: all of it only with a working key.
 
-    Anybody else is counted by address, and of theirs 64 KiB are read and no more.
+    Other requests are counted by address, and at most 64 KiB of them are read.
     """
     start = request.read(UNKNOWN_BYTES)
     known = dialect.is_known is not None and dialect.is_known(request.headers, start)
@@ -119,7 +119,7 @@ def _serve(
 
 
 def _as_house_error(error: Exception) -> errors.HouseError:
-    """Return what an exception means; a bug is told to the log alone."""
+    """Return an exception as a HouseError; a bug is only logged."""
     kinds = (errors.HouseError, RequestDataTooBig, UnreadablePostError, Exception)
     kind = next(kind for kind in kinds if isinstance(error, kind))
     return problem_details.MEANINGS[kind](error)
@@ -144,12 +144,12 @@ def _view(
 ) -> HttpResponse:
     try:
         return respond(_serve(dialect, route, request, path_params))
-    except Exception as error:  # noqa: BLE001  (each dialect has its own shape)
+    except Exception as error:  # noqa: BLE001  (each dialect has its own errors)
         return respond(dialect.refuse(_as_house_error(error)))
 
 
 def _open(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Take a view out of the login wall and its CSRF check: it wants a key."""
+    """Exempt a view from login and CSRF checks: it requires a key."""
     open_view = csrf_exempt(view)
     open_view.login_required = False  # type: ignore[attr-defined]
     return open_view
@@ -171,5 +171,5 @@ def _routes(dialect: Dialect) -> list[URLPattern]:
 
 
 def mounted() -> list[URLPattern]:
-    """Return the addresses of every dialect; an unknown one below is its own 404."""
+    """Return the routes of every dialect, with its own 404 for unknown paths."""
     return [url for dialect in registry.dialects() for url in _routes(dialect)]

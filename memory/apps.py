@@ -1,4 +1,4 @@
-"""Start-up of the ground floor."""
+"""Start-up of the memory package."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from memory import triggers
 
 
 class MemoryConfig(AppConfig):
-    """What is kept: tenancy, the journal, and the ports that upper floors fill."""
+    """Tenancy, the journal, records, files, and the ports for upper packages."""
 
     name = "memory"
     verbose_name = "Memory"
 
     def ready(self) -> None:
-        """Register providers, jobs and tools, and tell who releases held records."""
+        """Register providers, jobs, tools, settings and the release of held records."""
         import_module("memory.records.release").install()
         import_module("memory.providers.builtin").install()
         import_module("memory.tasks").install()

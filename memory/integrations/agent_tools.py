@@ -83,7 +83,7 @@ NO_USER: Final = (
 
 
 class EndUserRequired(errors.NotFound):
-    """The workspace keeps end users apart, and the request names none."""
+    """The workspace requires an end user, and the request names none."""
 
     code = "end_user_required"
     sentence = (
@@ -95,20 +95,23 @@ class EndUserRequired(errors.NotFound):
 def remembering(by: Actor) -> Executor:
     """Return the executor of the tools, bound to an agent and to its end user.
 
-    The scope is all that a key issued for one end user opens, so behind it the agent's
-    own rights hold.
+    The scope already limits a key that is issued for one end user, so the store acts
+    with the agent's own rights.
     """
     return Executor(RecordStore(replace(by, only_end_user=False)), scope_of(by))
 
 
 def scope_of(by: Actor) -> dict[str, str]:
-    """Return the scope of an agent's memories, or of those about its end user."""
+    """Return the scope of an agent's memories; with an end user, of those about it."""
     scope = {"workspace_id": by.workspace_id, "agent_id": by.id}
     return scope | {"user_id": by.end_user} if by.end_user else scope
 
 
 def has_memories(by: Actor) -> bool:
-    """Whether a caller has the tools over memories; some workspaces want a user."""
+    """Return whether a caller has the tools over memories.
+
+    Some workspaces require an end user for them.
+    """
     required = workspace_settings.value(by.workspace_id, TOOLS_REQUIRE_USER)
     return bool(by.end_user) or not required
 
@@ -116,7 +119,7 @@ def has_memories(by: Actor) -> bool:
 def call_by_name(
     name: str, arguments: Mapping[str, Any], *, by: Actor
 ) -> dict[str, Any]:
-    """Call a tool over records by its name; a refusal is an error that names it."""
+    """Call a tool over records by name; errors name the tool."""
     by.require("tools.call")
     if not has_memories(by):
         raise EndUserRequired

@@ -157,5 +157,5 @@ TOOLS: Final = (
 
 
 def install() -> None:
-    """Register them; called at start-up."""
+    """Register the tools; called at start-up."""
     tool_registry.register(TOOLS)

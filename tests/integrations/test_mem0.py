@@ -104,10 +104,10 @@ def test_another_agents_memory_is_not_there(world: World) -> None:
 
 
 def test_provenance_is_the_doors(world: World) -> None:
-    memory_id = _add(
+    memory = _add(
         world, "Harriet likes tea", metadata={"provenance": "operator_curated"}
     )
-    assert Record.objects.get(pk=memory_id["id"]).provenance == "agent_extracted"
+    assert Record.objects.get(pk=memory["id"]).provenance == "agent_extracted"
 
 
 def test_a_conversation_leaves_what_the_user_said(world: World) -> None:

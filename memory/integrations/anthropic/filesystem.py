@@ -1,8 +1,8 @@
 """The memory tool of Anthropic's models over records: a small tree of text files.
 
 A file is a record whose external id is its path below ``/memories``; so it is scanned,
-versioned, searched and forgotten like any other. The sentences are the ones those
-models know. Paths are names in a table and never touch a disk.
+versioned, searched and forgotten like any other. Messages use the wording those models
+know. Paths are names in a table and never touch a disk.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ WIDTH: Final = 6
 
 
 class ToolError(errors.Invalid):
-    """What the tool says no to, in the words a model knows."""
+    """A refused command, in the wording that models know."""
 
     code = "tool_error"
 
@@ -68,7 +68,7 @@ def _numbered(lines: list[str], first: int = 1) -> str:
 
 
 def _lines_of(part: str, text: str) -> list[str]:
-    """Return the lines that a part begins in, each once."""
+    """Return the numbers of the lines where a part begins, each once."""
     lines, number, at = dict[str, None](), 1, 0
     for match in re.finditer(re.escape(part), text):
         number += text.count("\n", at, match.start())
@@ -84,7 +84,7 @@ class FileTree:
     by: Actor
     owner: Owner | None
 
-    # ── Looking ──────────────────────────────────────────────────────────────
+    # ── Reading ──────────────────────────────────────────────────────────────
     def files(self, folder: str = "") -> list[Record]:
         """Return the files of a folder and of those below it, by path."""
         query = Wanted(
@@ -172,14 +172,14 @@ class FileTree:
         return name
 
     def create(self, path: str, file_text: str) -> str:
-        """Make a file; one that is there is left alone."""
+        """Create a file; an existing one is refused."""
         name = self._free_name(path, f"File {path} already exists")
         draft = self._draft(name, file_text)
         records.save(draft, provenance=Provenance.USER_REQUESTED, by=self.by)
         return f"File created successfully at: {path}"
 
     def str_replace(self, path: str, old_str: str, new_str: str) -> str:
-        """Replace a text that stands in a file exactly once."""
+        """Replace a text that occurs in a file exactly once."""
         row = self._existing_file(path)
 
         def change(text: str) -> str:
@@ -210,7 +210,7 @@ class FileTree:
         )
 
     def insert(self, path: str, insert_line: int, insert_text: str) -> str:
-        """Put lines below a line; 0 is the beginning."""
+        """Insert lines below a line; 0 is the beginning."""
 
         def change(text: str) -> str:
             lines = text.split("\n")
@@ -227,7 +227,7 @@ class FileTree:
         return f"The file {path} has been edited."
 
     def delete(self, path: str) -> str:
-        """Forget a file, or a folder with all in it."""
+        """Forget a file, or a folder with its contents."""
         name = relative_name(path)
         if not name:
             raise ToolError("Cannot delete the /memories directory itself")
@@ -241,7 +241,7 @@ class FileTree:
         return f"Successfully deleted {path}"
 
     def rename(self, old_path: str, new_path: str) -> str:
-        """Move a file or a folder to a path that is free."""
+        """Move a file or a folder to an unused path."""
         name = relative_name(old_path)
         if not name:
             raise ToolError("Cannot rename the /memories directory itself")

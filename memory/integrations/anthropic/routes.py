@@ -34,7 +34,7 @@ COMMANDS: Final[dict[str, Callable[..., str]]] = {
 
 
 def run(call: Call) -> dict[str, Any]:
-    """Run a command; what it says goes back to the model as it is."""
+    """Run a command; its text goes back to the model unchanged."""
     command = call.read(CommandIn).root
     action = "records.read" if command.command == "view" else "records.write"
     files = filesystem.file_tree(agent_only(call.by, action))
@@ -53,7 +53,7 @@ KINDS: Final = {
 
 
 def refuse(error: errors.HouseError) -> Answer:
-    """Answer in Anthropic's own shape of an error."""
+    """Return an error in Anthropic's form."""
     status = 400 if error.status in (409, 422) else error.status
     kind = KINDS.get(status, "api_error" if status >= 500 else "invalid_request_error")
     body = {"type": "error", "error": {"type": kind, "message": error.detail}}

@@ -17,9 +17,8 @@ def _run(client: Client, command: str, status: int = 200, **arguments: Any) -> s
     return str(data["content"] if status == 200 else data["error"]["message"])
 
 
-@SELFTEST.promise("A file is made, shown with line numbers, edited and deleted")
+@SELFTEST.promise("A file is created, shown with line numbers, edited and deleted")
 def test_all_commands(client: Client) -> None:
-    """Run the commands."""
     _run(client, "create", path=NOTES, file_text="tea\nmilk")
     _run(client, "str_replace", path=NOTES, old_str="milk", new_str="oat")
     _run(client, "insert", path=NOTES, insert_line=0, insert_text="list")
@@ -30,9 +29,8 @@ def test_all_commands(client: Client) -> None:
     _run(client, "view", 400, path="/memories/list.md")
 
 
-@SELFTEST.promise("A file that is there is not overwritten")
+@SELFTEST.promise("An existing file is not overwritten")
 def no_overwrite(client: Client) -> None:
-    """Create twice."""
     _run(client, "create", path=NOTES, file_text="tea")
     _run(client, "create", 400, path=NOTES, file_text="milk")
     expect("tea" in _run(client, "view", path=NOTES), "it was overwritten")
@@ -40,7 +38,6 @@ def no_overwrite(client: Client) -> None:
 
 @SELFTEST.promise("No path leads out of /memories, and the root stays")
 def paths(client: Client) -> None:
-    """Try to get out."""
     for path in ("/etc/passwd", "/memories/../etc/passwd", "/memories/%2e%2e/x"):
         _run(client, "view", 400, path=path)
     _run(client, "delete", 400, path="/memories")

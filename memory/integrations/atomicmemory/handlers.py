@@ -1,6 +1,6 @@
-"""The wider half of AtomicMemory's wire: health, audit, lifecycle, lessons, and no.
+"""The rest of AtomicMemory's API: health, audit, lifecycle, lessons.
 
-What this house does not do is told as 501 with the reason, what is switched off as 410.
+What this server does not implement is 501 with the reason, what is disabled 410.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from memory.rules import errors
 
 # ── Health ───────────────────────────────────────────────────────────────────
 def health(call: Call) -> dict[str, Any]:
-    """Say what ranks and who thinks; the model names tell the truth."""
+    """Return the configuration, with the embedding and language models in use."""
     agent_only(call.by, "records.read")
     mind = language_model.mind()
     engine, thinker = mind.engine(), mind.thinker()
@@ -69,7 +69,7 @@ def trail(call: Call) -> dict[str, Any]:
 
 
 def audit_summary(call: Call) -> dict[str, Any]:
-    """Return how often a user's memories were made and changed."""
+    """Return how often a user's memories were created and changed."""
     return statistics.summary(_user(call).record_scope)
 
 
@@ -92,7 +92,7 @@ def _user(call: Call) -> Session:
 
 
 def _user_query(user_id: str) -> schemas.OneQuery:
-    """Return a body's user, without a workspace."""
+    """Return the query of a body's user, without a workspace."""
     return schemas.OneQuery(user_id=user_id)
 
 
@@ -107,16 +107,16 @@ def cap(call: Call) -> dict[str, Any]:
 
 
 def consolidate(call: Call) -> dict[str, Any]:
-    """Return memories that say much the same; joining them takes a person."""
+    """Return groups of similar memories; only a person merges them."""
     data = call.read(schemas.UserIn)
     session = open_session(call, _user_query(data.user_id), "records.read")
     if data.execute:
-        raise NotOffered(why="memories are joined by a person, who sees the evidence")
+        raise NotOffered(why="memories are merged by a person, who sees the evidence")
     return statistics.clusters(session.record_scope)
 
 
 def decay(call: Call) -> dict[str, Any]:
-    """Return what has faded; nothing is archived without a person."""
+    """Return memories of low retention; nothing is archived without a person."""
     data = call.read(schemas.UserIn)
     session = open_session(call, _user_query(data.user_id), "records.read")
     if not data.dry_run:
@@ -125,7 +125,7 @@ def decay(call: Call) -> dict[str, Any]:
 
 
 def reset_source(call: Call) -> dict[str, Any]:
-    """Forget what a user's source brought in."""
+    """Forget a user's memories of one source."""
     data = call.read(schemas.ResetIn)
     session = open_session(call, _user_query(data.user_id), "records.write")
     count = statistics.reset_source(user_records(session), data.source_site)
@@ -138,20 +138,20 @@ RECONCILED: Final = (
 
 
 def reconcile(call: Call) -> dict[str, Any]:
-    """Say that nothing waits: every write is settled when it is answered."""
+    """Return zeros: every write is complete when it is answered."""
     agent_only(call.by, "records.read")
     return dict.fromkeys(RECONCILED, 0)
 
 
 def reconcile_status(call: Call) -> dict[str, Any]:
-    """Say that nothing waits."""
+    """Return that nothing is pending."""
     _user(call)
     return {"enabled": False, "pending": 0}
 
 
 # ── Lessons ──────────────────────────────────────────────────────────────────
 def lessons(call: Call) -> dict[str, Any]:
-    """Return what the scanner held of a user: the rules that fired, never the text."""
+    """Return what the scanner held for a user: the rules matched, never the text."""
     open_lessons = statistics.lessons(user_records(_user(call)))
     lessons_json = [
         {**lesson, "created_at": moment(lesson["created_at"])}
@@ -161,7 +161,7 @@ def lessons(call: Call) -> dict[str, Any]:
 
 
 def lesson_stats(call: Call) -> dict[str, Any]:
-    """Return how many lessons are open, by their kind."""
+    """Return how many lessons are open, by kind."""
     open_lessons = statistics.lessons(user_records(_user(call)))
     active = sum(lesson["active"] for lesson in open_lessons)
     return {
@@ -170,7 +170,7 @@ def lesson_stats(call: Call) -> dict[str, Any]:
     }
 
 
-# ── No ───────────────────────────────────────────────────────────────────────
+# ── Not offered──────────────────────────────────────────────────────────────────────
 def _not_offered(reason: str) -> Handler:
     def handler(call: Call) -> Any:
         agent_only(call.by, "records.read")
@@ -180,7 +180,7 @@ def _not_offered(reason: str) -> Handler:
 
 
 def config(call: Call) -> Any:
-    """Say that settings are not changed over the wire."""
+    """Refuse with 410: settings are not changed over the API."""
     agent_only(call.by, "records.read")
     raise Disabled
 

@@ -1,4 +1,4 @@
-"""AtomicMemory's wire at ``/compat/atomicmemory``: taking in, asking, and the rest."""
+"""AtomicMemory's routes at ``/compat/atomicmemory``: ingest, search and reading."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ FORMATS: Final[dict[str, types.Format]] = {
 }
 
 
-# ── Open to everybody ────────────────────────────────────────────────────────
+# ── Without a key ────────────────────────────────────────────────────────────
 def capabilities(_call: Call) -> dict[str, Any]:
-    """Say what this wire can do."""
+    """Return what this API supports."""
     return {
         "version": 1,
         "ingest_modes": ["text", "messages", "verbatim"],
@@ -50,13 +50,13 @@ def capabilities(_call: Call) -> dict[str, Any]:
 
 
 def service_status(_call: Call) -> dict[str, Any]:
-    """Say that somebody is here."""
+    """Return the static state."""
     return {"status": "ok"}
 
 
-# ── Taking in ────────────────────────────────────────────────────────────────
+# ── Ingest ───────────────────────────────────────────────────────────────────
 def _check_ingest(data: schemas.IngestIn, *, verbatim: bool) -> None:
-    """Refuse what this wire has no place for, before anything is kept."""
+    """Refuse unsupported fields before anything is stored."""
     if data.config_override:
         raise NotOffered(why="config_override is set where the server is started")
     if data.visibility not in (None, "workspace"):
@@ -112,8 +112,8 @@ def _ingest(call: Call, *, verbatim: bool) -> dict[str, Any]:
     scope = session.scope.model_copy(update={"agent": data.agent_id})
     result = session.provider.ingest(_ingest_request(data, scope, verbatim=is_whole))
     stored, updated = result.created, result.updated
-    # What was there already, word for word, is told as an update that changed nothing
-    # when its external id asked for it; a drawn statement is merely skipped.
+    # A verbatim text that was stored already counts as an update that changed nothing;
+    # an extracted statement only as skipped.
     unchanged = result.unchanged if is_whole else []
     return {
         "episode_id": _episode(session, [*stored, *updated, *unchanged]),
@@ -130,16 +130,16 @@ def _ingest(call: Call, *, verbatim: bool) -> dict[str, Any]:
 
 
 def ingest(call: Call) -> dict[str, Any]:
-    """Draw statements from a conversation and keep them."""
+    """Extract statements from a conversation and store them."""
     return _ingest(call, verbatim=False)
 
 
 def ingest_quick(call: Call) -> dict[str, Any]:
-    """Keep a text; with ``skip_extraction`` as one memory, word for word."""
+    """Store a text; with ``skip_extraction`` as one memory, verbatim."""
     return _ingest(call, verbatim=True)
 
 
-# ── Asking ───────────────────────────────────────────────────────────────────
+# ── Search ───────────────────────────────────────────────────────────────────
 def _search_request(data: schemas.SearchIn, scope: types.Scope) -> types.PackageRequest:
     source = {"field": "metadata._origin.source", "op": "eq", "value": data.source_site}
     return types.PackageRequest(
@@ -190,25 +190,25 @@ def _search(call: Call, *, fast: bool) -> dict[str, Any]:
         namespace=data.namespace_scope,
     )
     scope = session.scope.model_copy(update={"agent": check_agent_scope(data)})
-    # The fast way reads ``as_of`` and answers for now, as the original does.
+    # The fast search ignores ``as_of``, as the original does.
     as_of = None if fast else data.as_of
     packed, page = session.provider.pack(_search_request(data, scope), as_of)
     return {"deterministic": fast, **_response(data, packed, page)}
 
 
 def search(call: Call) -> dict[str, Any]:
-    """Answer a question, as of a time and within a budget where asked."""
+    """Search, optionally as of a time and within a token budget."""
     return _search(call, fast=False)
 
 
 def search_fast(call: Call) -> dict[str, Any]:
-    """Answer a question."""
+    """Search the present state."""
     return _search(call, fast=True)
 
 
-# ── One by one, and in pages ─────────────────────────────────────────────────
+# ── Reading and deleting ─────────────────────────────────────────────────────
 def list_page(call: Call) -> dict[str, Any]:
-    """Return a page, oldest first, so that paging sees each row once."""
+    """Return a page, oldest first, so that paging shows each row once."""
     query = call.read_query(schemas.ListQuery)
     if query.episode_id:
         raise NotOffered(why="a list is not narrowed by episode_id")
@@ -245,7 +245,7 @@ def _row(session: Session, memory_id: str) -> dict[str, Any] | None:
 
 
 def get_one(call: Call) -> dict[str, Any]:
-    """Return a memory; missing and not yours are one answer."""
+    """Return a memory; 404 also for one of another user."""
     session = open_session(call, call.read_query(schemas.OneQuery), "records.read")
     row = _row(session, call.path_params["id"])
     if row is None:
@@ -263,7 +263,7 @@ def delete_one(call: Call) -> dict[str, Any]:
 
 
 def by_external_id(call: Call) -> dict[str, Any]:
-    """Return the memory a user keeps under an id of its own."""
+    """Return a user's memory by its external id."""
     session = open_session(call, call.read_query(schemas.OneQuery), "records.read")
     filters = user_records(session).wanted(external_id=call.path_params["external_id"])
     page_rows = records.page(filters, limit=1, by=session.record_scope.by).rows
@@ -273,7 +273,7 @@ def by_external_id(call: Call) -> dict[str, Any]:
 
 
 def expand(call: Call) -> dict[str, Any]:
-    """Return the whole text of hits that were told in short."""
+    """Return the full text of hits that were shortened."""
     data = call.read(schemas.ExpandIn)
     session = open_session(call, data, "records.read")
     memories = [
@@ -282,7 +282,7 @@ def expand(call: Call) -> dict[str, Any]:
     return {"memories": [row for row in memories if row is not None]}
 
 
-# ── The addresses ────────────────────────────────────────────────────────────
+# ── Routes ───────────────────────────────────────────────────────────────────
 MEMORIES: Final[dict[str, dict[str, Handler]]] = {
     "ingest": {"POST": ingest},
     "ingest/quick": {"POST": ingest_quick},
@@ -298,7 +298,7 @@ MEMORIES: Final[dict[str, dict[str, Handler]]] = {
 
 
 def _routes() -> tuple[Route, ...]:
-    """Return the addresses, with the version and without: clients may drop it."""
+    """Return the routes, with and without the version: clients may omit it."""
     routes = [Route("health", {"GET": service_status}, is_open=True)]
     for version in ("v1/", ""):
         routes.append(

@@ -1,4 +1,4 @@
-"""What AtomicMemory's clients send; what nobody knows is refused."""
+"""Requests of AtomicMemory's clients; unknown body fields are refused."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Conversation = Annotated[
 
 
 class _UserScoped(Strict):
-    """Whose memory; a workspace also names the agent in it."""
+    """The user; with a workspace also the agent in it."""
 
     user_id: Name
     workspace_id: Name | None = None
@@ -42,7 +42,7 @@ class _UserScoped(Strict):
 
 
 class IngestIn(_UserScoped):
-    """A text to take in."""
+    """A text to ingest."""
 
     conversation: Conversation
     source_site: Annotated[str, Field(strict=True, max_length=200)] = "sdk"
@@ -57,7 +57,7 @@ class IngestIn(_UserScoped):
 
 
 class SearchIn(_UserScoped):
-    """A question."""
+    """A search."""
 
     query: Annotated[str, Field(strict=True, min_length=1, max_length=4_000)]
     limit: Any = None
@@ -73,13 +73,13 @@ class SearchIn(_UserScoped):
 
 
 class ExpandIn(_UserScoped):
-    """Ids whose whole text is wanted."""
+    """Ids to return in full text."""
 
     memory_ids: Annotated[list[Name], Field(max_length=100)]
 
 
 class UserIn(Strict):
-    """A user, and what some of the lifecycle's calls add."""
+    """A user, and flags of the lifecycle operations."""
 
     user_id: Name
     execute: bool = False
@@ -94,7 +94,7 @@ class ResetIn(Strict):
 
 
 class _Query(BaseModel):
-    """A query string; what a newer client adds is no fault."""
+    """A query string; unknown parameters are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -104,7 +104,7 @@ class _Query(BaseModel):
 
 
 class OneQuery(_Query):
-    """Whose memory is meant."""
+    """The user of a memory."""
 
 
 class ListQuery(_Query):

@@ -1,4 +1,4 @@
-"""What the AtomicMemory wire promises."""
+"""What the AtomicMemory integration promises."""
 
 from __future__ import annotations
 
@@ -26,13 +26,12 @@ def _keep(client: Client, text: str, **fields: Any) -> str:
 
 @SELFTEST.promise("An ingest is answered when it is done, with the ids it made")
 def ingest(client: Client) -> None:
-    """Keep a text; the status is demanded to be 200, never 202."""
+    """Ingest a text; the status has to be 200, never 202."""
     expect(_keep(client, "Deploys wait for a green check."), "there is no id")
 
 
 @SELFTEST.promise("A thread's search answers that thread's rows only, each naming it")
 def threads(client: Client) -> None:
-    """Search in a thread."""
     _keep(client, "The kiln is in Porto.", session_id="t-1")
     _keep(client, "The kiln is in Faro.", session_id="t-2")
     body = {**USER, "query": "kiln", "session_id": "t-1"}
@@ -40,9 +39,8 @@ def threads(client: Client) -> None:
     expect({row["session_id"] for row in memories} == {"t-1"}, "another thread's row")
 
 
-@SELFTEST.promise("A package says by a real boolean whether its budget cut it")
+@SELFTEST.promise("A package says with a boolean whether its budget cut it")
 def package(client: Client) -> None:
-    """Ask for a package."""
     _keep(client, "The kiln is in Porto.")
     body = {
         **USER,
@@ -57,7 +55,6 @@ def package(client: Client) -> None:
 
 @SELFTEST.promise("A memory can be read, deleted, and is 404 afterwards")
 def deletion(client: Client) -> None:
-    """Delete one."""
     path = f"{AT}/{_keep(client, 'Passing.')}"
     expect(client.call("GET", path, query=USER)["content"] == "Passing.", "the content")
     client.call("DELETE", path, query=USER)
@@ -66,9 +63,8 @@ def deletion(client: Client) -> None:
     )
 
 
-@SELFTEST.promise("The trail of a memory tells its event under both names")
+@SELFTEST.promise("The audit trail of a memory carries its event under both names")
 def trail(client: Client) -> None:
-    """Read the audit."""
     path = f"{AT}/{_keep(client, 'Deploys wait.')}/audit"
     steps = client.call("GET", path, query=USER)["trail"]
     expect(steps, "the trail is empty")
@@ -76,16 +72,14 @@ def trail(client: Client) -> None:
     expect(names, "the event is not named")
 
 
-@SELFTEST.promise("Health says ok and tells its configuration")
+@SELFTEST.promise("Health answers ok with its configuration")
 def health(client: Client) -> None:
-    """Ask how it is."""
     data = client.call("GET", f"{AT}/health")
     expect(data["status"] == "ok" and data["config"], "it is not ok")
 
 
 @SELFTEST.promise("Another agent's user of the same name has nothing")
 def isolation(client: Client) -> None:
-    """Search as another agent."""
     _keep(client, "Mine alone.")
     body = {**USER, "query": "mine alone"}
     data = client.call("POST", f"{AT}/search/fast", body, sender="other")

@@ -1,4 +1,4 @@
-"""Our memories as AtomicMemory's rows."""
+"""Memories as rows of AtomicMemory's API."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _without_nulls(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def of_memory(memory: types.Memory, importance: float | None = None) -> dict[str, Any]:
-    """Return a row; a thread's row names its session, as clients insist."""
+    """Return a row; a thread's row names its session, which clients require."""
     source = memory.provenance or types.Provenance()
     return _without_nulls(
         {
@@ -45,7 +45,7 @@ def of_record(record: Record) -> dict[str, Any]:
 
 
 def of_hit(hit: types.SearchResult) -> dict[str, Any]:
-    """Return a hit as a row with its scores; zero is a score."""
+    """Return a hit as a row with its scores; a score of zero is included."""
     return of_memory(hit.memory) | _without_nulls(
         {
             "score": hit.score,
@@ -62,7 +62,7 @@ def of_hit(hit: types.SearchResult) -> dict[str, Any]:
 def of_version(
     record_id: str, version: Version, successor: str | None = None
 ) -> dict[str, Any]:
-    """Return a step of a history, in the client's keys and in the server's."""
+    """Return a version under the client's and the server's field names."""
     end = version.valid_to
     return {
         "id": version.id,
@@ -86,7 +86,7 @@ def of_version(
 
 
 def of_history(record_id: str, versions: list[Version]) -> list[dict[str, Any]]:
-    """Return a history, oldest first; each step names the one before and after."""
+    """Return a history, oldest first; each version names its neighbours."""
     successors = [version.id for version in versions[1:]]
     return [
         of_version(record_id, version, successor)
@@ -95,7 +95,7 @@ def of_history(record_id: str, versions: list[Version]) -> list[dict[str, Any]]:
 
 
 def of_tiers(packed: Packed, hits: list[types.SearchResult]) -> dict[str, Any]:
-    """Return which hit stands whole, in short or not at all in the text."""
+    """Return each hit's tier (L2 full text, L1 shortened) and the ids to expand."""
     assignments = [
         {
             "memory_id": hit.memory.id,

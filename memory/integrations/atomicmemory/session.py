@@ -1,4 +1,4 @@
-"""Who sits at AtomicMemory's wire: the provider, the scope and the limits of a call."""
+"""A call's provider, scope and limits, and the errors of AtomicMemory's API."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RESERVED: Final = frozenset(
     "cmo_id headline memberMemoryIds member_memory_ids abstract overview".split()
 )
 ASSERTED: Final = "X-AtomicMemory-Asserted-User"
-# The dialect's own statuses: what makes no sense is 400, what is held 422.
+# The API's own statuses: invalid requests are 400, held texts 422.
 STATUSES: Final = {422: 400}
 ERROR_CODES: Final = {
     "held": "content_held",
@@ -31,24 +31,24 @@ ERROR_FIELDS: Final = ("held_id",)
 
 
 class RawContent(errors.Invalid):
-    """The installation takes classified text only."""
+    """The installation accepts classified text only."""
 
     code, status = "raw_content_rejected", 422
-    sentence = "Raw or unclassified text is not taken here: send a content_class."
+    sentence = "Raw or unclassified text is not accepted here: send a content_class."
 
 
 class NotOffered(errors.HouseError):
-    """The wire knows the address; this house does not do it."""
+    """The API has the address; this server does not implement it."""
 
     code, status, title = "not_offered", 501, "Not offered"
     sentence = "This server does not do this: {why}."
 
 
 class Disabled(errors.HouseError):
-    """Settings are changed where the server is started."""
+    """Settings are changed where the server is started, not by this API."""
 
     code, status, title = "disabled", 410, "Switched off"
-    sentence = "Settings are not changed over this wire."
+    sentence = "Settings are not changed over this API."
 
 
 def refuse(error: errors.HouseError) -> Answer:
@@ -63,7 +63,7 @@ def refuse(error: errors.HouseError) -> Answer:
 
 
 class UserScoped(Protocol):
-    """What every request names."""
+    """The fields that every request has."""
 
     user_id: str
     workspace_id: str | None
@@ -71,7 +71,7 @@ class UserScoped(Protocol):
 
 
 def _check_user(call: Call, user_id: str) -> None:
-    """Refuse a body whose user is another than the one a header asserts."""
+    """Raise Forbidden when the header asserts another user than the body."""
     asserted = call.headers.get(ASSERTED)
     if asserted is not None and not hmac.compare_digest(
         asserted.encode(), user_id.encode()
@@ -83,9 +83,9 @@ def _check_user(call: Call, user_id: str) -> None:
 def scope_of(
     request: UserScoped, *, thread: str | None, namespace: str | None
 ) -> types.Scope:
-    """Return a request's scope; a workspace of the caller's is a namespace here."""
+    """Return a request's scope; the caller's workspace becomes a namespace."""
     if request.workspace_id and not request.agent_id:
-        raise errors.Invalid("agent_id: is needed beside workspace_id.")
+        raise errors.Invalid("agent_id: is needed with workspace_id.")
     if request.workspace_id:
         below = f"/{namespace}" if namespace else ""
         namespace = f"workspace:{request.workspace_id}{below}"
@@ -94,7 +94,7 @@ def scope_of(
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A provider that is ready, and the scope of the call."""
+    """An initialized provider, and the scope of the call."""
 
     provider: Remembering
     scope: types.Scope
@@ -124,12 +124,12 @@ def open_session(
 
 
 def user_records(session: Session) -> Desk:
-    """Return the record_scope of the user alone, whatever else the call names."""
+    """Return the records of the user alone, whatever else the call names."""
     return replace(session.record_scope, scope=Scope(user=session.scope.user or ""))
 
 
 def number(value: Any, default: int, minimum: int, maximum: int) -> int:
-    """Return a limit within its bounds; what is no number is ignored."""
+    """Return a value clamped to its bounds; the default for anything but a number."""
     if isinstance(value, bool):
         return default
     try:
@@ -139,12 +139,12 @@ def number(value: Any, default: int, minimum: int, maximum: int) -> int:
 
 
 def check_agent_scope(request: Any) -> str | None:
-    """Return the agent to narrow to: none for ``all``, the asker's for ``self``."""
+    """Return the agent to filter by: None for ``all``, the caller's for ``self``."""
     agent_scope = getattr(request, "agent_scope", None)
     if agent_scope in (None, "all"):
         return None
     if agent_scope == "self" and request.agent_id is None:
-        raise errors.Invalid("agent_id: is needed beside agent_scope self.")
+        raise errors.Invalid("agent_id: is needed with agent_scope self.")
     if agent_scope == "self":
         return str(request.agent_id)
     raise NotOffered(why="agent_scope is all or self")

@@ -1,8 +1,8 @@
-"""One request to a gateway: search, add or flush. Never repeated, never chatty.
+"""One request to a gateway: search, add or flush. Nothing is retried.
 
-The whole exchange has one deadline, a slow drip included; a long answer is cut off; no
-redirect is followed and no proxy gets between. A fault says which operation failed, in
-what way and with which status: nothing that was sent or received.
+One deadline covers the whole exchange, a slow response included; a long response is
+refused; redirects and proxies are not used. A failure names the operation, the category
+and the status, and nothing that was sent or received.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ JSON_TYPE: Final = "application/json"
 
 
 class Operation(StrEnum):
-    """What a gateway is asked to do."""
+    """A gateway's operation."""
 
     SEARCH = "search"
     ADD = "add"
@@ -37,7 +37,7 @@ class Operation(StrEnum):
 
 
 class Category(StrEnum):
-    """In what way an operation failed."""
+    """How an operation failed."""
 
     TIMEOUT = "timeout"
     NETWORK = "network"
@@ -50,7 +50,7 @@ class Category(StrEnum):
 
 
 class GatewayFailure(Exception):
-    """A gateway did not do what it was asked; safe to log and to keep."""
+    """An operation failed; safe to log and to store."""
 
     def __init__(
         self, operation: Operation, category: Category, status: int | None = None
@@ -62,7 +62,7 @@ class GatewayFailure(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Fault:
-    """A failure on its way out of the exception that would drag the request along."""
+    """A failure without the exception, which would keep the request with the key."""
 
     category: Category
     status: int | None = None
@@ -85,15 +85,15 @@ def _may_reach(text: str) -> bool:
 
 
 def is_allowed(base_url: str) -> bool:
-    """Whether a base address may be kept: a bare private one needs the setting."""
+    """Return whether a base address may be stored: private IPs need the setting."""
     try:
         return _may_reach(httpx.URL(base_url).host)
     except ValueError:
-        return True  # a name: judged whenever it is resolved
+        return True  # a host name: checked whenever it is resolved
 
 
 async def _resolved(host: str, port: int) -> str:
-    """Return the address to connect to; one bad address refuses the whole name."""
+    """Return the address to connect to; one forbidden address refuses the name."""
     loop = asyncio.get_running_loop()
     try:
         results = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -106,10 +106,10 @@ async def _resolved(host: str, port: int) -> str:
 
 
 class GatewayClient:
-    """Speaks to one gateway as one user.
+    """Sends requests to one gateway as one user.
 
-    With a ``transport`` of the caller's the address is the transport's own affair;
-    otherwise a name is resolved once, judged, and that address is connected to.
+    A host name is resolved once, the address is checked, and that address is connected
+    to. With a ``transport`` of the caller's, addresses are left to the transport.
     """
 
     def __init__(
@@ -142,21 +142,21 @@ class GatewayClient:
     async def add(
         self, session_id: str, messages: Sequence[Mapping[str, Any]]
     ) -> dict[str, Any]:
-        """Hand messages over; raise GatewayFailure."""
+        """Send messages; raise GatewayFailure."""
         body = {"session_id": session_id, "messages": [dict(m) for m in messages]}
         return await self._post(Operation.ADD, body)
 
     async def flush(self, session_id: str) -> dict[str, Any]:
-        """Have what was added made searchable; raise GatewayFailure."""
+        """Make what was added searchable; raise GatewayFailure."""
         return await self._post(Operation.FLUSH, {"session_id": session_id})
 
-    # ── The wire ─────────────────────────────────────────────────────────────
+    # ── Requests ─────────────────────────────────────────────────────────────
     async def _post(
         self, operation: Operation, fields: dict[str, Any]
     ) -> dict[str, Any]:
-        """Send once, and return the answer's object.
+        """Send once and return the response's object.
 
-        The failure is raised outside of every ``except``: what went wrong inside holds
+        GatewayFailure is raised outside every ``except``: the exception inside holds
         the request, and with it the key.
         """
         result: dict[str, Any] | _Fault
@@ -167,7 +167,7 @@ class GatewayClient:
             result = stop.fault
         except (TimeoutError, httpx.TimeoutException):
             result = _Fault(Category.TIMEOUT)
-        except Exception:  # noqa: BLE001  (whatever a transport can think of)
+        except Exception:  # noqa: BLE001  (a transport may raise anything)
             result = _Fault(Category.NETWORK)
         if isinstance(result, _Fault):
             raise GatewayFailure(operation, result.category, result.status)
@@ -214,7 +214,7 @@ class GatewayClient:
             "Host": netloc,
             "Content-Type": JSON_TYPE,
             "Accept": JSON_TYPE,
-            # A packed answer could be a bomb.
+            # A compressed response could be a decompression bomb.
             "Accept-Encoding": "identity",
             "User-Agent": "crewship-memory",
         }
@@ -224,7 +224,7 @@ class GatewayClient:
 
 
 async def _read(response: httpx.Response) -> dict[str, Any]:
-    """Return the object of a good answer, or stop with what is wrong with it."""
+    """Return the object of a good response, or raise _Stop with its fault."""
     status = response.status_code
     if not response.is_success:
         raise _stop(Category.STATUS, status)

@@ -1,7 +1,7 @@
 """The ``memory`` section of a ``.beaver/config.json``: camelCase in, typed values out.
 
 A missing section means curated. Bad configuration is one ConfigError that names the
-setting at fault and never what was written there: a key may have been put anywhere.
+setting at fault and never its value: a key may have been put anywhere.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import httpx
 from memory.rules import entries, errors
 from memory.rules.json_structure import is_within
 
-# A shorter key may stand in a longer word by chance.
+# A shorter key may occur in a longer text by chance.
 MIN_KEY_MATCH: Final = 8
 DEFAULT_TOP_K: Final = 8
 MOST: Final = 100
@@ -50,25 +50,25 @@ class Mode(StrEnum):
 
 
 class Scope(StrEnum):
-    """What a search reaches, the most particular first."""
+    """What a search covers, the most specific first."""
 
     CURRENT_CHAT = "current_chat"
     RESOURCES = "resources"
     ALL_USER_MEMORY = "all_user_memory"
 
 
-# What a first set-up offers.
+# Preselected in a new set-up.
 FIRST_SCOPES: Final = (Scope.CURRENT_CHAT, Scope.RESOURCES)
 
 
 class ConfigError(errors.Invalid):
-    """A configuration that cannot be used; nothing of it is repeated."""
+    """A configuration that cannot be used; its values are never repeated."""
 
     code, title = "bad_gateway_config", "Bad memory configuration"
 
 
 class Secret:
-    """A text that shows itself to nobody who does not ask for it by name."""
+    """A text that is shown only by ``reveal``, never by repr, pickle or a log."""
 
     __slots__ = ("_text",)
 
@@ -76,7 +76,7 @@ class Secret:
         self._text = text
 
     def reveal(self) -> str:
-        """Return the text itself; only the wire and the seal ask for it."""
+        """Return the text; only requests and sealing need it."""
         return self._text
 
     def __repr__(self) -> str:
@@ -100,7 +100,7 @@ class Secret:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatewayConfig:
-    """How to reach a gateway, as whom, and how much to ask of it."""
+    """A gateway's address, the credentials and how much to request."""
 
     base_url: str
     user_id: str
@@ -114,7 +114,7 @@ class GatewayConfig:
 
 @dataclass(frozen=True, slots=True)
 class MemoryConfig:
-    """The whole section; ``gateway`` is there exactly when the mode needs it."""
+    """The whole section; ``gateway`` is set exactly when the mode needs it."""
 
     mode: Mode = Mode.CURATED
     gateway: GatewayConfig | None = None
@@ -220,7 +220,7 @@ def gateway(section: object) -> GatewayConfig:
 
 
 def _check_key_is_alone(fields: Mapping[str, Any]) -> None:
-    """Refuse a key that stands in another field too: people and logs see those."""
+    """Refuse a key that is repeated in another field: those are shown and logged."""
     key = _text(fields, "userKey")
     other_texts = [str(value) for name, value in fields.items() if name != "userKey"]
     if key in other_texts or (
@@ -232,8 +232,8 @@ def _check_key_is_alone(fields: Mapping[str, Any]) -> None:
 def parse(document: object) -> MemoryConfig:
     """Return the memory settings of a configuration document, or raise ConfigError.
 
-    What stands beside the section is somebody else's. In curated mode a gateway's
-    section may stay where it is: it is not read.
+    Other sections of the document are ignored. In curated mode the gateway's section
+    is not read.
     """
     section = _section(document, "The configuration").get(SECTION)
     if section is None:

@@ -1,8 +1,8 @@
-"""What a search brought back, made fit for a prompt: data between fences, never orders.
+"""A search's hits as a message for a prompt: data between markers, no instructions.
 
-A hit is reduced to six fields; anything else an upstream sends, ``raw`` above all,
-stays out. Texts that the scanner would hold are replaced by a notice, and no text can
-close the fence, because angle brackets are written as escapes.
+A hit is reduced to six fields; anything else an upstream sends, ``raw`` above all, is
+dropped. Texts that the scanner would hold are replaced by a notice, and no text can
+close the marker, because angle brackets are escaped.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceMessage:
-    """An ephemeral message: it goes after skills, before history, and is not stored."""
+    """An unstored message, placed after skills and before history."""
 
     content: str
     role: str = "user"
@@ -61,7 +61,7 @@ def _score(value: object) -> float | None:
 
 
 def reduce(item: object) -> Reference | None:
-    """Return a raw hit as a reference; None when it has no text to offer."""
+    """Return a raw hit as a reference; None when it has no text."""
     if not isinstance(item, dict):
         return None
     fields: dict[str, Any] = {
@@ -73,7 +73,7 @@ def reduce(item: object) -> Reference | None:
 
 
 def _line(reference: Reference) -> str:
-    """Return a reference as one line of JSON in which nothing can end the fence."""
+    """Return a reference as one line of JSON that cannot contain the marker."""
     fields = {
         name: value for name, value in asdict(reference).items() if value is not None
     }

@@ -1,7 +1,7 @@
-"""The Memory Gateway's wire at ``/gateway``: search, add, flush, with user and key.
+"""The Memory Gateway's routes at ``/gateway``: search, add, flush.
 
-The credential is in the body. Bodies may hold keys that we do not know yet; answers to
-bad ones say where the fault is and repeat nothing.
+The credential, user and key, is in the body. Unknown fields of a body are ignored;
+error responses name the field at fault and repeat no value.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from memory.integrations.gateway.users import Guest
 from memory.rules import errors
 from memory.rules.permissions import Actor
 
-# A key as we issue them. Inside of a string its quotation marks would be escaped.
+# A key as we issue them. Inside a string its quotation marks would be escaped.
 _KEY: Final = re.compile(rb'"user_key"\s{0,16}:\s{0,16}"(uk_[A-Za-z0-9_-]{20,128})"')
 ANSWER_401: Final = "Unknown user or wrong key."
 Name = Annotated[str, StringConstraints(min_length=1, max_length=128)]
@@ -40,13 +40,13 @@ SafeName = Annotated[
 
 
 class _In(BaseModel):
-    """Strict in what is known, deaf to what is not; its text shows no value."""
+    """Strict about known fields, ignores others; its errors show no value."""
 
     model_config = ConfigDict(strict=True, extra="ignore", hide_input_in_errors=True)
 
 
 class Credentials(_In):
-    """Who asks, and for which app, project and agent."""
+    """The user and key, and the app, project and agent of the request."""
 
     user_id: Name
     user_key: Annotated[str, Field(min_length=1, max_length=512, repr=False)]
@@ -56,7 +56,7 @@ class Credentials(_In):
 
 
 class SearchIn(_In):
-    """A search; without a conversation the scope ``current_chat`` reaches nothing."""
+    """A search; without a conversation the scope ``current_chat`` is empty."""
 
     conversation_id: Annotated[str, StringConstraints(max_length=128)] | None = None
     query: Words
@@ -67,7 +67,7 @@ class SearchIn(_In):
 
 
 class MessageIn(_In):
-    """One message; ``sender_id`` stands in paths elsewhere, so it holds no slash."""
+    """One message; ``sender_id`` becomes part of paths elsewhere: it has no slash."""
 
     sender_id: SafeName
     role: Literal["user", "assistant", "tool"]
@@ -77,7 +77,7 @@ class MessageIn(_In):
     @field_validator("sender_id")
     @classmethod
     def no_dots(cls, value: str) -> str:
-        """Refuse a name that is a step in a path."""
+        """Refuse ``.`` and ``..``."""
         if value in (".", ".."):
             message = "is not a name"
             raise ValueError(message)
@@ -85,7 +85,7 @@ class MessageIn(_In):
 
 
 class SessionIn(_In):
-    """Which conversation is meant."""
+    """A conversation."""
 
     session_id: Name
 
@@ -97,7 +97,7 @@ class AddIn(SessionIn):
 
 
 def _authenticate(call: Call) -> Actor | None:
-    """Return the agent that a user acts for; the guest waits for the handler."""
+    """Return the agent that a user acts for; leave the user in ``call.state``."""
     credentials = parse(Credentials, call.body)
     guest = users.authenticate(credentials.user_id, credentials.user_key)
     if guest is None:
@@ -110,7 +110,7 @@ def is_known(headers: Mapping[str, str], start: bytes) -> bool:
     """Whether a request shows a user key that works, before its body is read.
 
     In a header, or in the first bytes of the body. Who the request is from is decided
-    by the whole body; here only somebody without any key is told apart.
+    by the whole body; this only detects requests without any working key.
     """
     token = token_of(headers)
     if token and users.is_active(token):
@@ -173,19 +173,19 @@ def add(call: Call) -> dict[str, Any]:
 
 
 def flush(call: Call) -> dict[str, str]:
-    """Make what was added findable."""
+    """Make what was added searchable."""
     guest, place = _guest(call, "records.write")
     flushed = gateway_server.flush(guest, place, call.read(SessionIn).session_id)
     return {"status": "extracted" if flushed else "no_extraction"}
 
 
 def health(_call: Call) -> dict[str, Any]:
-    """Say that somebody is here."""
+    """Return the static state; needs no key."""
     return {"status": "ok", "api": {"status": "ok"}, "backend": {"status": "ok"}}
 
 
 def _detail(error: errors.HouseError) -> Any:
-    """Return what is wrong, as FastAPI would say it and without what was sent."""
+    """Return an error in FastAPI's form, without the values sent."""
     if error.status == errors.Unauthenticated.status:
         return ANSWER_401
     faults = error.fields.get("errors")

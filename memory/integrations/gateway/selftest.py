@@ -1,4 +1,4 @@
-"""What the Memory Gateway's wire promises."""
+"""What the Memory Gateway promises."""
 
 from __future__ import annotations
 
@@ -39,16 +39,15 @@ def _texts(client: Client, credentials: dict[str, Any], query: str) -> list[str]
 
 @SELFTEST.promise("What was added is found once it is flushed, by its user alone")
 def round_trip(client: Client) -> None:
-    """Add as one, search as two."""
+    """Add as one user, search as two."""
     harriet, omar = _user(client, "harriet"), _user(client, "omar")
     _add(client, harriet, "I prefer green tea in the morning.")
     expect(any("tea" in text for text in _texts(client, harriet, "tea")), "not found")
     expect(not _texts(client, omar, "tea"), "another user sees it")
 
 
-@SELFTEST.promise("The same turn again is kept once")
+@SELFTEST.promise("The same turn added again is stored once")
 def replay(client: Client) -> None:
-    """Add twice."""
     harriet = _user(client, "harriet")
     for _ in range(2):
         _add(client, harriet, "I prefer green tea in the morning.")
@@ -59,7 +58,7 @@ def replay(client: Client) -> None:
     "An unknown user and a wrong key get one answer, which repeats neither"
 )
 def refusal(client: Client) -> None:
-    """Knock with two bad credentials."""
+    """Send two bad credentials."""
     harriet = _user(client, "harriet")
     search = {"query": "tea", "scope": ["all_user_memory"]}
     bodies = []

@@ -1,9 +1,9 @@
-"""Serving the gateway: messages become records, found again by user, app and project.
+"""The gateway server: messages become records, found again by user, app and project.
 
-A record's whole scope map is the user, the app and the project, matched exactly, so one
-user's memories are never another's. A message is stored before ``add`` answers; what
-the scanner holds waits for a person and is not found meanwhile. The same message again
-(user, session, role, time, words) is the same record.
+A record's scope is the user, the app and the project, matched exactly, so one user
+never sees another's memories. A message is stored before ``add`` answers; what the
+scanner holds waits for review and is not found meanwhile. The same message again (user,
+session, role, time, text) is the same record.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from memory.rules.scopes import Scope as RecordScope
 
 CHAT, RESOURCE, EDIT = "chat:", "resource:", "memory_edit:"
 SESSION_CHARS: Final = 128
-# How long a flush waits until what was added is found by meaning too.
+# How long a flush waits for the embeddings of what was added.
 SETTLE_SECONDS: Final = 1.0
 STEP_SECONDS: Final = 0.02
 SETTLED: Final = 50
@@ -43,7 +43,7 @@ FORGOTTEN_AFTER: Final = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """The app and project of a request, the other half of whose memory it is."""
+    """The app and project of a request; with the user they are a memory's scope."""
 
     app_id: str
     project_id: str
@@ -51,7 +51,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One message as a client hands it over; ``timestamp`` in UTC milliseconds."""
+    """One message from a client; ``timestamp`` in UTC milliseconds."""
 
     sender_id: str
     role: str
@@ -61,7 +61,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchRequest:
-    """A search: what for, in which scopes, and how much."""
+    """A search: the query, the scopes and how many results."""
 
     query: str
     scopes: tuple[Scope, ...]
@@ -71,7 +71,7 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A memory that answers, and the most particular scope it was found in."""
+    """A hit, and the most specific scope it was found in."""
 
     record: Record
     score: float
@@ -80,13 +80,13 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """How many messages were taken; ``held`` of them wait for a person."""
+    """How many messages were accepted; ``held`` of them wait for review."""
 
     count: int
     held: int
 
 
-# ── Whose, and where ─────────────────────────────────────────────────────────
+# ── Scopes and sessions────────────────────────────────────────────────────────
 def _owner(guest: Guest) -> Owner:
     return Owner(guest.key.agent.crew, guest.key.agent)
 
@@ -106,7 +106,7 @@ def _query(guest: Guest, place: Place, **filters: Any) -> records.Wanted:
 
 
 def check_session(guest: Guest, session_id: str) -> str:
-    """Return a session id of this user: a chat, one of their resources, their edits."""
+    """Return a session id if it is a chat, a resource or the edits of this user."""
     user = guest.key.user_id
     kinds = (CHAT, f"{RESOURCE}{user}:")
     is_named = any(
@@ -120,7 +120,7 @@ def check_session(guest: Guest, session_id: str) -> str:
 
 
 def resource_uri(record: Record) -> str | None:
-    """Return where a resource's memory comes from; None for a conversation's."""
+    """Return the URI of a resource's memory; None for a conversation's."""
     uri = record.metadata.get("resource_uri")
     return uri if isinstance(uri, str) else None
 
@@ -134,7 +134,7 @@ def _uri(session_id: str) -> dict[str, str]:
 
 # ── Search ───────────────────────────────────────────────────────────────────
 def _filter(request: SearchRequest) -> dict[str, Any] | None:
-    """Return which sessions the scopes reach; an empty ``or`` reaches none."""
+    """Return a filter for the sessions of the scopes; an empty ``or`` matches none."""
     chat = {
         "field": "session_id",
         "op": "eq",
@@ -186,7 +186,7 @@ def _pending(guest: Guest, place: Place, session_id: str) -> str:
 
 
 def _draft(guest: Guest, place: Place, session_id: str, message: Message) -> Draft:
-    """Return a message as a record; its external id makes a replay the same one."""
+    """Return a message as a draft; its external id makes a replay the same record."""
     user = guest.key.user_id
     identity = (session_id, message.role, message.timestamp, message.content)
     return Draft(
@@ -211,9 +211,9 @@ def add(
 ) -> Added:
     """Store messages; they are found when this returns.
 
-    The scanner judges each before; a message it holds does not keep back the others.
-    They are written in pieces, so that nobody else waits long; after a crash half-way
-    the same request again stores the rest and nothing twice.
+    The scanner checks each first; a message it holds does not stop the others. They are
+    written in batches, so that other writers do not wait long; after a crash half-way
+    the same request stores the rest and nothing twice.
     """
     guest.actor.require("records.write")
     check_session(guest, session_id)
@@ -235,7 +235,7 @@ def add(
 
 
 def _settle(guest: Guest, place: Place, session_id: str) -> None:
-    """Wait, not long, until the newest messages of a session are found by meaning."""
+    """Wait up to SETTLE_SECONDS for the embeddings of a session's newest messages."""
     filters = _query(guest, place, session_id=session_id)
     rows = records.page(filters, limit=SETTLED, by=guest.actor).rows
     entry_rows = JournalEntry.objects.filter(
@@ -251,12 +251,12 @@ def _settle(guest: Guest, place: Place, session_id: str) -> None:
 
 
 def flush(guest: Guest, place: Place, session_id: str) -> bool:
-    """Make what was added findable; whether there was anything. Again is harmless."""
+    """Make what was added searchable; return whether there was anything. Idempotent."""
     guest.actor.require("records.write")
     check_session(guest, session_id)
     pending_rows = GatewayPending.objects.filter(workspace_id=guest.actor.workspace_id)
     deleted, _ = pending_rows.filter(digest=_pending(guest, place, session_id)).delete()
-    # Who never flushes leaves a digest behind, and nobody asks for it again.
+    # A client that never flushes leaves its row behind.
     pending_rows.filter(since__lt=timezone.now() - FORGOTTEN_AFTER).delete()
     if deleted:
         _settle(guest, place, session_id)

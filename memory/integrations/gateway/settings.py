@@ -1,8 +1,8 @@
-"""Which memory the turns of a workspace or an agent have: chosen by an admin.
+"""Which memory the turns of a workspace or an agent use: chosen by an admin.
 
-A set-up is told as the ``memory`` section of a configuration file and judged by the
-same rules. The user key is sealed and never told again; it stays when a later change
-leaves it out, unless the address changes: a key is not carried to another server.
+A set-up has the form of the ``memory`` section of a configuration file and is validated
+by the same rules. The user key is sealed and never shown again; it stays when a later
+change leaves it out, unless the address changes: a key is not sent to another server.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor
 
 MAY: Final = "workspace.manage"
-# A turn holds one of the server's threads as long as its gateway takes.
+# A turn occupies one of the server's threads for as long as its gateway takes.
 MOST_SECONDS: Final = 60.0
 SAMPLE: Final = 20
 
 
 def listed(by: Actor) -> list[GatewaySetup]:
-    """Return the workspace's own set-up and those of its agents."""
+    """Return the workspace's own set-up and those of its agents, by agent slug."""
     by.require(MAY)
     rows = GatewaySetup.objects.filter(workspace_id=by.workspace_id)
     setups = rows.select_related("agent__crew")
@@ -40,7 +40,7 @@ def listed(by: Actor) -> list[GatewaySetup]:
 
 
 def of_agent(agent: Agent) -> GatewaySetup | None:
-    """Return the set-up that holds for an agent: its own, else the workspace's."""
+    """Return the set-up of an agent: its own, else the workspace's."""
     rows = GatewaySetup.objects.filter(workspace_id=agent.workspace_id)
     own = rows.filter(agent=agent).first()
     return own or rows.filter(agent=None).first()
@@ -51,7 +51,7 @@ def _bound_to(row: GatewaySetup) -> str:
 
 
 def key_opens(key: str) -> bool | None:
-    """Try a key on the sealed user keys; None when there are none."""
+    """Return whether a key opens the sealed user keys; None when there are none."""
     rows = list(GatewaySetup.objects.exclude(sealed_key="")[:SAMPLE])
     if not rows:
         return None
@@ -61,7 +61,7 @@ def key_opens(key: str) -> bool | None:
 
 
 def install() -> None:
-    """Say how the gateway key is tried; called at start-up."""
+    """Register the check of the gateway key; called at start-up."""
     installation.register_witness("gateway", key_opens)
 
 
@@ -89,9 +89,9 @@ def gateway_of(row: GatewaySetup, key: Secret) -> GatewayConfig:
     )
 
 
-# ── Choosing ─────────────────────────────────────────────────────────────────
+# ── Changes ──────────────────────────────────────────────────────────────────
 def _with_kept_key(section: Mapping[str, Any], row: GatewaySetup) -> dict[str, Any]:
-    """Return a section with the key that is kept, when it may be used again."""
+    """Return a section with the stored key added where it may be reused."""
     gateway = section.get("gateway")
     if not isinstance(gateway, Mapping) or gateway.get("userKey") or not row.sealed_key:
         return dict(section)
@@ -115,7 +115,7 @@ def _check_reach(gateway: GatewayConfig) -> None:
 
 
 def _fill(row: GatewaySetup, config_values: MemoryConfig, by: Actor) -> None:
-    """Put a judged section into its row; curated forgets where the gateway was."""
+    """Fill a row from a valid section; curated clears the gateway's fields."""
     row.mode = config_values.mode.value
     row.updated_at, row.updated_by = timezone.now(), by.label
     gateway = config_values.gateway
@@ -146,7 +146,7 @@ def _record(row: GatewaySetup, by: Actor) -> None:
 def choose(
     section: Mapping[str, Any], *, agent_id: str | None = None, by: Actor
 ) -> GatewaySetup:
-    """Let turns use a memory from now on; raise ConfigError without what was told."""
+    """Set the memory of turns; ConfigError for a bad section, without its values."""
     by.require(MAY)
     agent = queries.agent(by, agent_id) if agent_id else None
     with transaction.atomic():
@@ -163,7 +163,7 @@ def choose(
 
 
 def remove(setup_id: str, *, by: Actor) -> None:
-    """Forget a set-up with its key; the next wider one holds from now on."""
+    """Delete a set-up with its key; the workspace's applies again."""
     by.require(MAY)
     with transaction.atomic():
         rows = GatewaySetup.objects.filter(workspace_id=by.workspace_id, pk=setup_id)

@@ -1,4 +1,4 @@
-"""One interface between a run and its memory; the run never asks which one it has.
+"""One interface between a run and its memory, whichever strategy is behind it.
 
 ``recall_before_run`` is called before the messages for the model are built,
 ``persist_after_run`` after the final answer. Exactly one strategy exists for a run.
@@ -36,7 +36,7 @@ class Completion(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """What the person asked, where and when; ``user`` names whose card to show."""
+    """The prompt, its conversation and time; ``user`` names the card to show."""
 
     conversation_id: str
     prompt: str
@@ -62,7 +62,7 @@ class Snapshot:
 
     @property
     def is_empty(self) -> bool:
-        """Neither file says anything."""
+        """Whether both files are blank."""
         return not (self.memory.strip() or self.user.strip())
 
 
@@ -75,7 +75,7 @@ class Recall:
 
 
 def from_folder(folder: Path) -> Snapshot:
-    """Return the two files of a folder, ``MEMORY.md`` and ``USER.md``, as far as read.
+    """Return the files ``MEMORY.md`` and ``USER.md`` of a folder.
 
     A file that is missing, too large or no text is empty: a run does not fail for it.
     """
@@ -91,7 +91,7 @@ def from_folder(folder: Path) -> Snapshot:
 
 
 class MemoryStrategy(Protocol):
-    """What a run stands on. ``has_memory_tool``: whether to register that tool."""
+    """A run's memory. ``has_memory_tool``: whether to register that tool."""
 
     mode: Mode
     has_memory_tool: bool
@@ -108,7 +108,7 @@ class MemoryStrategy(Protocol):
 
 
 class Curated:
-    """The two files, frozen at the first look; no HTTP, nothing kept by itself."""
+    """The two files, frozen at the first recall; no HTTP, nothing stored."""
 
     mode = Mode.CURATED
     has_memory_tool = True
@@ -126,7 +126,7 @@ class Curated:
         return Recall(snapshot=None if self._frozen.is_empty else self._frozen)
 
     async def persist_after_run(self, turn: Turn, outcome: Outcome) -> None:
-        """Keep nothing: the memory tool writes these files."""
+        """Do nothing: the memory tool writes these files."""
 
 
 def epoch_ms(moment: datetime) -> int:
@@ -135,7 +135,7 @@ def epoch_ms(moment: datetime) -> int:
 
 
 class Gateway:
-    """A memory gateway: one search before, one add and one flush after."""
+    """A memory gateway: one search before a run, one add and one flush after."""
 
     mode = Mode.MEMORY_GATEWAY
     has_memory_tool = False
@@ -152,7 +152,7 @@ class Gateway:
         return "Gateway()"
 
     async def recall_before_run(self, turn: Turn) -> Recall:
-        """Search once; a failure is an event and no message."""
+        """Search once; a failure becomes an event and gives no message."""
         try:
             results = await self._client.search(turn.conversation_id, turn.prompt)
         except GatewayFailure as failure:
@@ -166,7 +166,7 @@ class Gateway:
         return Recall(reference=references.message(results, self._config.top_k))
 
     async def persist_after_run(self, turn: Turn, outcome: Outcome) -> None:
-        """Add the turn and flush it, each once; nothing of it reaches the run."""
+        """Add the turn and flush it, each once; failures do not reach the run."""
         if outcome.completion is Completion.ERROR:
             return
         chat = CHAT + turn.conversation_id
@@ -205,7 +205,7 @@ class Gateway:
 
 
 class Hybrid:
-    """Both: the files are always there, a gateway adds what it finds."""
+    """Both: the curated files, and what a gateway finds."""
 
     mode = Mode.HYBRID
     has_memory_tool = True
@@ -222,7 +222,7 @@ class Hybrid:
         return Recall(files.snapshot, gateway_recall.reference)
 
     async def persist_after_run(self, turn: Turn, outcome: Outcome) -> None:
-        """Hand the turn to the gateway."""
+        """Send the turn to the gateway."""
         await self._gateway.persist_after_run(turn, outcome)
 
 
@@ -236,7 +236,7 @@ OF_MODE: Final[dict[Mode, type[MemoryStrategy]]] = {
 def build(
     mode: Mode, gateway: Gateway | None, look: Callable[[], Snapshot]
 ) -> MemoryStrategy:
-    """Return the strategy of a mode; one that needs a gateway is handed one."""
+    """Return the strategy of a mode, with its gateway where it needs one."""
     curated = Curated(look)
     if gateway is None or mode is Mode.CURATED:
         return curated
@@ -249,7 +249,7 @@ def of(
     sink: Sink,
     transport: httpx.AsyncBaseTransport | None = None,
 ) -> MemoryStrategy:
-    """Return the one strategy of a configuration."""
+    """Return the strategy of a configuration."""
     if config.gateway is None:
         return build(config.mode, None, look)
     client = GatewayClient(config.gateway, transport=transport)

@@ -1,7 +1,7 @@
-"""Running the chosen strategy for an agent that is not written in Python.
+"""Runs the chosen strategy for agents that call over HTTP.
 
-Recall before the model is asked, persist after the answer. Whatever a gateway does, the
-agent gets an answer: trouble is a hidden event for operators.
+Recall runs before the model, persist after its answer. A gateway's failure never fails
+the turn: it becomes a hidden event for operators.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from memory.rules.permissions import Actor
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """What memory has for a turn, and which strategy said so."""
+    """What memory has for a turn, and the strategy it came from."""
 
     strategy: MemoryStrategy
     recall: Recall
 
 
 class _Unusable(GatewayClient):
-    """Stands in when the key of a set-up cannot be opened: every call fails."""
+    """Used when the key of a set-up cannot be opened: every call fails."""
 
     async def _post(
         self,
@@ -55,7 +55,7 @@ class _Unusable(GatewayClient):
 
 
 def _client(row: GatewaySetup) -> tuple[GatewayConfig, GatewayClient]:
-    """Return a set-up's client."""
+    """Return a set-up's settings and client."""
     try:
         config = gateway_settings.settings_of(row).gateway
     except gateway_secrets.Broken:
@@ -67,20 +67,20 @@ def _client(row: GatewaySetup) -> tuple[GatewayConfig, GatewayClient]:
 
 
 def strategy(agent: Agent, look: Callable[[], Snapshot] = Snapshot) -> MemoryStrategy:
-    """Return the one strategy of an agent's turn; ``look`` is for its files."""
+    """Return the strategy of an agent's turn; ``look`` reads its files."""
     row = gateway_settings.of_agent(agent)
     mode = Mode(row.mode) if row else Mode.CURATED
     gateway = None
     if row is not None and mode is not Mode.CURATED:
         config, client = _client(row)
         gateway = Gateway(config, Journal(agent), client)
-    # Looked at here: a strategy runs where the database may not be asked.
+    # Read here: a strategy runs where the database may not be used.
     files = Snapshot() if mode is Mode.MEMORY_GATEWAY else look()
     return strategies.build(mode, gateway, lambda: files)
 
 
 def _strategy_type(by: Actor) -> type[MemoryStrategy]:
-    """Return which strategy the turns of an agent's key have; others are curated."""
+    """Return the strategy type of an agent's turns; curated for other callers."""
     if not by.is_agent:
         return strategies.Curated
     row = gateway_settings.of_agent(_agent(by))
@@ -113,7 +113,7 @@ def recall(turn: Turn, *, by: Actor) -> Recalled:
 
 
 def persist(turn: Turn, outcome: Outcome, *, by: Actor) -> MemoryStrategy:
-    """Run it after the run; return which one it was."""
+    """Run an agent's strategy after its run; return the strategy."""
     by.require("turns.persist")
     agent_strategy = strategy(_agent(by))
     async_to_sync(agent_strategy.persist_after_run)(turn, outcome)

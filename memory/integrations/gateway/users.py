@@ -34,7 +34,7 @@ NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}")
 
 @dataclass(frozen=True, slots=True)
 class IssuedUser:
-    """A fresh key: ``token`` is the only copy there will ever be."""
+    """A fresh key; ``token`` is not stored and cannot be shown again."""
 
     token: str
     key: GatewayKey
@@ -42,7 +42,7 @@ class IssuedUser:
 
 @dataclass(frozen=True, slots=True)
 class Guest:
-    """Who came in: the agent that acts, and the user whose memories these are."""
+    """An authenticated user: the agent that acts, and the user's key."""
 
     actor: Actor
     key: GatewayKey
@@ -50,7 +50,7 @@ class Guest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a key is limited to; empty means anything."""
+    """What a key is limited to; empty means no limit."""
 
     app_id: str = ""
     project_id: str = ""
@@ -105,7 +105,7 @@ def issue(
     by: Actor,
     name: str = "",
 ) -> IssuedUser:
-    """Make a key for a user of an agent's memory; the token is told once."""
+    """Issue a key for a user of an agent's memory; the token is shown once."""
     by.require("keys.manage", agent.workspace_id)
     limits, now = limits or Limits(), timezone.now()
     if limits.expires_at is not None and limits.expires_at <= now:
@@ -132,7 +132,7 @@ def issue(
 
 
 def revoke(key: GatewayKey, *, by: Actor) -> None:
-    """Make a key useless at once; revoking twice is the same as once."""
+    """Revoke a key at once; idempotent."""
     by.require("keys.manage", key.workspace_id)
     with transaction.atomic():
         rows = GatewayKey.objects.filter(pk=key.pk, revoked_at__isnull=True)
@@ -145,7 +145,7 @@ def _touch(key: GatewayKey) -> None:
     if key.last_used_at is not None and now - key.last_used_at < TOUCH_EVERY:
         return
     stale = Q(last_used_at__isnull=True) | Q(last_used_at__lt=now - TOUCH_EVERY)
-    # A transaction stands in line; a statement on its own waits for a gap in it.
+    # A transaction queues for the writer; a lone statement waits for a free moment.
     with transaction.atomic():
         GatewayKey.objects.filter(stale, pk=key.pk).update(last_used_at=now)
 
@@ -165,7 +165,7 @@ def _actor(key: GatewayKey) -> Actor:
 
 
 def authenticate(user_id: str, user_key: str) -> Guest | None:
-    """Return who comes in; None for an unknown user, a wrong key, one that is over."""
+    """Return the user; None for an unknown one, or a wrong, expired or revoked key."""
     rows = GatewayKey.objects.select_related("agent__crew__workspace")
     key = rows.filter(digest=api_keys.digest(user_key)).first()
     expected_user = key.user_id if key is not None else ""
@@ -179,7 +179,7 @@ def authenticate(user_id: str, user_key: str) -> Guest | None:
 
 
 def is_active(user_key: str) -> bool:
-    """Whether a key works, whoever sends it."""
+    """Return whether a key is active, whoever sends it."""
     if not user_key.startswith(PREFIX):
         return False
     key = GatewayKey.objects.filter(digest=api_keys.digest(user_key)).first()
@@ -187,7 +187,7 @@ def is_active(user_key: str) -> bool:
 
 
 def permit(key: GatewayKey, *, app_id: str, project_id: str, agent_id: str) -> None:
-    """Refuse what lies beyond a key's limits: another app, project or agent."""
+    """Raise Forbidden for an app, project or agent that the key is not for."""
     allowed = (
         key.app_id in ("", app_id)
         and key.project_id in ("", project_id)

@@ -1,7 +1,7 @@
 """LangGraph's filters over values: equal, or ``$eq $ne $gt $gte $lt $lte``.
 
-A number is compared with a number and a text with a text; anything else does not fit.
-An operator that is not known is refused, never ignored.
+A number is compared with a number and a text with a text; anything else does not match.
+An unknown operator is refused, never ignored.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OPERATORS: Final = ("$eq", "$ne", *ORDER_OPERATORS)
 
 
 def _is_equal(actual: object, expected: object) -> bool:
-    """Whether two JSON values are equal: true is not 1, and absent is nothing."""
+    """Return whether two JSON values are equal: true is not 1."""
     if isinstance(actual, bool) != isinstance(expected, bool):
         return False
     return actual == expected
@@ -52,7 +52,7 @@ def _matches(name: str, actual: object, expected: object) -> bool:
 
 
 def _conditions(value: object) -> list[tuple[str, object]]:
-    """Return a field's conditions; a map with no operator in it is a value."""
+    """Return a field's conditions; a map without operators is a value."""
     if not isinstance(value, Mapping):
         return [("$eq", value)]
     operators = [name for name in value if str(name).startswith("$")]
@@ -65,7 +65,7 @@ def _conditions(value: object) -> list[tuple[str, object]]:
 
 
 def read(filters: Mapping[str, Any] | None) -> Predicate:
-    """Return a filter as a test of a value; all of its fields must fit."""
+    """Return a filter as a predicate of values; all of its fields must match."""
     conditions = [
         (field, name, right)
         for field, value in (filters or {}).items()

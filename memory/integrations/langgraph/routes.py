@@ -1,9 +1,9 @@
 """LangGraph's store at ``/compat/langgraph``: values under a namespace and a key.
 
-An item is a record: the namespace is joined by full stops, the key is its external
-id, and the value is its content as JSON. So it is searched, scanned, versioned and
-forgotten like any other record. A value that a person redacted may be JSON no longer;
-then it comes back as ``{"text": …}``.
+An item is a record: the namespace is joined by full stops, the key is its external id,
+and the value is its content as JSON. So it is searched, scanned, versioned and
+forgotten like any other record. A redacted value may no longer be JSON; then it comes
+back as ``{"text": …}``.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _stored_item(by: Actor, namespace: str, key: str) -> Record | None:
 
 
 def put(call: Call) -> Answer:
-    """Keep a value; the same key again makes its next version."""
+    """Store a value; the same key again makes its next version."""
     by = agent_only(call.by, "records.write")
     data = call.read(PutIn)
     due = timezone.now() + timedelta(minutes=data.ttl) if data.ttl else None
@@ -106,7 +106,7 @@ def get(call: Call) -> dict[str, Any]:
 
 
 def delete(call: Call) -> Answer:
-    """Forget one item; one that is not there is forgotten just as well."""
+    """Forget one item; idempotent."""
     by = agent_only(call.by, "records.write")
     data = call.read(ItemIn)
     record = _stored_item(by, _joined_namespace(data.namespace), data.key)
@@ -115,9 +115,9 @@ def delete(call: Call) -> Answer:
     return Answer(None, 204)
 
 
-# ── Looking ──────────────────────────────────────────────────────────────────
+# ── Search ───────────────────────────────────────────────────────────────────
 def _items_by_rank(query: str, filters: Wanted, by: Actor) -> Iterator[dict[str, Any]]:
-    """Walk hits, best first, a page at a time, to the end."""
+    """Yield hits, best first, fetched a page at a time."""
     for start in count(0, RANKED):
         hits = records.search(query, filters, limit=RANKED, offset=start, by=by).hits
         for hit in hits:
@@ -127,7 +127,7 @@ def _items_by_rank(query: str, filters: Wanted, by: Actor) -> Iterator[dict[str,
 
 
 def _items_in_order(filters: Wanted, by: Actor) -> Iterator[dict[str, Any]]:
-    """Walk items in the order they came, a page at a time, to the end."""
+    """Yield items in order of creation, fetched a page at a time."""
     cursor: str | None = None
     while True:
         page = records.page(
@@ -140,7 +140,7 @@ def _items_in_order(filters: Wanted, by: Actor) -> Iterator[dict[str, Any]]:
 
 
 def search(call: Call) -> dict[str, Any]:
-    """Find items below a namespace: by words and meaning, or all in order."""
+    """Search items below a namespace, ranked; without a query all in order."""
     by = agent_only(call.by, "records.read")
     data = call.read(SearchIn)
     matches = filters.read(data.filter)
@@ -160,7 +160,7 @@ def search(call: Call) -> dict[str, Any]:
 
 
 def _fits(labels: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Whether labels are those of a pattern; * stands for any one."""
+    """Return whether labels match a pattern; * matches any one."""
     return len(labels) == len(pattern) and all(
         part in ("*", label) for label, part in zip(labels, pattern, strict=True)
     )

@@ -1,4 +1,4 @@
-"""What the LangGraph store promises."""
+"""What the LangGraph integration promises."""
 
 from __future__ import annotations
 
@@ -23,15 +23,13 @@ def _get(client: Client, key: str, **options: Any) -> Any:
 
 @SELFTEST.promise("A value comes back as it was put, whatever is in it")
 def unchanged_value(client: Client) -> None:
-    """Put and get."""
     value = {"likes": "té", "cups": 3, "deep": [1, None, {"x": True}]}
     _put(client, "tea", value)
     expect(_get(client, "tea")["value"] == value, "it came back changed")
 
 
-@SELFTEST.promise("An overwrite keeps the day of birth")
+@SELFTEST.promise("An overwrite keeps created_at")
 def overwrite(client: Client) -> None:
-    """Put twice."""
     _put(client, "tea", {"cups": 3})
     before = _get(client, "tea")
     _put(client, "tea", {"cups": 4})
@@ -42,7 +40,6 @@ def overwrite(client: Client) -> None:
 
 @SELFTEST.promise("A prefix is whole labels; filters compare like with like")
 def search(client: Client) -> None:
-    """Search below a prefix."""
     for number in range(3):
         _put(client, f"c{number}", {"n": number}, "cups")
     _put(client, "odd", {"n": "2"}, "cupsful")
@@ -53,9 +50,8 @@ def search(client: Client) -> None:
     )
 
 
-@SELFTEST.promise("Pages end, and namespaces are cut at a depth")
+@SELFTEST.promise("Paging ends, and namespaces are cut at a depth")
 def pages(client: Client) -> None:
-    """Page past the end."""
     _put(client, "a", {"n": 1}, "x")
     _put(client, "b", {"n": 2}, "y")
     body = {"namespace_prefix": [], "limit": 5, "offset": 2}
@@ -66,7 +62,6 @@ def pages(client: Client) -> None:
 
 @SELFTEST.promise("DELETE reads its JSON body; what is gone answers 404")
 def deletion(client: Client) -> None:
-    """Delete, twice."""
     _put(client, "tea", {"cups": 3})
     body = {"namespace": ["users"], "key": "tea"}
     for _ in range(2):
@@ -76,6 +71,5 @@ def deletion(client: Client) -> None:
 
 @SELFTEST.promise("Another agent's items are not there")
 def isolation(client: Client) -> None:
-    """Look at another agent's."""
     _put(client, "tea", {"cups": 3})
     _get(client, "tea", status=404, sender="other")

@@ -23,9 +23,8 @@ def _request(client: Client, method: str, **params: Any) -> dict[str, Any]:
     return dict(message["result"])
 
 
-@SELFTEST.promise("A client of 2025 shakes hands and is told the version it asked for")
+@SELFTEST.promise("A client of 2025 initializes and gets the version it asked for")
 def handshake(client: Client) -> None:
-    """Initialize."""
     result = _request(
         client, "initialize", protocolVersion="2025-11-25", capabilities={}
     )
@@ -33,9 +32,8 @@ def handshake(client: Client) -> None:
     expect("tools" in result["capabilities"], "tools are not offered")
 
 
-@SELFTEST.promise("A client of 2026 discovers without a handshake")
+@SELFTEST.promise("A client of 2026 discovers the server without initializing")
 def discovery(client: Client) -> None:
-    """Discover."""
     body = {
         "jsonrpc": "2.0",
         "id": 7,
@@ -51,7 +49,6 @@ def discovery(client: Client) -> None:
     "An agent is offered every tool, with schemas of both sides and hints"
 )
 def tools_listed(client: Client) -> None:
-    """List."""
     tools = {tool["name"]: tool for tool in _request(client, "tools/list")["tools"]}
     absent = {tool.name for tool in tool_registry.registered()} - set(tools)
     expect(not absent, f"not offered: {', '.join(sorted(absent))}")
@@ -62,9 +59,8 @@ def tools_listed(client: Client) -> None:
         expect(is_complete, f"{name} is not described in full")
 
 
-@SELFTEST.promise("What a tool is told to remember comes back as text and as data")
+@SELFTEST.promise("What is remembered by a tool comes back as text and as data")
 def round_trip(client: Client) -> None:
-    """Remember and recall."""
     memory = {"content": "The kiln stands in Porto"}
     _request(client, "tools/call", name="memory__remember", arguments=memory)
     query = {"query": "kiln"}
@@ -76,16 +72,14 @@ def round_trip(client: Client) -> None:
 
 @SELFTEST.promise("A wrong argument is a tool error that a model can act on")
 def faults(client: Client) -> None:
-    """Make a mistake."""
     arguments = {"query": "kiln", "k": "many"}
     result = _request(client, "tools/call", name="recall", arguments=arguments)
     expect(result["isError"], "it is no error")
     expect("k" in result["content"][0]["text"], "the sentence does not name it")
 
 
-@SELFTEST.promise("Without a key nothing is told, and the answer is no redirect")
+@SELFTEST.promise("Without a key the answer is 401 and no redirect")
 def no_key(client: Client) -> None:
-    """Knock without a key."""
     body = {"jsonrpc": "2.0", "id": 7, "method": "tools/list"}
     client.call("POST", "/mcp", body, status=401, sender="nobody")
     client.call("POST", "/mcp/", body)

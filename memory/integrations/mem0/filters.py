@@ -1,8 +1,8 @@
-"""mem0's filters as a scope and an expression of ours; what is not understood is said.
+"""mem0's filters as a scope and a filter expression of ours; unknown parts are refused.
 
-A filter is a map of fields, or ``AND``, ``OR`` and ``NOT`` over such maps. Who a memory
-belongs to becomes the scope, so it may stand at the top or below ``AND`` and nowhere
-else: under ``OR`` it would have to widen what is read.
+A filter is a map of fields, or ``AND``, ``OR`` and ``NOT`` over such maps. The entity
+ids become the scope, so they may stand at the top or below ``AND`` only: under ``OR``
+they would have to widen what is read.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _bad(message: str) -> errors.Invalid:
 
 
 def _leaf(field: str, value: object) -> list[Expression]:
-    """Return one field's conditions; a bare value means that it is equal."""
+    """Return one field's conditions; a bare value means equality."""
     if not isinstance(value, Mapping):
         return [{"field": field, "op": "eq", "value": value}]
     conditions = []
@@ -100,7 +100,7 @@ class _Reader:
     def read(
         self, value: object, depth: int = 0, *, on_top: bool = True
     ) -> Expression | None:
-        """Return a filter as an expression, None when it narrows by scope alone."""
+        """Return a filter as an expression, None when it holds entity ids only."""
         if not isinstance(value, Mapping) or depth > DEPTH:
             raise _bad("they are a map, not nested too deep.")
         expressions: list[Expression] = []
@@ -120,7 +120,7 @@ class _Reader:
 
 
 def read(value: Mapping[str, Any] | None) -> tuple[dict[str, str], Expression | None]:
-    """Return whose memories and which of them; Invalid for what is not understood."""
+    """Return the scope and the expression of a filter, or raise Invalid."""
     reader = _Reader()
     expression = reader.read(value or {})
     return reader.scope, expression

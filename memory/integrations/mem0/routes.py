@@ -1,8 +1,8 @@
-"""mem0's platform wire at ``/compat/mem0``, for its clients with another ``host``.
+"""mem0's platform API at ``/compat/mem0``, for its clients with another ``host``.
 
-No model runs here when something is added. What a user says becomes memories: each
-statement that the extractor in place finds, or, when it finds none in a message, the
-message as it is. With ``infer`` false every message is kept as it is.
+Adding stores each statement that the registered extractor finds in a user's messages;
+a message in which it finds none is stored verbatim. With ``infer`` false every message
+is stored verbatim.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _scoped_filters(
 
 
 def ping(call: Call) -> dict[str, Any]:
-    """Tell whose key it is; the client asks before anything else."""
+    """Return the key's workspace and project; the client's first call."""
     by = call.by
     return {
         "status": "ok",
@@ -64,7 +64,7 @@ def ping(call: Call) -> dict[str, Any]:
 
 # ── Adding ───────────────────────────────────────────────────────────────────
 def _statements(turns: list[MessageIn], *, infer: bool) -> list[str]:
-    """Return what to keep of a conversation, in its order, each once."""
+    """Return the texts to store from a conversation, in order, each once."""
     if not infer:
         return list(dict.fromkeys(t.content for t in turns if t.content.strip()))
     statements: list[str] = []
@@ -82,7 +82,7 @@ def _statements(turns: list[MessageIn], *, infer: bool) -> list[str]:
 def _save(
     texts: list[str], data: shapes.AddIn, scope: Scope, by: Actor
 ) -> dict[str, Record]:
-    """Keep statements together, or none of them; return text → its record."""
+    """Store all statements or none; return text → its record."""
     owner = records.owner_for(by)
     drafts = [
         Draft(
@@ -105,7 +105,7 @@ def _save(
 def _save_new(
     texts: list[str], data: shapes.AddIn, scope: Scope, by: Actor
 ) -> list[dict[str, Any]]:
-    """Keep statements; one that is there already, word by word, is not kept twice."""
+    """Store statements that are not stored verbatim already; return each's event."""
     scope_filters = Wanted(owner=records.owner_for(by), scope=scope, match=Match.EXACT)
     existing = records.saying(texts, scope_filters, by=by)
     new = _save([text for text in texts if text not in existing], data, scope, by)
@@ -133,7 +133,7 @@ def add(call: Call) -> dict[str, Any]:
 
 # ── Reading ──────────────────────────────────────────────────────────────────
 def search(call: Call) -> dict[str, Any]:
-    """Find memories by meaning and by words."""
+    """Search memories by meaning and by words."""
     by = agent_only(call.by, "records.read")
     data = call.read(shapes.SearchIn)
     scope_filters, scope = _scoped_filters(by, data, data.filters)
@@ -176,7 +176,7 @@ def get_all(call: Call) -> dict[str, Any]:
 
 
 def get_all_by_query(call: Call) -> dict[str, Any]:
-    """List memories as older clients ask for them."""
+    """List memories with parameters in the query, as older clients send them."""
     by = agent_only(call.by, "records.read")
     query = call.read_query(shapes.PageQuery)
     return _page(by, _filters(by, query.scope()), query)
@@ -188,7 +188,7 @@ def get(call: Call) -> dict[str, Any]:
 
 
 def history(call: Call) -> list[dict[str, Any]]:
-    """Return what one memory said before."""
+    """Return the history of one memory."""
     record = _record(call, "records.read")
     owner = records.owner_for(call.by)
     return shapes.steps(record, records.history(record.id, owner=owner, by=call.by))
@@ -222,7 +222,7 @@ def delete(call: Call) -> dict[str, str]:
 
 
 def delete_all(call: Call) -> dict[str, str]:
-    """Forget what belongs to the named; nobody named is refused, not everything."""
+    """Forget the memories of an entity; without one the request is refused."""
     by = agent_only(call.by, "records.write")
     scope = call.read_query(shapes.EntityScoped).scope()
     if not scope:
@@ -232,7 +232,7 @@ def delete_all(call: Call) -> dict[str, str]:
 
 
 def _batch(call: Call) -> list[tuple[Record, shapes.OneIn]]:
-    """Return the batch's records; one that is not there refuses the whole batch."""
+    """Return the batch's records; a missing one refuses the whole batch."""
     by = agent_only(call.by, "records.write")
     owner = records.owner_for(by)
     data = call.read(shapes.BatchIn)
@@ -260,7 +260,7 @@ def batch_delete(call: Call) -> dict[str, str]:
 
 # ── Entities ─────────────────────────────────────────────────────────────────
 def entities(call: Call) -> dict[str, Any]:
-    """List who memories belong to."""
+    """List the entities that memories belong to."""
     by = agent_only(call.by, "records.read")
     owner = records.owner_for(by)
     entity_rows = [
@@ -277,7 +277,7 @@ def entities(call: Call) -> dict[str, Any]:
 
 
 def delete_entity(call: Call) -> Answer:
-    """Forget all that belongs to one of them; 404 when there is nothing."""
+    """Forget all memories of an entity; 404 when there are none."""
     by = agent_only(call.by, "records.write")
     scope_name = shapes.KINDS.get(call.path_params["type"])
     if scope_name is None:

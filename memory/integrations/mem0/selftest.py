@@ -1,4 +1,4 @@
-"""What the mem0 wire promises."""
+"""What the mem0 integration promises."""
 
 from __future__ import annotations
 
@@ -21,58 +21,56 @@ def _list(client: Client, user: str) -> list[dict[str, Any]]:
     return list(client.call("POST", f"{AT}/v3/memories/", body)["results"])
 
 
-@SELFTEST.promise("The client's first call tells whose key it is")
+@SELFTEST.promise("The client's first call names the key's workspace and project")
 def ping(client: Client) -> None:
-    """Ping."""
     data = client.call("GET", f"{AT}/v1/ping/")
-    expect(data["org_id"] and data["project_id"], "it does not say")
+    expect(data["org_id"] and data["project_id"], "it does not name them")
 
 
 @SELFTEST.promise("What is added for a user is found for that user and for nobody else")
 def users(client: Client) -> None:
-    """Add for two."""
     _add(client, "The kiln stands in Porto")
     _add(client, "The kiln stands in Faro", "omar")
     body = {"query": "kiln", "filters": {"user_id": "harriet"}}
     results = client.call("POST", f"{AT}/v3/memories/search/", body)["results"]
     texts = {row["memory"] for row in results}
-    expect(texts == {"The kiln stands in Porto"}, "not exactly hers were found")
+    expect(
+        texts == {"The kiln stands in Porto"},
+        "not exactly that user's memories were found",
+    )
 
 
-@SELFTEST.promise("An update is kept beside what was said before")
+@SELFTEST.promise("An update keeps the earlier text in the history")
 def history(client: Client) -> None:
-    """Change a memory."""
     memory_id = _add(client, "Harriet likes tea")
     path = f"{AT}/v1/memories/{memory_id}"
     client.call("PUT", f"{path}/", {"text": "Harriet likes coffee"})
     steps = client.call("GET", f"{path}/history/")
     events = [step["event"] for step in steps]
-    expect(events == ["ADD", "UPDATE"], "the history does not tell of both")
-    expect(steps[1]["old_memory"] == "Harriet likes tea", "the old text is not told")
+    expect(events == ["ADD", "UPDATE"], "the history does not show both steps")
+    expect(steps[1]["old_memory"] == "Harriet likes tea", "the old text is missing")
 
 
 @SELFTEST.promise("A deleted memory is gone with 404 and a detail")
 def deletion(client: Client) -> None:
-    """Delete a memory."""
     path = f"{AT}/v1/memories/{_add(client, 'Passing')}/"
     client.call("DELETE", path)
     expect("detail" in client.call("GET", path, status=404), "there is no detail")
 
 
-@SELFTEST.promise("Deleting all needs a name, and leaves everybody else's")
+@SELFTEST.promise("Deleting all needs an entity and leaves those of others")
 def delete_all(client: Client) -> None:
-    """Delete a user's."""
     _add(client, "Hers")
     _add(client, "His", "omar")
     client.call("DELETE", f"{AT}/v1/memories/", status=400)
     client.call("DELETE", f"{AT}/v1/memories/", query={"user_id": "harriet"})
-    expect(not _list(client, "harriet"), "hers are still there")
-    expect(len(_list(client, "omar")) == 1, "his are gone too")
+    expect(not _list(client, "harriet"), "they are still there")
+    expect(len(_list(client, "omar")) == 1, "another user's are gone too")
 
 
-@SELFTEST.promise("Pages end")
+@SELFTEST.promise("Paging ends and lists each memory once")
 def pages(client: Client) -> None:
-    """Walk a list of three by two."""
+    """Page through three memories, two at a time."""
     for text in ("One fish", "Two lamps", "Three tins"):
         _add(client, text)
     body, path, ids = {"filters": {"user_id": "harriet"}}, f"{AT}/v3/memories/", []
@@ -86,6 +84,5 @@ def pages(client: Client) -> None:
 
 @SELFTEST.promise("A filter that is not understood is refused, not ignored")
 def filters(client: Client) -> None:
-    """Ask with an unknown field."""
     body = {"query": "x", "filters": {"user_id": "harriet", "mood": "calm"}}
     client.call("POST", f"{AT}/v3/memories/search/", body, status=400)

@@ -103,12 +103,12 @@ DESCRIPTORS: Final = (
     ),
 )
 _BY_NAME: Final = {category.name: category for category in DESCRIPTORS}
-# ``memory__list`` honours an offset that its schema does not name, as PromptKit does.
+# ``memory__list`` accepts an offset that its schema does not name, as PromptKit does.
 _OFFSET: Final = {"type": "integer"}
 
 
 class UnknownTool(errors.NotFound):
-    """No tool of this name; none at all is one, too."""
+    """There is no tool of this name, or no name was given."""
 
     code = "unknown_tool"
     sentence = "There is no such tool. There are: {known}."
@@ -123,7 +123,7 @@ def _types(arguments: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 class Executor:
-    """Carries the tools out for one scope."""
+    """Runs the tools for one scope."""
 
     name = "memory"
 
@@ -133,7 +133,7 @@ class Executor:
     def execute(
         self, descriptor: Descriptor | None, arguments: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Run a tool by its descriptor's name; every refusal names the tool."""
+        """Run a tool by its descriptor's name; every error names the tool."""
         name = descriptor.name if descriptor else ""
         store_tools = _store_tools(self._store)
         if name not in _BY_NAME and name not in store_tools:
@@ -160,7 +160,7 @@ class Executor:
         return _memories_result(self._store.retrieve(self._scope, query, options))
 
     def remember(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Keep a statement; metadata, then category, then provenance, in this order."""
+        """Save a memory; sets metadata, then category, then provenance, in this order."""
         rules = _BY_NAME["memory__remember"].input_schema
         if arguments.get("content") in (None, ""):
             raise tool_registry.fault("content", "content is required")
@@ -180,7 +180,7 @@ class Executor:
         return {"status": "remembered", "id": memory.id}
 
     def list(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """List a page."""
+        """List a page, oldest first."""
         rules = _BY_NAME["memory__list"].input_schema
         properties = {**rules["properties"], "offset": _OFFSET}
         tool_registry.check(
@@ -194,7 +194,7 @@ class Executor:
         return _memories_result(self._store.list(self._scope, options))
 
     def forget(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Delete one; an id that is not there is forgotten just as well."""
+        """Delete one; idempotent, also for an unknown id."""
         if arguments.get("memory_id") in (None, ""):
             raise tool_registry.fault("memory_id", "memory_id is required")
         rules = _BY_NAME["memory__forget"].input_schema
@@ -204,7 +204,7 @@ class Executor:
 
 
 class _NameRegistry:
-    """A registry that notes the names of what it is offered."""
+    """A registry that collects the names of descriptors."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -214,7 +214,7 @@ class _NameRegistry:
 
 
 def _store_tools(store: object) -> dict[str, ToolProvider]:
-    """Return the names of the tools a store can carry out itself, each with it."""
+    """Return tool name → store for the tools that a store runs itself."""
     if not isinstance(store, ToolProvider):
         return {}
     registry = _NameRegistry()
@@ -223,7 +223,7 @@ def _store_tools(store: object) -> dict[str, ToolProvider]:
 
 
 def _memories_result(rows: list[Memory]) -> dict[str, Any]:
-    """Return memories as a result; nothing is an empty list, never null."""
+    """Return memories as a result; without any, an empty list and never null."""
     return {"memories": [as_json(row) for row in rows], "count": len(rows)}
 
 
@@ -248,9 +248,9 @@ def register(
     disabled: bool = False,
     replaced: Mapping[str, Descriptor] | None = None,
 ) -> None:
-    """Offer the four tools to a host, and what the store brings along.
+    """Register the four tools with a host, and the store's own.
 
-    Nobody in particular (no ``user_id``) is offered none. A host may have replaced a
+    Without a ``user_id`` in the scope none are registered. A host may replace a
     descriptor to widen its schema.
     """
     if disabled or not scope.get("user_id"):

@@ -1,6 +1,6 @@
-"""The tools that our store brings along: what a memory said before, and to correct it.
+"""The tools that our store adds: the history of a memory, and correcting it.
 
-They see what the four tools see: memories of the scope an executor is bound to.
+Like the four tools they see memories of the scope an executor is bound to.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Our retriever: it asks with the whole conversation, not with one line of it.
+"""Our retriever: searches with the whole conversation, not with one line of it.
 
-The last thing the user said weighs most; what was said before it asks along, so that
-"and how long does that take?" still finds what "that" is. Each question ranks by
-itself, and the lists are fused by reciprocal rank: no scores of two lists are compared.
+The user's last message weighs most; the messages before it are a second query, so that
+"and how long does that take?" still finds what "that" is. The two result lists are
+fused by reciprocal rank, because their scores are not comparable.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ QUERY_CHARS: Final = 1_000
 TURNS: Final = 6
 LIMIT: Final = 10
 RRF: Final = 60
-# The newest question counts double.
+# The user's last message counts double.
 WEIGHTS: Final = (2.0, 1.0)
 
 
@@ -27,7 +27,7 @@ def _texts(messages: Sequence[Message], role: str | None = None) -> list[str]:
 
 
 def questions(messages: Sequence[Message]) -> list[str]:
-    """Return what is asked: the user's last words, then the conversation's end."""
+    """Return the queries: the user's last message, then the latest messages."""
     last_words = _texts(messages, "user")[-1:] or _texts(messages)[-1:]
     recent = " ".join(reversed(_texts(messages)[-TURNS:]))
     queries = [text[:QUERY_CHARS] for text in (*last_words, recent) if text]
@@ -35,7 +35,7 @@ def questions(messages: Sequence[Message]) -> list[str]:
 
 
 class ConversationRetriever:
-    """Finds what a conversation calls for, in any store."""
+    """Finds the memories that fit a conversation, in any store."""
 
     def __init__(
         self, store: Store, *, limit: int = LIMIT, min_confidence: float = 0.0
@@ -44,7 +44,7 @@ class ConversationRetriever:
         self._options = Retrieve(limit=2 * limit, min_confidence=min_confidence)
 
     def retrieve_context(self, scope: Scope, messages: Sequence[Message]) -> Memories:
-        """Return the best memories of all questions, each once."""
+        """Return the best memories of all queries, each once."""
         scores: dict[str, float] = {}
         memories_by_id: dict[str, Memory] = {}
         for query, weight in zip(questions(messages), WEIGHTS, strict=False):

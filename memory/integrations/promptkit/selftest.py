@@ -1,4 +1,4 @@
-"""What PromptKit's four tools, and our two beside them, promise over plain HTTP."""
+"""What PromptKit's four tools and our two promise over plain HTTP."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ def _call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
 
 
 @SELFTEST.promise(
-    "The contract's four tools and our two, with schemas of what they take and answer"
+    "The contract's four tools and our two, with input and output schemas"
 )
 def tools(client: Client) -> None:
     """List the tools: the contract's in its order, then ours."""
     descriptors = client.call("GET", TOOLS)["tools"]
     verbs = ("recall", "remember", "list", "forget", "history", "revise")
     names = [tool["name"] for tool in descriptors]
-    expect(names == [f"memory__{verb}" for verb in verbs], "they are not these six")
+    expect(
+        names == [f"memory__{verb}" for verb in verbs], "the tools are not these six"
+    )
     expect(
         all(tool["mode"] == "memory" for tool in descriptors), "the mode is not memory"
     )
@@ -33,7 +35,7 @@ def tools(client: Client) -> None:
     )
 
 
-@SELFTEST.promise("A corrected memory says what it said before")
+@SELFTEST.promise("A corrected memory has its earlier text in the history")
 def corrected(client: Client) -> None:
     """Revise a memory and ask for its history."""
     first, second = "Harriet prefers tea", "Harriet prefers coffee"
@@ -44,7 +46,7 @@ def corrected(client: Client) -> None:
     expect(sorted(texts) == sorted([first, second]), "a version is missing")
 
 
-@SELFTEST.promise("Remembering fills in general, 0.8 and user_requested")
+@SELFTEST.promise("Remembering defaults to general, 0.8 and user_requested")
 def defaults(client: Client) -> None:
     """Remember with nothing but content."""
     _call(client, "memory__remember", content="Harriet prefers tea")
@@ -53,9 +55,9 @@ def defaults(client: Client) -> None:
     expect(memory["metadata"]["provenance"] == "user_requested", "the provenance")
 
 
-@SELFTEST.promise("Nobody chooses their own provenance")
+@SELFTEST.promise("A caller cannot choose the provenance")
 def provenance(client: Client) -> None:
-    """Spoof in both ways."""
+    """Send a provenance as an argument and in metadata."""
     spoofed = {"provenance": "operator_curated"}
     _call(client, "memory__remember", content="Spoofed", metadata=spoofed, **spoofed)
     memory = _call(client, "memory__list")["memories"][0]
@@ -64,14 +66,12 @@ def provenance(client: Client) -> None:
 
 @SELFTEST.promise("Nothing found is an empty list, never null")
 def empty_result(client: Client) -> None:
-    """Look into the void."""
     result = _call(client, "memory__recall", query="zeppelin")
     expect(result == {"memories": [], "count": 0}, "it is not an empty list")
 
 
 @SELFTEST.promise("Another agent's memories are not there, and cannot be forgotten")
 def isolation(client: Client) -> None:
-    """Look at another agent's."""
     memory = _call(client, "memory__remember", content="Mine alone")
     path = f"{TOOLS}/memory__list"
     listing = client.call("POST", path, {}, sender="other")
@@ -81,9 +81,8 @@ def isolation(client: Client) -> None:
     expect(_call(client, "memory__list")["count"] == 1, "the other agent forgot it")
 
 
-@SELFTEST.promise("Forgetting works, again and for what never was")
+@SELFTEST.promise("Forgetting succeeds, also again and for an unknown id")
 def forgetting(client: Client) -> None:
-    """Forget twice."""
     memory = _call(client, "memory__remember", content="Passing")
     for memory_id in (memory["id"], memory["id"], "mem_never"):
         result = _call(client, "memory__forget", memory_id=memory_id)
@@ -91,9 +90,8 @@ def forgetting(client: Client) -> None:
     expect(_call(client, "memory__list")["count"] == 0, "it is still there")
 
 
-@SELFTEST.promise("Empty content is refused with a sentence that names the tool")
+@SELFTEST.promise("Empty content is refused with a message that names the tool")
 def empty(client: Client) -> None:
-    """Remember nothing."""
     path = f"{TOOLS}/memory__remember"
     problem = client.call("POST", path, {"content": ""}, status=422)
     expect("memory remember: content is required" in problem["detail"], "the sentence")

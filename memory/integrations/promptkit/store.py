@@ -1,8 +1,8 @@
 """PromptKit's store over our records: an agent's memories, ranked, expiring, scanned.
 
-A scope is matched as a whole map. The workspace and the agent of the credential are
-what every memory here lies in, so naming them in a scope says nothing more: with them
-or without, it is the same scope. Any other key makes a scope of its own.
+A scope is matched as a whole map. Every memory here belongs to the credential's
+workspace and agent, so naming them in a scope makes no difference. Any other key makes
+a scope of its own.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PROVENANCES: Final = frozenset(Provenance)
 
 
 class RecordStore:
-    """Keeps memories for the agent behind ``by``."""
+    """A store of memories for the agent behind ``by``."""
 
     def __init__(self, by: Actor, *, owner: Owner | None = None) -> None:
         self._by, self._owner = by, owner or records.owner_for(by)
@@ -57,7 +57,7 @@ class RecordStore:
 
     # ── Writing ──────────────────────────────────────────────────────────────
     def save(self, memory: Memory) -> None:
-        """Save a new record; raises what the records service raises."""
+        """Save a new record, with the errors of ``records.save``."""
         metadata = {k: v for k, v in memory.metadata.items() if k != PROVENANCE}
         source = memory.provenance
         turns = list(memory.turn_range)
@@ -99,7 +99,7 @@ class RecordStore:
     def retrieve(
         self, scope: Scope, query: str, options: Retrieve = NO_FILTERS
     ) -> Memories:
-        """Return the best memories by words and meaning; oldest first for no query."""
+        """Return memories ranked by words and meaning; oldest first without a query."""
         size = min(options.limit if options.limit > 0 else DEFAULT_RETRIEVE, MAX_LIMIT)
         min_confidence = min(1.0, max(0.0, options.min_confidence))
         filters = self._query(scope, kinds=options.types, min_confidence=min_confidence)
@@ -132,7 +132,7 @@ class RecordStore:
         )
 
     def delete(self, scope: Scope, memory_id: str) -> None:
-        """Forget one; another scope's is left alone without a word."""
+        """Forget one; do nothing for one of another scope."""
         try:
             row = records.get(memory_id, owner=self._owner, by=self._by)
         except errors.NotFound:
@@ -141,7 +141,7 @@ class RecordStore:
             records.forget(row, reason="asked by a tool", by=self._by)
 
     def delete_all(self, scope: Scope) -> None:
-        """Forget what is in exactly this scope, however much it is."""
+        """Forget all memories of exactly this scope."""
         self._by.require("records.write")
         filters = self._query(scope)
         cursor: str | None = None
@@ -160,16 +160,16 @@ class RecordStore:
             if cursor is None:
                 return
 
-    # ── Tools of its own ─────────────────────────────────────────────────────
+    # ── Additional tools ────────────────────────────────────────────────────
     def register_tools(self, registry: Registry) -> None:
-        """Offer ``memory__history`` and ``memory__revise`` beside the four."""
+        """Register ``memory__history`` and ``memory__revise``."""
         for tool in extras.EXTRAS:
             registry.register(tool)
 
     def execute(
         self, scope: Scope, name: str, arguments: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Carry one of them out; NotFound for what is not in exactly this scope."""
+        """Run one of them; NotFound for what is not in exactly this scope."""
         tools = {tool.name: tool for tool in extras.EXTRAS}
         if name not in tools:
             raise errors.NotFound

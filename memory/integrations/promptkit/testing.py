@@ -22,12 +22,12 @@ from memory.integrations.promptkit.protocols import (
 
 
 def _bucket(scope: Scope) -> tuple[tuple[str, str], ...]:
-    """Return a scope as a key; the empty one is a bucket like any other."""
+    """Return a scope as a dict key; the empty scope is one, too."""
     return tuple(sorted(scope.items()))
 
 
 class InMemoryStore:
-    """Substring search, no ranking, no expiry: the least a store must do."""
+    """Substring search, no ranking, no expiry: the minimum of a store."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -35,7 +35,7 @@ class InMemoryStore:
         self._memories: dict[tuple[tuple[str, str], ...], Memories] = {}
 
     def save(self, memory: Memory) -> None:
-        """Append a memory, also when its id is known."""
+        """Append a memory, even when its id is stored already."""
         with self._lock:
             memory.id = memory.id or f"mem_{next(self._numbers)}"
             now = timezone.now()
@@ -72,12 +72,12 @@ class InMemoryStore:
         return self._of(scope, options.types)[max(0, start) :][:size]
 
     def delete(self, scope: Scope, memory_id: str) -> None:
-        """Delete one of this scope; anything else stays as it is."""
+        """Delete one of this scope; do nothing for other ids."""
         with self._lock:
             rows = self._memories.get(_bucket(scope), [])
             rows[:] = [row for row in rows if row.id != memory_id]
 
     def delete_all(self, scope: Scope) -> None:
-        """Drop exactly this scope."""
+        """Delete the memories of exactly this scope."""
         with self._lock:
             self._memories.pop(_bucket(scope), None)

@@ -60,9 +60,14 @@ class Upstream:
 def answer(status: int, body: object, **headers: str) -> bytes:
     """Return an HTTP answer."""
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    named = {"Content-Type": "application/json", "Content-Length": str(len(raw))}
-    named |= {name.replace("_", "-"): value for name, value in headers.items()}
-    lines = "".join(f"{name}: {value}\r\n" for name, value in named.items())
+    response_headers = {
+        "Content-Type": "application/json",
+        "Content-Length": str(len(raw)),
+    }
+    response_headers |= {
+        name.replace("_", "-"): value for name, value in headers.items()
+    }
+    lines = "".join(f"{name}: {value}\r\n" for name, value in response_headers.items())
     return f"HTTP/1.1 {status} Whatever\r\n{lines}\r\n".encode() + raw
 
 

@@ -239,7 +239,7 @@ def test_both_spellings_are_read_and_one_is_written() -> None:
     assert request == types.PackageRequest(
         query="q", scope=types.Scope(user="u"), token_budget=7
     )
-    assert request.wire() == {"query": "q", "scope": {"user": "u"}, "tokenBudget": 7}
+    assert request.to_json() == {"query": "q", "scope": {"user": "u"}, "tokenBudget": 7}
 
 
 @pytest.mark.parametrize("value", [None, 1, "true", 0])

@@ -91,7 +91,11 @@ def test_text_is_drawn_apart_and_said_again_is_unchanged(world: World) -> None:
 
 def test_a_correction_is_not_undone_by_hearing_the_old_again(world: World) -> None:
     provider = at(world)
-    request = {"mode": "text", "content": "Dana lives in Brno.", "scope": LENA.wire()}
+    request = {
+        "mode": "text",
+        "content": "Dana lives in Brno.",
+        "scope": LENA.to_json(),
+    }
     (memory_id,) = provider.ingest(request).created
     provider.update(ref(memory_id), "Dana lives in Prague.")
     assert provider.ingest(request).created != [memory_id]
@@ -221,7 +225,7 @@ def test_a_score_of_zero_is_a_score(world: World) -> None:
     row = Record.objects.get(pk=keep(at(world), "Zero is a number."))
     hit = mapping.hit(records.Hit(row, 0.0, 0.0, 0.0))
     assert (hit.score, hit.similarity, hit.ranking_score, hit.relevance) == (0, 0, 0, 0)
-    assert hit.wire()["similarity"] == 0
+    assert hit.to_json()["similarity"] == 0
 
 
 def test_search_goes_on_at_its_cursor(world: World) -> None:

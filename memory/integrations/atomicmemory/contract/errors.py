@@ -1,20 +1,20 @@
-"""Every way a provider of the capability contract says no.
+"""The errors of the capability contract.
 
     AtomicMemoryError
-    ├── ConfigError                  what it was given cannot work
-    ├── ValidationError         422  the request makes no sense
+    ├── ConfigError                  the configuration cannot work
+    ├── ValidationError         422  the request is invalid
     │   └── InvalidScopeError        a scope field is missing; nothing was done
     ├── NotInitializedError     503  used before initialize
-    ├── ProviderError                what stands behind the provider failed
+    ├── ProviderError                the provider's backend failed
     │   ├── PendingIngestError       accepted, not stored yet
     │   ├── UnsupportedOperationError  501  declared as not offered
-    │   └── RateLimitError      429  slower, please
-    ├── NetworkError            503  nobody answered
+    │   └── RateLimitError      429  too many requests
+    ├── NetworkError            503  no response
     ├── StorageClientError           artifacts, and its five kinds
     └── EntitiesClientError          people, agents and sessions
-    MemoryToolError             502  a model's tool failed; says nothing more
+    MemoryToolError             502  a model's tool failed; no details
 
-They are errors of the house, so a door answers them like any other.
+They are HouseErrors, so the API answers them like any other.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class AtomicMemoryError(errors.HouseError):
 
 
 class ConfigError(AtomicMemoryError):
-    """A provider was set up in a way that cannot work."""
+    """A provider's configuration cannot work."""
 
     code, title = "memory_config", "Not set up"
 
@@ -75,7 +75,7 @@ class NotInitializedError(AtomicMemoryError):
 
 
 class ProviderError(AtomicMemoryError):
-    """What stands behind a provider failed or refused; the cause is attached."""
+    """A provider's backend failed or refused; the cause is attached."""
 
     code, status, title = "provider_error", 502, "The provider failed"
 
@@ -99,19 +99,19 @@ MemoryProviderError = ProviderError
 
 
 class PendingIngestError(ProviderError):
-    """The text was accepted and is not stored yet."""
+    """The text was accepted but is not stored yet."""
 
     code = "pending_ingest"
 
 
 class UnsupportedOperationError(ProviderError):
-    """The provider declares that it does not do this."""
+    """The provider does not support the operation."""
 
     code, status, title = "unsupported_operation", 501, "Not offered"
 
 
 class RateLimitError(ProviderError):
-    """Slower, please; the wait is in seconds."""
+    """Too many requests; the wait is in seconds."""
 
     code, status, title = "too_many", 429, "Too many requests"
 
@@ -136,20 +136,20 @@ class RateLimitError(ProviderError):
 
 
 class NetworkError(AtomicMemoryError):
-    """Nobody answered."""
+    """The provider did not respond."""
 
     code, status, title = "network", 503, "Nobody answered"
 
 
 class MemoryToolError(errors.HouseError):
-    """A model's tool failed; a model is told nothing more."""
+    """A model's tool failed; the model gets no details."""
 
     code, status, title = "memory_tool", 502, "The tool failed"
     sentence = "The memory tool could not do this."
 
 
 class StorageClientError(AtomicMemoryError):
-    """An artifact could not be kept or read."""
+    """An artifact could not be stored or read."""
 
     code = "storage"
 
@@ -161,13 +161,13 @@ class UnsupportedCapabilityError(StorageClientError):
 
 
 class ArtifactNotFoundError(StorageClientError):
-    """There is no such artifact, or it is not yours."""
+    """The artifact does not exist or belongs to another user."""
 
     code, status = "artifact_not_found", 404
 
 
 class ArtifactInUseError(StorageClientError):
-    """Something still stands on the artifact."""
+    """The artifact is still in use."""
 
     code, status = "artifact_in_use", 409
 
@@ -179,7 +179,7 @@ class PointerContentNotManagedError(StorageClientError):
 
 
 class FilecoinDirectStorageNotSupportedError(StorageClientError):
-    """Nobody here writes to that network."""
+    """Writing to that network is not supported."""
 
     code, status = "filecoin_direct", 501
 

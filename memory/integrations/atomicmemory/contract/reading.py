@@ -1,4 +1,4 @@
-"""Reading what a caller hands in: a shape, or a plain mapping that becomes one."""
+"""Parses a caller's input: a model, or a plain mapping that becomes one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _refusal(error: pydantic.ValidationError) -> ValidationError:
 
 
 def read(model: type[M], value: M | Mapping[str, Any]) -> M:
-    """Return a request from a shape or a plain mapping; ValidationError otherwise."""
+    """Return a request from a model or a plain mapping, or raise ValidationError."""
     if isinstance(value, model):
         return value
     plain = value.model_dump() if isinstance(value, BaseModel) else value
@@ -44,7 +44,7 @@ def read(model: type[M], value: M | Mapping[str, Any]) -> M:
 
 
 def read_ingest(value: Ingest | Mapping[str, Any]) -> Ingest:
-    """Return what is to be taken in; the mode decides the shape."""
+    """Return an ingest request; ``mode`` decides its type."""
     if isinstance(value, TextIngest | MessageIngest | VerbatimIngest):
         return value
     mode = mode_of(value.get("mode"))

@@ -1,7 +1,7 @@
-"""The extensions as a door calls them: plain values in, JSON out.
+"""The extensions for the API and tools: plain values in, JSON out.
 
-Whose memory it is was settled by the binding. A scope names the user at least, as the
-contract has it; everything else about the request is the provider's to judge.
+The binding decides whose memory it is. A scope names the user at least, as the contract
+requires; the provider validates the rest of the request.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _ready(binding: Bound) -> Remembering:
 
 
 def _permit(binding: Bound, scope: types.Scope) -> None:
-    """Refuse the scope of another user than the one whom the request names."""
+    """Raise Forbidden when the scope names another user than the request."""
     user = binding.by.end_user
     if user and scope.user != user:
         detail = "The request names an end user, and the scope another one."
@@ -50,7 +50,7 @@ def _maker(maker: Maker) -> dict[str, Any]:
 
 
 def reflect(binding: Bound, query: str, scope: RequestData) -> dict[str, Any]:
-    """Return conclusions that answer a question, and who drew them."""
+    """Return conclusions that answer a query, and what made them."""
     reflection = _ready(binding).reflect_with_maker(query, _scope(binding, scope))
     insights = [_plain(insight) for insight in reflection.insights]
     return {"insights": insights, "maker": _maker(reflection.maker)}
@@ -59,7 +59,7 @@ def reflect(binding: Bound, query: str, scope: RequestData) -> dict[str, Any]:
 def profile(
     binding: Bound, scope: RequestData, instructions: str = ""
 ) -> dict[str, Any]:
-    """Return what the memories of a scope tell of whom they are about."""
+    """Return the profile of a scope, and what made its summary."""
     result = _ready(binding).profile_with_maker(
         _scope(binding, scope), instructions or None
     )
@@ -68,7 +68,7 @@ def profile(
 
 
 def graph(binding: Bound, data: RequestData) -> dict[str, Any]:
-    """Return the graph around what a question finds."""
+    """Return the graph around the hits of a query."""
     request = reading.read(types.GraphSearchRequest, data)
     _permit(binding, request.scope)
     result = _ready(binding).search_graph(request)
@@ -82,9 +82,9 @@ def graph(binding: Bound, data: RequestData) -> dict[str, Any]:
 def batch(
     binding: Bound, inputs: Sequence[RequestData] = (), refs: Sequence[RequestData] = ()
 ) -> dict[str, Any]:
-    """Keep all inputs or none, or delete memories; one of the two, 100 at most."""
+    """Store all inputs or none, or delete memories: one of the two, 100 at most."""
     if bool(inputs) == bool(refs):
-        detail = "Name inputs to keep, or refs to delete: one of the two."
+        detail = "Send inputs to store, or refs to delete: one of the two."
         raise errors.Invalid(detail, code="exactly_one")
     if len(inputs) > MAX_BATCH or len(refs) > MAX_BATCH:
         detail = f"A batch holds {MAX_BATCH} at most."

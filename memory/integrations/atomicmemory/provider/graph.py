@@ -1,8 +1,8 @@
-"""Records as a graph: what they say, whom they name, and the entries they rest on.
+"""Records as a graph.
 
 Nodes are records, the people they name, and the journal entries that hold each version
-(the episodes). Edges say which entry recorded what and how long that held, what was
-superseded by what, who is named, and which records speak of the same.
+(the episodes). Edges are: an entry recorded a version, valid from and to; a record
+names a person; two records are similar.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _add_episodes(
 
 
 def _add_people(graph: _Graph, record: Record, entries: Sequence[str]) -> None:
-    """Add whom a record's entries name."""
+    """Add the people that a record's entries name."""
     mentions = SubjectMention.objects.filter(
         workspace_id=record.workspace_id, entry_id__in=list(entries)
     )
@@ -110,7 +110,7 @@ def _add_record(graph: _Graph, hit: records.Hit) -> None:
 
 
 def _subgraph(graph: _Graph, node_ids: set[str]) -> types.GraphResult:
-    """Return the nodes that are kept and the edges between them."""
+    """Return the given nodes and the edges between them."""
     return types.GraphResult(
         nodes=[node for node in graph.nodes.values() if node.id in node_ids],
         edges=[
@@ -126,7 +126,7 @@ def draw(
     owner: Owner | None,
     by: Actor,
 ) -> types.GraphResult:
-    """Return the graph around hits; ``part`` is what of it the caller wants.
+    """Return the graph around hits; ``part`` selects what of it.
 
     ``nodes`` are records and people without edges, ``edges`` the statements between
     those, ``episodes`` the records with the entries they rest on; None is all.

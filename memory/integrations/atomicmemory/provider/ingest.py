@@ -1,8 +1,9 @@
-"""Taking in: what the inputs of one request become, looked up and kept together.
+"""Ingest: the texts of one request are looked up and stored together.
 
-A drawn statement is named by its words, so that many callers at once keep it once;
-unless the memory of that name was corrected and says something else now. All inputs of
-a request are kept in one transaction, or none: what the scanner holds refuses it whole.
+An extracted statement gets an external id made of its text, so that concurrent callers
+store it once; unless the memory of that id was corrected and has another text now. All
+inputs of a request are stored in one transaction, or none: a held text refuses them
+all.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from memory.rules.scopes import NAMES, Scope
 class Piece:
     """One text of an input, on its way to a record.
 
-    ``same`` is an earlier piece that says it already, ``known`` a record that does.
+    ``duplicate_of`` is an earlier piece with the same text, ``known_id`` the id of a
+    stored record with it, ``outcome`` the record's id and what happened to it.
     """
 
     number: int
@@ -39,19 +41,19 @@ class Piece:
 
     @property
     def is_verbatim(self) -> bool:
-        """Whether it is kept as it is, and not drawn from a text."""
+        """Whether the text is stored as given, not extracted."""
         return isinstance(self.request, types.VerbatimIngest)
 
     @property
     def provenance(self) -> Provenance:
-        """Who put it there."""
+        """The provenance of the record."""
         if self.is_verbatim:
             return Provenance.USER_REQUESTED
         return Provenance.AGENT_EXTRACTED
 
     @property
     def is_new(self) -> bool:
-        """Whether it has to be kept."""
+        """Whether it has to be stored."""
         return not self.known_id and self.duplicate_of is None
 
 
@@ -64,7 +66,7 @@ def _texts(request: types.Ingest) -> list[str]:
 
 
 def _is_within(scope: Scope, outer: Scope) -> bool:
-    """Whether a scope is found by another: every named part is equal."""
+    """Return whether a scope lies in another: every named part is equal."""
     parts = ((getattr(outer, name), getattr(scope, name)) for name in NAMES)
     return all(not outer_value or outer_value == value for outer_value, value in parts)
 
@@ -72,7 +74,7 @@ def _is_within(scope: Scope, outer: Scope) -> bool:
 def ingest_all(
     inputs: Sequence[types.Ingest], *, owner: Owner | None, by: Actor
 ) -> list[types.IngestResult]:
-    """Keep what some inputs say; return a result for each, in their order."""
+    """Store the texts of inputs; return a result for each, in their order."""
     pieces = [
         Piece(number, request, mapping.draft(request, text, owner))
         for number, request in enumerate(inputs)
@@ -105,9 +107,9 @@ def _result(pieces: Sequence[Piece]) -> types.IngestResult:
     )
 
 
-# ── What is there already ────────────────────────────────────────────────────
+# ── Existing records ──────────────────────────────────────────────────────────
 def _resolve_scopes(pieces: Sequence[Piece], owner: Owner | None, by: Actor) -> None:
-    """Put a verbatim text into the scope where its external id was first used.
+    """Move verbatim texts to the scope where their external id was first used.
 
     The id is the user's: a thread or a namespace makes no second memory of it.
     """
@@ -131,7 +133,7 @@ def _scope_and_session(row: Record) -> tuple[Scope, str]:
 
 
 def _find_existing(pieces: Sequence[Piece], owner: Owner | None, by: Actor) -> None:
-    """Find the drawn statements that are remembered word for word; name the others."""
+    """Find statements that are stored already; name the others."""
     _find_duplicates(pieces)
     by_scope: dict[str, list[Piece]] = {}
     for piece in pieces:
@@ -142,7 +144,7 @@ def _find_existing(pieces: Sequence[Piece], owner: Owner | None, by: Actor) -> N
 
 
 def _find_duplicates(pieces: Sequence[Piece]) -> None:
-    """Find what an earlier piece of the same request says already."""
+    """Find duplicates within the request."""
     by_content: dict[str, list[Piece]] = {}
     for piece in pieces:
         before, scope = (
@@ -156,7 +158,7 @@ def _find_duplicates(pieces: Sequence[Piece]) -> None:
 
 
 def _look_up(group: Sequence[Piece], query: Wanted, by: Actor) -> None:
-    """Find what one scope remembers; name what is new, where the name is free."""
+    """Find the records of one scope; name new statements where the id is free."""
     existing = records.saying([piece.draft.content for piece in group], query, by=by)
     new = [piece for piece in group if piece.draft.content not in existing]
     for piece in group:
@@ -169,9 +171,9 @@ def _look_up(group: Sequence[Piece], query: Wanted, by: Actor) -> None:
             piece.draft = replace(piece.draft, external_id=name)
 
 
-# ── Keeping ──────────────────────────────────────────────────────────────────
+# ── Storing ─────────────────────────────────────────────────────────────────
 def _keep(pieces: Sequence[Piece], by: Actor) -> None:
-    """Judge all, then keep all in one transaction."""
+    """Scan all, then store all in one transaction."""
     groups: dict[Provenance, list[Piece]] = {}
     for piece in pieces:
         groups.setdefault(piece.provenance, []).append(piece)

@@ -1,10 +1,10 @@
-"""Profile and reflection: what memories say together, each cited by its id.
+"""Profile and reflection over memories, each conclusion citing its memories by id.
 
-Without a model both are extractive: statements that share their telling words stand
-together, the one nearest to the others speaks for them, and more witnesses make it
-surer. The same memories give the same answer. With a model, the upper floor's mind says
-it better; it may rest only on memories it was shown, and where anything is wrong with
-its answer the extractive one stands in and says so.
+Without a model both are extractive and deterministic: memories that share enough words
+form a group, the one closest to the others represents it, and more members raise its
+confidence. With a model (``ports.language_model``), its answer may cite only memories
+it was given; when anything is wrong with it, the extractive answer is returned instead,
+with the reason.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ FACTS: Final = 40
 LINES: Final = 5
 INSIGHTS: Final = 10
 _NO_SCOPE: Final[Mapping[str, str]] = MappingProxyType({})
-# What one witness is worth; every further one halves the doubt that is left.
+# The certainty of one memory; every further one halves the remaining doubt.
 SINGLE_WITNESS: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Memories that say much the same; the first speaks for them."""
+    """Similar memories; the first represents them."""
 
     members: tuple[Record, ...]
 
@@ -53,13 +53,13 @@ def compared_words(record: Record) -> frozenset[str]:
 
 
 def overlap(left_words: frozenset[str], right_words: frozenset[str]) -> float:
-    """Return how many of their words two texts share, 0..1."""
+    """Return the share of common words (Jaccard), 0..1."""
     union = left_words | right_words
     return len(left_words & right_words) / len(union) if union else 0.0
 
 
 def _nearest(members: Sequence[Record], words: dict[str, frozenset[str]]) -> Record:
-    """Return the member that shares most with the others; the newest of equals."""
+    """Return the member with the largest overlap; the newest of equals."""
 
     def closeness(row: Record) -> float:
         return sum(overlap(words[row.id], words[other.id]) for other in members)
@@ -70,7 +70,7 @@ def _nearest(members: Sequence[Record], words: dict[str, frozenset[str]]) -> Rec
 
 
 def groups(rows: Sequence[Record]) -> list[_Group]:
-    """Return memories in groups, in the order of each group's first."""
+    """Return memories grouped by similarity, in the order of first members."""
     words = {row.id: compared_words(row) for row in rows}
     remaining, result = list(rows), []
     while remaining:
@@ -91,7 +91,7 @@ def groups(rows: Sequence[Record]) -> list[_Group]:
 
 @dataclass(frozen=True, slots=True)
 class Maker:
-    """Who made an answer: a model by its name, or extraction and why not the model."""
+    """What made an answer: a model by name, or extraction and the model's fault."""
 
     how: Literal["model", "extractive"]
     model: str | None = None
@@ -100,7 +100,7 @@ class Maker:
 
 @dataclass(frozen=True, slots=True)
 class Reflection:
-    """Conclusions, and who drew them."""
+    """Conclusions, and what made them."""
 
     insights: list[types.Insight]
     maker: Maker
@@ -108,7 +108,7 @@ class Reflection:
 
 @dataclass(frozen=True, slots=True)
 class ProfileResult:
-    """A profile, and who wrote its summary; the facts are extracted in any case."""
+    """A profile, and what made its summary; the facts are always extracted."""
 
     profile: types.Profile
     maker: Maker
@@ -117,7 +117,7 @@ class ProfileResult:
 def _of_model(
     question: Question, rows: Sequence[Record]
 ) -> tuple[list[types.Insight], Maker]:
-    """Return what a model says, each statement resting on memories it was shown."""
+    """Return a model's insights, each citing memories it was given."""
     if not rows:
         return [], Maker("extractive")
     row_ids = {row.id for row in rows}
@@ -146,7 +146,7 @@ def _of_model(
 def reflect(
     rows: Sequence[Record], query: str = "", scope: Mapping[str, str] = _NO_SCOPE
 ) -> Reflection:
-    """Return conclusions from memories that answer a question, best first."""
+    """Return conclusions from the hits of a query, best first."""
     model_insights, maker = _of_model(Question("reflect", query, scope), rows)
     if model_insights:
         return Reflection(model_insights[:INSIGHTS], maker)
@@ -170,9 +170,9 @@ def profile(
     instructions: str | None = None,
     scope: Mapping[str, str] = _NO_SCOPE,
 ) -> ProfileResult:
-    """Return what memories tell of whom they are about, newest word first.
+    """Return a profile from memories, newest first.
 
-    ``instructions`` steer what comes first: facts that share its words.
+    ``instructions`` put facts that share their words first.
     """
     instruction_words = frozenset(
         tokenizer.telling(tokenizer.split(instructions or ""))

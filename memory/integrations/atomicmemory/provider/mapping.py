@@ -1,4 +1,4 @@
-"""Between records and the contract's shapes, both ways."""
+"""Converts records to the contract's types and back."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from memory.ports import language_model
 from memory.records import drafts
 from memory.records.drafts import Draft
 
-# Where the caller's own word about the source rests inside a record's metadata. What
-# the house says of it, the record's provenance, is another thing and stands elsewhere.
+# The metadata key for the caller's own description of the source. The record's
+# provenance, which we set, is a separate column.
 ORIGIN: Final = "_origin"
 EXTERNAL_ID: Final = "externalId"
 FACT: Final = "fact"
@@ -45,7 +45,7 @@ def scope_out(record: Record) -> types.Scope:
 
 
 def fits(record: Record, scope: types.Scope) -> bool:
-    """Whether a record lies inside a scope: every named part is equal."""
+    """Return whether a record lies in a scope: every named part is equal."""
     record_scope = scope_out(record)
     return all(
         not getattr(scope, name) or getattr(scope, name) == getattr(record_scope, name)
@@ -54,7 +54,7 @@ def fits(record: Record, scope: types.Scope) -> bool:
 
 
 def external_id(metadata: Mapping[str, Any] | None) -> str:
-    """Return the caller's own id, or refuse one that cannot be kept."""
+    """Return the caller's own id, or refuse one that cannot be stored."""
     value = (metadata or {}).get(EXTERNAL_ID)
     if value is None:
         return ""
@@ -65,7 +65,7 @@ def external_id(metadata: Mapping[str, Any] | None) -> str:
 
 
 def metadata_in(request: types.Ingest) -> dict[str, Any]:
-    """Return what a record keeps beside its words."""
+    """Return a record's metadata, with the source under ORIGIN."""
     metadata = dict(request.metadata or {})
     if ORIGIN in metadata:
         raise errors.ValidationError(f"metadata.{ORIGIN}: the name is taken.")
@@ -93,7 +93,7 @@ def draft(request: types.Ingest, content: str, owner: Owner | None) -> Draft:
 
 
 def origin(record: Record) -> dict[str, Any]:
-    """Return what the caller said of a record's source."""
+    """Return the caller's description of a record's source."""
     value = record.metadata.get(ORIGIN)
     return value if isinstance(value, dict) else {}
 
@@ -120,7 +120,7 @@ def memory(record: Record) -> types.Memory:
 
 
 def hit(record_hit: records.Hit) -> types.SearchResult:
-    """Return a hit; a score of zero is a score."""
+    """Return a hit with its scores."""
     record = record_hit.record
     return types.SearchResult(
         memory=memory(record),
@@ -139,12 +139,12 @@ def digest(content: str) -> str:
 
 
 def statement_name(text: str) -> str:
-    """Return the name of a drawn statement: its words, as a digest."""
+    """Return the external id of an extracted statement: a digest of its text."""
     return f"said:{digest(text)[:40]}"
 
 
 def offset(cursor: str | None) -> int:
-    """Return where a search goes on."""
+    """Return the offset that a cursor stands for."""
     if cursor is None:
         return 0
     if not cursor.isascii() or not cursor.isdecimal() or len(cursor) > OFFSET_DIGITS:
@@ -153,12 +153,14 @@ def offset(cursor: str | None) -> int:
 
 
 def bad_cursor() -> errors.ValidationError:
-    """Return the refusal of a cursor that no page of this list gave."""
-    return errors.ValidationError("cursor: take it as the page before gave it.")
+    """Return the error for a cursor that no page of this list gave."""
+    return errors.ValidationError(
+        "cursor: use the one that the previous page returned."
+    )
 
 
 def version(record_version: records.Version) -> types.MemoryVersion:
-    """Return a step of a record's history."""
+    """Return a version of the contract."""
     return types.MemoryVersion(
         id=record_version.id,
         content=record_version.content,
@@ -169,7 +171,7 @@ def version(record_version: records.Version) -> types.MemoryVersion:
 
 
 def receipt(query: str, result: records.Found) -> types.RetrievalReceipt:
-    """Return how hits were found: by which model, or by words alone."""
+    """Return how hits were found: by which embedding model, or by words alone."""
     engine = language_model.WORDS if result.degraded else language_model.mind().engine()
     return types.RetrievalReceipt(
         embedding_provider=engine.provider,

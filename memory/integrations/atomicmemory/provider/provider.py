@@ -1,4 +1,4 @@
-"""Our provider of the capability contract, bound to whoever asks."""
+"""Our provider of the capability contract, bound to one actor."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ _ALL: Final = Extensions(**dict.fromkeys(Extensions.model_fields, True))
 
 
 def _scope_fields(scope: types.Scope) -> dict[str, str]:
-    """Return the fields of a scope that say something."""
+    """Return the fields of a scope that are set."""
     return {name: value for name, value in scope.model_dump().items() if value}
 
 
 class Remembering(MemoryProvider):
-    """Memory in records, for one actor; the owner is the actor's own by default."""
+    """Memory in records, for one actor; the owner defaults to the actor's own."""
 
     name = NAME
 
@@ -58,7 +58,7 @@ class Remembering(MemoryProvider):
         self._owner = owner or records.owner_for(by)
 
     def capabilities(self) -> Capabilities:
-        """Return all of it: three modes, ten extensions, every filter operator."""
+        """Return three modes, all ten extensions and every filter operator."""
         return Capabilities(
             ingest_modes=["text", "messages", "verbatim"],
             required_scope={"default": ["user"]},
@@ -68,7 +68,7 @@ class Remembering(MemoryProvider):
             max_token_budget=context_package.MOST_TOKENS,
         )
 
-    # ── The five ─────────────────────────────────────────────────────────────
+    # ── Operations ────────────────────────────────────────────────────────────
     def _ingest(self, request: types.Ingest) -> types.IngestResult:
         return ingest.ingest_all([request], owner=self._owner, by=self._by)[0]
 
@@ -78,7 +78,7 @@ class Remembering(MemoryProvider):
     def _query(self, request: types.SearchRequest, as_of: datetime | None) -> Wanted:
         if request.reranker is not None:
             raise contract_errors.UnsupportedOperationError(
-                "search: there is no reranker here.", provider=NAME, operation="search"
+                "search: no reranker is supported.", provider=NAME, operation="search"
             )
         return self._owned(
             Wanted(
@@ -133,7 +133,7 @@ class Remembering(MemoryProvider):
         self._forget(ref, "")
 
     def _forget(self, ref: types.MemoryRef, reason: str) -> None:
-        """Forget a memory; what is gone already, or out of scope, is left alone."""
+        """Forget a memory; do nothing for one that is gone or out of scope."""
         with suppress(errors.NotFound):
             records.forget(self._record(ref), reason=reason, by=self._by)
 
@@ -163,7 +163,7 @@ class Remembering(MemoryProvider):
 
     # ── Extensions ───────────────────────────────────────────────────────────
     def update(self, ref: types.MemoryRef, content: str) -> types.Memory:
-        """Return a memory with new words; the old ones are in its history."""
+        """Return a memory with new text; the old text is in its history."""
 
         def hook() -> types.Memory:
             record = records.amend(
@@ -177,13 +177,13 @@ class Remembering(MemoryProvider):
         return self.run("update", ref.scope, hook)
 
     def package(self, request: types.PackageRequest) -> types.ContextPackage:
-        """Return text for a prompt, within its budget; see packaging."""
+        """Return text for a prompt within its budget; see context_package."""
         return self.pack(request)[0].package
 
     def pack(
         self, request: types.PackageRequest, as_of: datetime | None = None
     ) -> tuple[context_package.Packed, types.SearchResultPage]:
-        """Return a package with what each hit became, and the hits behind it."""
+        """Return a package with the tier of each hit, and the hits themselves."""
         package_request = reading.read(types.PackageRequest, request)
 
         def hook() -> tuple[context_package.Packed, types.SearchResultPage]:
@@ -203,7 +203,7 @@ class Remembering(MemoryProvider):
     def search_as_of(
         self, request: types.SearchRequest, as_of: datetime | None = None
     ) -> types.SearchResultPage:
-        """Return what would have been found at a time."""
+        """Return the hits as of a time."""
         when = request.as_of if isinstance(request, types.AsOfRequest) else as_of
         if when is None or when.tzinfo is None:
             raise contract_errors.ValidationError(
@@ -224,7 +224,7 @@ class Remembering(MemoryProvider):
         return self.run("versioning", ref.scope, hook)
 
     def versions(self, ref: types.MemoryRef) -> list[records.Version]:
-        """Return the versions with all that is known of them."""
+        """Return the versions with all their fields."""
         try:
             record = records.get(
                 ref.id, owner=self._owner, by=self._by, statuses=READABLE_STATUSES
@@ -236,7 +236,7 @@ class Remembering(MemoryProvider):
             return []
 
     def search_graph(self, request: types.GraphSearchRequest) -> types.GraphResult:
-        """Return the graph around what a question finds; see picture."""
+        """Return the graph around the hits of a query; see graph."""
 
         def hook() -> types.GraphResult:
             search_request = types.SearchRequest(
@@ -249,19 +249,19 @@ class Remembering(MemoryProvider):
         return self.run("graph", request.scope, hook)
 
     def forget(self, ref: types.MemoryRef, reason: str | None = None) -> None:
-        """Take a memory's words away, with a reason that the journal keeps."""
+        """Erase a memory's text, with a reason that the journal keeps."""
         self.run("forget", ref.scope, lambda: self._forget(ref, reason or ""))
 
     def profile(
         self, scope: types.Scope, instructions: str | None = None
     ) -> types.Profile:
-        """Return what the newest memories of a scope tell; see insights."""
+        """Return a profile from the newest memories of a scope; see insights."""
         return self.profile_with_maker(scope, instructions).profile
 
     def profile_with_maker(
         self, scope: types.Scope, instructions: str | None = None
     ) -> insights.ProfileResult:
-        """Return a profile, and who wrote its summary."""
+        """Return a profile, and what made its summary."""
 
         def hook() -> insights.ProfileResult:
             query = self._owned(Wanted(scope=mapping.scope_in(scope)))
@@ -271,11 +271,11 @@ class Remembering(MemoryProvider):
         return self.run("profile", scope, hook)
 
     def reflect(self, query: str, scope: types.Scope) -> list[types.Insight]:
-        """Return conclusions from what a question finds; see insights."""
+        """Return conclusions from the hits of a query; see insights."""
         return self.reflect_with_maker(query, scope).insights
 
     def reflect_with_maker(self, query: str, scope: types.Scope) -> insights.Reflection:
-        """Return conclusions, and who drew them."""
+        """Return conclusions, and what made them."""
 
         def hook() -> insights.Reflection:
             search_request = reading.read(
@@ -288,7 +288,7 @@ class Remembering(MemoryProvider):
         return self.run("reflect", scope, hook)
 
     def batch_ingest(self, inputs: Sequence[types.Ingest]) -> list[types.IngestResult]:
-        """Return a result for each input; they are kept together, or none is."""
+        """Return a result for each input; all are stored, or none."""
         for item in inputs:
             self.run("batch", item.scope, lambda: None)
         if not inputs:
@@ -301,19 +301,19 @@ class Remembering(MemoryProvider):
         return self.run("ingest", requests[0].scope, hook)
 
     def batch_delete(self, refs: Sequence[types.MemoryRef]) -> None:
-        """Delete each; all are checked before the first goes."""
+        """Delete each; all are checked before the first is deleted."""
         for ref in refs:
             self.run("batch", ref.scope, lambda: None)
         for ref in refs:
             self.delete(ref)
 
     def health(self) -> types.HealthStatus:
-        """Tell whether the records answer, and how fast; not ready is not ok."""
+        """Return whether the records respond, and how fast; not ready is not ok."""
         start = time.perf_counter()
         try:
             self._require_ready()
             records.probe(self._by.workspace_id)
-        except Exception:  # noqa: BLE001  (health tells, it never raises)
+        except Exception:  # noqa: BLE001  (health reports and never raises)
             return types.HealthStatus(ok=False, version=VERSION)
         milliseconds = round((time.perf_counter() - start) * 1_000, 3)
         return types.HealthStatus(ok=True, latency_ms=milliseconds, version=VERSION)

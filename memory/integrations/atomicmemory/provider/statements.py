@@ -1,8 +1,8 @@
-"""Statements drawn from text without a model: the same text gives the same ones.
+"""Extracts statements from text without a model: deterministic.
 
-A line is cut into sentences; a sentence that leans on the one before it ("It also …")
-stays with it. Questions, greetings and thanks tell nothing and are left out. Nothing is
-rephrased: a statement is what somebody said, word for word.
+A line is split into sentences; a sentence that continues the one before it ("It also
+…") is joined to it. Questions, greetings and thanks are left out. Nothing is rephrased:
+a statement is verbatim.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _is_question(sentence: str) -> bool:
 
 
 def _is_statement(sentence: str) -> bool:
-    """Whether a sentence says something that can be remembered."""
+    """Return whether a sentence has content worth storing."""
     words = tokenizer.split(sentence)
     return len(words) >= LEAST_WORDS and any(word not in _SMALL_TALK for word in words)
 
@@ -74,7 +74,7 @@ def _unique(statements: Sequence[str]) -> list[str]:
 def of_text(text: str) -> list[str]:
     """Return the statements of a text, or of lines like ``user: …``.
 
-    What a system or a tool said is not what was remembered by anybody.
+    Lines of a system or a tool are skipped.
     """
     statements: list[str] = []
     is_speaker = True

@@ -1,4 +1,4 @@
-"""What can be counted of a scope: its size, its sources, its mutations, its lessons."""
+"""Statistics of a scope: size, sources, mutations and lessons."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_SCANNED: Final = 500
 MAX_COUNTED: Final = 50_000
 PAGE: Final = 100
 MAX_LESSONS: Final = 200
-# A scope may hold more; from here on it is worth tidying.
+# Reported as the maximum; nothing is refused above it.
 CAPACITY: Final = 100_000
 WARN_RATIO: Final = 0.8
 HALF_LIFE_DAYS: Final = 90
@@ -40,18 +40,18 @@ _LESSON_STATES: Final = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """Whose records of which scope are counted, and for whom."""
+    """The records of a scope: their owner, and the actor who reads them."""
 
     owner: Owner | None
     scope: Scope
     by: Actor
 
     def wanted(self, **filters: Any) -> Wanted:
-        """Return the scope's records as a wish."""
+        """Return the filters that select the scope's records."""
         return Wanted(owner=self.owner, scope=self.scope, **filters)
 
     def rows(self, limit: int = MAX_SCANNED, **filters: Any) -> list[Record]:
-        """Return the scope's records in the order of creation, up to ``most``."""
+        """Return the scope's records in order of creation, ``limit`` at most."""
         rows: list[Record] = []
         cursor = None
         while len(rows) < limit:
@@ -74,7 +74,7 @@ class Desk:
 
 # ── Size ─────────────────────────────────────────────────────────────────────
 def stats(record_scope: Desk) -> dict[str, Any]:
-    """Return how many; how sure and from which sources, of the oldest 500."""
+    """Return the count; mean confidence and sources of the oldest 500."""
     rows = record_scope.rows()
     sources = Counter(str(mapping.origin(row).get("source") or "") for row in rows)
     confidence = sum(row.confidence for row in rows) / len(rows) if rows else 0.0
@@ -86,7 +86,7 @@ def stats(record_scope: Desk) -> dict[str, Any]:
 
 
 def cap(record_scope: Desk) -> dict[str, Any]:
-    """Return how full a scope is; nothing is refused above the mark."""
+    """Return how full a scope is; nothing is refused above the maximum."""
     active = record_scope.count()
     ratio = active / CAPACITY
     state = "exceeded" if ratio >= 1 else "warn" if ratio >= WARN_RATIO else "ok"
@@ -100,7 +100,7 @@ def cap(record_scope: Desk) -> dict[str, Any]:
 
 
 def clusters(record_scope: Desk) -> dict[str, Any]:
-    """Return memories that say much the same; nothing is changed."""
+    """Return groups of similar memories; nothing is changed."""
     rows = record_scope.rows()
     groups = [group for group in insights.groups(rows) if len(group.members) > 1]
     return {
@@ -115,13 +115,13 @@ def clusters(record_scope: Desk) -> dict[str, Any]:
 
 
 def retention(record: Record, now: datetime) -> float:
-    """Return what a memory is worth keeping: its confidence, halved with its age."""
+    """Return confidence, halved every HALF_LIFE_DAYS since the last update."""
     days = max(0.0, (now - record.updated_at).total_seconds() / 86_400)
     return round(float(record.confidence * 0.5 ** (days / HALF_LIFE_DAYS)), 4)
 
 
 def decay(record_scope: Desk) -> dict[str, Any]:
-    """Return what has faded; a dry run, nothing is archived."""
+    """Return memories below MIN_RETENTION; a dry run, nothing is archived."""
     now, rows = timezone.now(), record_scope.rows()
     scores = {row.id: retention(row, now) for row in rows}
     faded = [row for row in rows if scores[row.id] < MIN_RETENTION]
@@ -138,7 +138,7 @@ def decay(record_scope: Desk) -> dict[str, Any]:
 
 
 def reset_source(record_scope: Desk, source: str) -> int:
-    """Forget what came from a source, in the caller's own word for it."""
+    """Forget memories by the caller's own name of their source; return the count."""
     field = f"metadata.{mapping.ORIGIN}.source"
     source_filter = {"field": field, "op": "eq", "value": source}
     return records.forget_scope(
@@ -155,7 +155,7 @@ def _links(record_scope: Desk) -> Any:
     )
     rows = rows.filter(access.alive())
     if record_scope.by.is_agent:
-        # What it may not read is not there: neither its versions nor how many.
+        # Records it may not read are left out, and are not counted.
         rows = rows.exclude(pk__in=records.withheld(rows, MAX_COUNTED))
     return RecordEntry.objects.filter(
         workspace_id=record_scope.by.workspace_id, record__in=rows.values("id")
@@ -167,7 +167,7 @@ def _event(link: RecordEntry) -> str:
 
 
 def summary(record_scope: Desk) -> dict[str, Any]:
-    """Return how often memories were made, changed and replaced."""
+    """Return how often memories were created, changed and replaced."""
     links = list(_links(record_scope).only("event", "version", "record_id"))
     events = Counter(MUTATIONS[_event(link)] for link in links)
     active = record_scope.count()
@@ -200,7 +200,7 @@ def recent(record_scope: Desk, limit: int) -> list[tuple[str, records.Version]]:
 
 # ── Lessons ──────────────────────────────────────────────────────────────────
 def _level(risk: float) -> str:
-    """Return a risk as one of the contract's four words; risk is 0..1 or 0..100."""
+    """Return a risk, 0..1 or 0..100, as one of the contract's four severities."""
     points = risk * 100 if risk <= 1 else risk
     return next(name for threshold, name in LEVELS if points >= threshold)
 
@@ -225,7 +225,7 @@ def _lesson(held_file: HeldFile, user: str) -> dict[str, Any]:
 
 
 def lessons(record_scope: Desk) -> list[dict[str, Any]]:
-    """Return what the scanner held of a scope: the rules that fired, never the text."""
+    """Return what the scanner held in a scope: the rules matched, never the text."""
     record_scope.by.require("records.read")
     if record_scope.owner is None or record_scope.owner.agent is None:
         return []
