@@ -1,4 +1,4 @@
-"""Somebody else's clients, each in an environment of its own.
+"""Other systems' clients, each in an environment of its own.
 
     python tests/integrations/clients.py install [NAME …]
 
@@ -31,7 +31,7 @@ SOURCES = {"atomicmemory": "atomicmemory==1.1.4"}
 
 
 def names() -> list[str]:
-    """Return every client there is a requirements file for."""
+    """Return the names of all requirements files."""
     return sorted(path.stem for path in REQUIREMENTS.glob("*.txt"))
 
 
@@ -40,12 +40,12 @@ def _wish(name: str) -> str:
 
 
 def folder(name: str) -> Path:
-    """Return where a client's environment is, or would be."""
+    """Return the folder of a client's environment."""
     return CACHE / name
 
 
 def is_here(name: str) -> bool:
-    """Whether a client is installed as its requirements say it now."""
+    """Return whether a client is installed with its present requirements."""
     stamp = folder(name) / "wish"
     return stamp.is_file() and stamp.read_text() == _wish(name)
 
@@ -57,7 +57,7 @@ def packages(name: str) -> str:
 
 
 def skip_reason(name: str) -> str:
-    """Return what to say when a client is not installed, and how to get it."""
+    """Return the reason to skip a client, with the command that installs it."""
     return f"{packages(name)} is not here: python tests/integrations/clients.py install"
 
 
@@ -79,7 +79,7 @@ def _fetch_source(name: str, pip: list[str]) -> None:
 
 
 def install(name: str) -> None:
-    """Make a client's environment, unless it is there already."""
+    """Create a client's environment unless it exists."""
     if is_here(name):
         return
     venv.create(folder(name), with_pip=True, clear=True)
@@ -93,23 +93,23 @@ def install(name: str) -> None:
 
 @dataclass(frozen=True)
 class ClientRun:
-    """What a driver printed."""
+    """The report a driver printed."""
 
     client: str
     calls: list[dict[str, Any]]
 
     @property
     def failed(self) -> list[dict[str, Any]]:
-        """The calls that did not do what they should."""
+        """The calls that failed."""
         return [call for call in self.calls if not call["ok"]]
 
     def result(self, call: str) -> Any:
-        """Return what a call came back with."""
+        """Return the result of a call."""
         return next(step["result"] for step in self.calls if step["call"] == call)
 
 
 def environment(extra: dict[str, str]) -> dict[str, str]:
-    """Return an environment without proxies and without anything of ours."""
+    """Return environment variables without proxies and our settings."""
     inherited = {
         name: value
         for name, value in os.environ.items()
@@ -145,7 +145,7 @@ def drive(name: str, driver: str, extra: dict[str, str]) -> ClientRun:
 
 
 def main(requested: list[str]) -> int:
-    """Install the clients named, or all; return how many could not be."""
+    """Install the named clients, or all; return the number of failures."""
     failed = 0
     for name in requested or names():
         print(f"{name}: {packages(name)}", flush=True)  # noqa: T201

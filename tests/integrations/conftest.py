@@ -1,4 +1,4 @@
-"""A whole installation in its own process, for clients that know nothing of us."""
+"""A whole installation in its own process, for other systems' clients."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ RunClient = Callable[..., ClientRun]
 
 @dataclass
 class House:
-    """A server that runs, and the keys to it."""
+    """A running server, and keys of its agents."""
 
     folder: Path
     port: int
@@ -43,11 +43,11 @@ class House:
 
     @property
     def url(self) -> str:
-        """Where it answers."""
+        """The base address."""
         return f"http://127.0.0.1:{self.port}"
 
     def env(self) -> dict[str, str]:
-        """Return what a driver needs to know."""
+        """Return the environment variables of a driver."""
         owners = {
             "HOUSE_KEY": "key",
             "HOUSE_LEAD_KEY": "lead",
@@ -65,7 +65,7 @@ class House:
 
 
 def _database(folder: Path) -> dict[str, str]:
-    """Return a database of the house's own, on the server of this leg."""
+    """Return settings of a database of its own, on the tests' database server."""
     url = os.environ.get("DATABASE_URL", "")
     if not url.startswith("postgres"):
         return {}
@@ -159,14 +159,14 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
 
 
 def need(name: str) -> None:
-    """Skip when a client is not installed; say which one and how to get it."""
+    """Skip when a client is not installed, with the command that installs it."""
     if not clients.is_here(name):
         pytest.skip(clients.skip_reason(name))
 
 
 @pytest.fixture
 def client(request: pytest.FixtureRequest) -> RunClient:
-    """Return how a driver is run: ``client("mem0", "mem0_round_trip")``."""
+    """Return a function that runs a driver: ``client("mem0", "mem0_round_trip")``."""
 
     def run(name: str, driver: str, **extra: str) -> ClientRun:
         need(name)

@@ -1,4 +1,4 @@
-"""Anthropic's memory tool: the example subclass with the real class, and corners."""
+"""Anthropic's memory tool: the example subclass with the real class, edge cases."""
 
 from __future__ import annotations
 

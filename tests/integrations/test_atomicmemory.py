@@ -1,4 +1,4 @@
-"""AtomicMemory's wire, request by request."""
+"""AtomicMemory's API, request by request."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LENA = {"user_id": "lena"}
 
 
 class AtomicMemoryClient:
-    """Speaks to the wire with one credential."""
+    """Sends requests with one credential."""
 
     def __init__(self, token: str | None) -> None:
         self.client = Client()

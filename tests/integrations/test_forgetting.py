@@ -1,4 +1,4 @@
-"""What one wire forgets is gone from every other, and from the tables beneath."""
+"""What one integration forgets is gone from every other, and from the tables."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ITEM = {"namespace": ["users", "harriet"], "key": "shed"}
 
 
 class House:
-    """Speaks to every wire with ada's key."""
+    """Sends requests to every integration with ada's key."""
 
     def __init__(self, world: World) -> None:
         self.headers = {"Authorization": f"Bearer {world.tokens['ada']}"}
@@ -90,7 +90,7 @@ WAYS = (
 
 
 def _reads(record_id: str) -> list[tuple[str, str, Any]]:
-    """Return every request that tells what is remembered."""
+    """Return every request that reads memories."""
     query, harriet = "Harriet keeps what in the shed", {"user_id": "harriet"}
     search_body = {**harriet, "query": query}
     filters = {"filters": harriet}
@@ -137,7 +137,7 @@ def test_what_one_wire_forgets_no_other_tells(
 
 
 def test_the_reads_would_tell(world: World) -> None:
-    """Prove the reads above: before anything is forgotten, every one of them tells."""
+    """Check the reads above: before anything is forgotten, each finds it."""
     house = House(world)
     house("POST", f"{API}/tools/memory__remember", {"content": TEXT})
     house("PUT", f"{STORE}/items", {**ITEM, "value": {"text": TEXT}})

@@ -1,4 +1,4 @@
-"""The gateway that we serve: who comes in, what is found, what nobody else finds."""
+"""The gateway server: credentials, search, and isolation of users."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ clock = itertools.count(1_772_366_400_000)
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing embeds while a test runs, so nothing is worth waiting for."""
+    """Do not wait: nothing embeds while a test runs."""
     monkeypatch.setattr(gateway_server, "SETTLE_SECONDS", 0.0)
 
 
 class Guest:
-    """Speaks the wire as one user."""
+    """Sends requests as one user."""
 
     def __init__(self, issued: users.IssuedUser, **fields: Any) -> None:
         self.token, self.key = issued.token, issued.key
@@ -44,20 +44,20 @@ class Guest:
         self.client = Client(enforce_csrf_checks=True, raise_request_exception=False)
 
     def raw(self, operation: str, body: Any, path: str = "") -> Any:
-        """Post a body as it is."""
+        """Post a body unchanged."""
         raw = body if isinstance(body, (bytes, str)) else json.dumps(body)
         return self.client.post(
             path or f"/gateway/memories/{operation}", raw, "application/json"
         )
 
     def call(self, operation: str, **body: Any) -> Any:
-        """Post a good body and return the answer."""
+        """Post a body with credentials, expect 200 and return the JSON."""
         reply = self.raw(operation, {**self.who, **body})
         assert reply.status_code == 200, reply.content
         return reply.json()
 
     def add(self, text: str, chat: str = "chat:c1", **fields: Any) -> Any:
-        """Hand one message over."""
+        """Add one message."""
         message = {
             "sender_id": "mia",
             "role": "user",
@@ -80,7 +80,7 @@ class Guest:
 
 @pytest.fixture
 def issue(world: World) -> Any:
-    """Return a function that lets a user in."""
+    """Return a function that issues a key for a user."""
 
     def issue_guest(user: str = "mia", agent: str = "ada", **limits: Any) -> Guest:
         owner = world.actor("stranger" if agent == "olga" else "owner")
@@ -124,7 +124,7 @@ SCOPE_CASES: list[tuple[list[str], dict[str, str]]] = [
 
 @pytest.fixture
 def filled(mia: Guest) -> Guest:
-    """Return a user with a memory in every place."""
+    """Return a user with a memory in every scope."""
     for session, text in TEXTS.items():
         mia.add(text, session)
     return mia

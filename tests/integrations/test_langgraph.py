@@ -1,4 +1,4 @@
-"""LangGraph's store: its own client, and the wire's corners by hand."""
+"""LangGraph's store: its own client, and edge cases."""
 
 from __future__ import annotations
 

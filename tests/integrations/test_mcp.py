@@ -1,4 +1,4 @@
-"""MCP: the official client in both of its modes, and the protocol's corners by hand."""
+"""MCP: the official client in both of its modes, and the protocol's edge cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""mem0: its own client through eleven calls, and the wire's corners by hand."""
+"""mem0: its own client through eleven calls, and edge cases."""
 
 from __future__ import annotations
 

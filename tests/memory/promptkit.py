@@ -40,7 +40,7 @@ class Runner(Protocol):
 
 
 def actor_and_token(world: World) -> tuple[Actor, str]:
-    """Return an agent that is new, and its key."""
+    """Return a new agent, and its key."""
     house = permissions.system(world.acme.id)
     crew = world.crews["support"]
     slug = f"v{next(_numbers)}"
@@ -132,7 +132,7 @@ RUNNERS: Final[dict[str, Callable[[World], Runner]]] = {
 
 # ── Comparing ────────────────────────────────────────────────────────────────
 class Matcher:
-    """Compares a result with what is promised, and remembers the ids."""
+    """Compares a result with the expected one, and records the ids."""
 
     def __init__(self) -> None:
         self.known: dict[str, str] = {}
@@ -158,7 +158,7 @@ class Matcher:
         return None
 
     def fits(self, expected: Any, actual: Any) -> bool:
-        """Whether a result holds what is promised."""
+        """Return whether a result matches the expected one."""
         if isinstance(expected, dict):
             special = self._special(expected, actual)
             if special is not None:

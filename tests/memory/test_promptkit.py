@@ -1,4 +1,4 @@
-"""Stages, retriever, extractor, executor: what PromptKit asks beyond its tools."""
+"""Stages, retriever, extractor, executor: PromptKit's contract beyond its tools."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def talk(*texts: str) -> list[Message]:
 
 
 class Fixed:
-    """Retrieves and extracts what it was given, or fails."""
+    """Retrieves and extracts fixed memories, or fails."""
 
     def __init__(self, *memories: Memory, error: Exception | None = None) -> None:
         self.found, self.error, self.asked = list(memories), error, 0
@@ -177,7 +177,7 @@ def test_a_store_that_fails_is_named_by_its_tool() -> None:
 
 
 class Host:
-    """A host that notes what it is offered."""
+    """A host that records the tools registered."""
 
     def __init__(self) -> None:
         self.names: list[Descriptor] = []
@@ -311,7 +311,7 @@ def test_an_unstamped_memory_is_the_systems(world: World) -> None:
 
 # ── The tools our store brings ───────────────────────────────────────────────
 def tools_of(world: World) -> tuple[dict[str, Descriptor], RecordStore]:
-    """Return what a host is offered over our store, by name, and the store."""
+    """Return the tools registered with our store, by name, and the store."""
     host, store = Host(), RecordStore(promptkit.actor_and_token(world)[0])
     executor.register(host, SCOPE, store)
     return {tool.name: tool for tool in host.names}, store

@@ -22,7 +22,7 @@ STORES: dict[str, Callable[[World], Store]] = {
 
 
 def play(vector: dict[str, Any], run: Runner) -> list[dict[str, Any]]:
-    """Run a vector's steps, hold each answer against its promise, return them all."""
+    """Run a vector's steps, compare each with its expectation, return the results."""
     matcher, answers = Matcher(), []
     for step in vector["steps"]:
         result = run(step["tool"], matcher.fill(step["arguments"]))

@@ -160,7 +160,7 @@ class Executor:
         return _memories_result(self._store.retrieve(self._scope, query, options))
 
     def remember(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Save a memory; sets metadata, then category, then provenance, in this order."""
+        """Save a memory; sets metadata, category and provenance, in this order."""
         rules = _BY_NAME["memory__remember"].input_schema
         if arguments.get("content") in (None, ""):
             raise tool_registry.fault("content", "content is required")

@@ -29,7 +29,7 @@ root = next(
 
 
 def check(name: str, value: Any) -> list[str]:
-    """Return what is wrong with a value; formats are enforced, not advised."""
+    """Return the schema errors of a value; formats are enforced."""
     validator = Draft202012Validator(
         {"$ref": f"{root}#/$defs/{name}"},
         registry=registry,
@@ -39,13 +39,13 @@ def check(name: str, value: Any) -> list[str]:
 
 
 def expect(name: str, value: Any) -> None:
-    """Note whether a value follows a schema."""
+    """Record whether a value follows a schema."""
     wrong = check(name, value)
     steps.expect(f"{name} validates", not wrong, wrong or value)
 
 
 def plain(shape: Any) -> Any:
-    """Return a client's shape as the contract's JSON."""
+    """Return a client's object as the contract's JSON."""
     text = shape.model_dump_json(by_alias=True, exclude_none=True)
     return json.loads(text)
 

@@ -18,7 +18,7 @@ steps = Steps("mcp")
 
 
 async def step(name: str, ask: Callable[[], Awaitable[Any]]) -> Any:
-    """Await a call; what it raises is the step's failure."""
+    """Await a call; an exception is the step's failure."""
     try:
         result = await ask()
     except BaseException as error:  # noqa: BLE001
@@ -41,7 +41,7 @@ def plain(result: Any) -> dict[str, Any]:
 
 
 def opened(key: str) -> Client:
-    """Return a client that shows a key."""
+    """Return a client that sends a key."""
     http = httpx2.AsyncClient(
         headers={"Authorization": f"Bearer {key}"}, timeout=300, trust_env=False
     )
@@ -49,7 +49,7 @@ def opened(key: str) -> Client:
 
 
 async def tool_names(key: str) -> dict[str, Any]:
-    """Return the tools that a key is offered, by name."""
+    """Return the tools listed for a key, by name."""
     async with opened(key) as client:
         tools = await client.list_tools()
     return {tool.name: tool.model_dump(mode="json") for tool in tools.tools}
@@ -88,7 +88,7 @@ FAULTS: list[tuple[str, str, dict[str, Any]]] = [
 
 
 async def wrong_key() -> Any:
-    """Come with a key that nobody has."""
+    """Send an unknown key."""
     try:
         await tool_names("cmk_wrong")
     except BaseException as error:  # noqa: BLE001
@@ -113,7 +113,7 @@ async def main() -> None:
             steps.expect(f"{name}: {'an error' if wrong else 'done'}", fits, result)
 
         async def forgotten() -> Any:
-            """A tool that is not there is the protocol's own error."""
+            """An unknown tool is a protocol error."""
             try:
                 return plain(await client.call_tool("memory.dream", {}))
             except Exception as error:  # noqa: BLE001

@@ -1,4 +1,4 @@
-"""Notes what a client did, call by call; prints all of it as JSON at the end.
+"""Records what a client did, call by call; prints it as JSON at the end.
 
 A driver runs in the client's environment: the standard library only.
 """
@@ -13,7 +13,7 @@ from typing import Any
 
 
 def _plain(value: Any) -> Any:
-    """Return a result as JSON; a client's own objects tell of themselves."""
+    """Return a result as JSON data, also from a client's own objects."""
     if hasattr(value, "model_dump"):
         return value.model_dump(mode="json")
     if isinstance(value, dict):
@@ -33,11 +33,11 @@ class Steps:
         self.calls: list[dict[str, Any]] = []
 
     def note(self, call: str, ok: bool, result: Any) -> None:
-        """Note one step."""
+        """Record one step."""
         self.calls.append({"call": call, "ok": ok, "result": _plain(result)})
 
     def run(self, call: str, act: Callable[[], Any]) -> Any:
-        """Call, note the result and return it; an exception is noted, None returned."""
+        """Call, record and return the result; for an exception None."""
         try:
             result = act()
         except Exception as error:  # noqa: BLE001  (a step tells)
@@ -58,9 +58,9 @@ class Steps:
         return None
 
     def expect(self, claim: str, ok: bool, detail: Any = None) -> None:
-        """Note whether something holds."""
+        """Record whether a claim holds."""
         self.note(claim, bool(ok), detail)
 
     def done(self) -> None:
-        """Print all of it."""
+        """Print the report."""
         json.dump({"client": self.client, "calls": self.calls}, sys.stdout)

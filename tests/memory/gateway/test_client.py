@@ -1,4 +1,4 @@
-"""The wire: exact requests, one deadline, and faults that tell nothing."""
+"""The gateway client: exact requests, one deadline, failures without content."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def run(work: Coroutine[Any, Any, Any]) -> Any:
 
 
 def failure(behave: Behaviour, **settings: Any) -> GatewayFailure:
-    """Return how a search of a misbehaving upstream fails."""
+    """Return the failure of a search at a misbehaving upstream."""
     if behave in (upstream.silent, upstream.drips):
         # Both would go on for much longer: only the deadline ends them.
         settings = {"timeout_seconds": 0.5, **settings}

@@ -43,7 +43,7 @@ def document(mode: object = "memory_gateway", **overrides: Any) -> dict[str, Any
 
 
 def refusal(section: object) -> str:
-    """Return all that a refusal says, in every form somebody could print."""
+    """Return the error of a section, in every printable form."""
     with pytest.raises(ConfigError) as caught:
         config.parse(section)
     error = caught.value

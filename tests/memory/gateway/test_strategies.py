@@ -1,4 +1,4 @@
-"""Both strategies behind one interface: what a run gets, keeps, and never sees."""
+"""The strategies: what a run gets, stores, and never sees."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ HIT = {
 
 
 class Server:
-    """A gateway in the process: answers by path, and what was asked of it."""
+    """An in-process gateway: answers by path and records requests."""
 
     def __init__(self, **answers: Any) -> None:
         self.answers, self.calls = answers, []  # type: ignore[var-annotated]

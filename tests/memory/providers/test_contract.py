@@ -1,4 +1,4 @@
-"""The contract only grows; deadlines hold; no message tells an address or a key."""
+"""The contract only grows; deadlines hold; no message has an address or a key."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_the_registry_is_closed_after_start_up() -> None:
 
 
 class _Hangs:
-    """A store that answers when it is let go, and no sooner."""
+    """A store that answers only when it is released."""
 
     def __init__(self) -> None:
         self.let_go = threading.Event()

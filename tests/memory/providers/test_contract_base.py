@@ -36,7 +36,7 @@ CALLS: dict[str, Callable[[Any, dict[str, str]], Any]] = {
 
 
 class Little(MemoryProvider):
-    """Does what it is told to, and notes that it was touched."""
+    """A provider with a chosen behaviour that records its calls."""
 
     name = "little"
 

@@ -411,7 +411,7 @@ def test_a_profile_and_insights_cite_what_they_rest_on(world: World) -> None:
 
 
 class Model:
-    """A mind that answers as it is told, and remembers what it was asked."""
+    """A language model with fixed answers that records the questions."""
 
     def __init__(self, *thoughts: Thought, fault: str = "") -> None:
         self.thoughts, self.fault = thoughts, fault

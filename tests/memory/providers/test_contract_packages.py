@@ -1,4 +1,4 @@
-"""Packages never exceed their budget; statements are what was said."""
+"""Packages never exceed their budget; statements are verbatim."""
 
 from __future__ import annotations
 
