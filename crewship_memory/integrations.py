@@ -66,11 +66,11 @@ def _read_first(
     Other requests are counted by address, and at most 64 KiB of them are read.
     """
     start = request.read(UNKNOWN_BYTES)
-    known = dialect.is_known is not None and dialect.is_known(request.headers, start)
-    if not known:
+    has_key = dialect.is_known is not None and dialect.is_known(request.headers, start)
+    if not has_key:
         throttle.charge(request)
-    rest = request.read(limit.size + 1 if known else 1)
-    if rest and not known:
+    rest = request.read(limit.size + 1 if has_key else 1)
+    if rest and not has_key:
         raise errors.TooLarge(_TOO_LARGE_UNKNOWN, limit=UNKNOWN_BYTES)
     if start:
         json_parser.check_kind(request)

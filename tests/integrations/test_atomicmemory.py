@@ -249,7 +249,7 @@ def test_raw_text_is_taken_unless_the_policy_says_no(
     assert ada.post("/ingest", conversation="Milk is cold now.").status_code == 200
 
 
-def test_a_held_text_is_told_with_its_case_and_becomes_a_lesson(
+def test_a_held_text_is_reported_and_becomes_a_lesson(
     ada: AtomicMemoryClient,
 ) -> None:
     answer = ada.post("/ingest/quick", conversation=worlds.ATTACK, skip_extraction=True)
@@ -287,7 +287,7 @@ def test_a_thread_s_request_returns_that_thread_s_rows(ada: AtomicMemoryClient) 
     assert len(ada.search("kettle")["memories"]) == 2
 
 
-def test_the_walls_hold(world: World, ada: AtomicMemoryClient) -> None:
+def test_users_and_agents_are_isolated(world: World, ada: AtomicMemoryClient) -> None:
     memory_id = ada.keep("The alarm code has four digits.", namespace_scope="shop")
     assert ada.search("alarm code", namespace_scope="shop")["count"] == 1
     assert ada.search("alarm code", namespace_scope="garden")["count"] == 0
@@ -479,7 +479,9 @@ def test_no_is_said_honestly(
     assert (answer.status_code, list(answer.json())) == (status, ["error"])
 
 
-def test_health_tells_legal_words_and_true_names(ada: AtomicMemoryClient) -> None:
+def test_health_has_allowed_values_and_real_model_names(
+    ada: AtomicMemoryClient,
+) -> None:
     health = ada.get("/health").json()
     assert health["status"] == "ok"
     config = health["config"]
@@ -488,7 +490,7 @@ def test_health_tells_legal_words_and_true_names(ada: AtomicMemoryClient) -> Non
     assert config["llm_model"].startswith("none")
 
 
-def test_a_workspace_of_the_caller_s_is_a_room_of_its_own(
+def test_a_callers_workspace_is_a_namespace(
     ada: AtomicMemoryClient,
 ) -> None:
     room = {"workspace_id": "w1", "agent_id": "a1"}

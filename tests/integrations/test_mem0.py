@@ -103,7 +103,7 @@ def test_another_agents_memory_is_not_there(world: World) -> None:
     assert Record.objects.get(pk=memory_id).status == "current"
 
 
-def test_provenance_is_the_doors(world: World) -> None:
+def test_a_caller_cannot_choose_the_provenance(world: World) -> None:
     memory = _add(
         world, "Harriet likes tea", metadata={"provenance": "operator_curated"}
     )
@@ -249,6 +249,6 @@ def test_a_filter_is_read(raw_filters: Any, scope: Any, expression: Any) -> None
         {"AND": [{"AND": [{"AND": [{"AND": [{"AND": [{"AND": [{"AND": []}]}]}]}]}]}]},
     ],
 )
-def test_what_is_not_understood_is_said(raw_filters: Any) -> None:
+def test_an_unknown_filter_is_refused(raw_filters: Any) -> None:
     with pytest.raises(errors.Invalid, match="filters: "):
         filters.read(raw_filters)

@@ -51,10 +51,10 @@ def actor_and_token(world: World) -> tuple[Actor, str]:
     return actor, token
 
 
-def _python(made: Executor) -> Runner:
+def _python(tool_executor: Executor) -> Runner:
     def run(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         try:
-            return made.execute(executor.descriptor(tool), arguments)
+            return tool_executor.execute(executor.descriptor(tool), arguments)
         except errors.HouseError as error:
             return {"error": error.detail}
 

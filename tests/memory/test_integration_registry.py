@@ -82,8 +82,8 @@ def test_a_copied_folder_comes_last_and_is_for_programs() -> None:
 def test_a_copied_folder_is_mounted_and_its_bodies_are_limited(world: World) -> None:
     key = {"X-Api-Key": world.tokens["ada"]}
     query = {"namespace": "users", "key": "tea"}
-    missing = Client().get(ITEMS, query, headers=key)
-    assert (missing.status_code, missing.json()) == (
+    not_found = Client().get(ITEMS, query, headers=key)
+    assert (not_found.status_code, not_found.json()) == (
         404,
         {"detail": "There is no such item."},
     )

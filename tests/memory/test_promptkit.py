@@ -141,8 +141,8 @@ def test_extraction_never_stops_a_turn() -> None:
             super().save(memory)
 
     store = Full()
-    made = Fixed(Memory(content="Too much"), Memory(content="Fits"))
-    for extractor in (made, None, Fixed(error=ValueError("no"))):
+    failing_extractor = Fixed(Memory(content="Too much"), Memory(content="Fits"))
+    for extractor in (failing_extractor, None, Fixed(error=ValueError("no"))):
         turn = Turn(talk("hello"))
         assert ExtractionStage(extractor, store, SCOPE).process(turn) is turn
     assert [memory.content for memory in store.list(SCOPE)] == ["Fits"]
@@ -171,9 +171,9 @@ def test_a_store_that_fails_is_named_by_its_tool() -> None:
         def list(self, *_: Any, **__: Any) -> list[Memory]:
             raise errors.Unavailable(reason="the store")
 
-    made = Executor(Down(), SCOPE)
+    tool_executor = Executor(Down(), SCOPE)
     with pytest.raises(errors.Unavailable, match=r"^memory list: "):
-        made.execute(executor.descriptor("memory__list"), {})
+        tool_executor.execute(executor.descriptor("memory__list"), {})
 
 
 class Host:
@@ -219,7 +219,7 @@ def test_schemas_are_open_and_have_answers() -> None:
 
 
 # ── Our retriever ────────────────────────────────────────────────────────────
-def test_the_whole_conversation_asks() -> None:
+def test_the_whole_conversation_is_searched() -> None:
     messages = talk(
         "The kiln in Porto broke.", "I am sorry.", "And how long does that take?"
     )
@@ -282,7 +282,7 @@ def test_the_extractor_makes_nothing_up(texts: list[str]) -> None:
         assert memory.content in normalised[memory.turn_range[0]]
 
 
-def test_an_upper_floor_may_put_its_own_in_place(
+def test_the_extractor_can_be_replaced(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(extracting._port, "extractor", extracting.extractor())
@@ -317,7 +317,7 @@ def tools_of(world: World) -> tuple[dict[str, Descriptor], RecordStore]:
     return {tool.name: tool for tool in host.names}, store
 
 
-def test_our_store_brings_two_tools_and_they_work(world: World) -> None:
+def test_our_store_adds_two_tools_and_they_work(world: World) -> None:
     tools, store = tools_of(world)
     assert list(tools)[4:] == ["memory__history", "memory__revise"]
     executor = Executor(store, SCOPE)

@@ -81,7 +81,7 @@ def test_a_broken_promise_says_why_and_stops_no_other(
 
 def test_two_runs_at_once_are_one(shared_world: World) -> None:
     by = shared_world.actor("operator")
-    waiting = JobRun.objects.create(
+    running_job = JobRun.objects.create(
         name=selftest_runs.JOB,
         slot="by hand 1",
         workspace=shared_world.acme,
@@ -89,7 +89,7 @@ def test_two_runs_at_once_are_one(shared_world: World) -> None:
     )
     with pytest.raises(errors.Conflict):
         selftest_runs.begin(by=by)
-    assert selftest_runs.overview(by=by).current_run == waiting
+    assert selftest_runs.overview(by=by).current_run == running_job
 
 
 def test_permissions_of_the_page_and_of_a_run(world: World) -> None:

@@ -78,4 +78,4 @@ refusal = refusal_text(tool, "view", path="/memories/kitchen/list.md")
 steps.expect(
     "a deleted folder is gone with all in it", "does not exist" in refusal, refusal
 )
-steps.done()
+steps.finish()

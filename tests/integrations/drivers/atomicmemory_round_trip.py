@@ -239,7 +239,7 @@ steps.run(
     "handle lifecycle.consolidate scan", lambda: handle.lifecycle.consolidate(user)
 )
 steps.run("handle lifecycle.decay dry run", lambda: handle.lifecycle.decay(user))
-steps.refused(
+steps.expect_error(
     "handle lifecycle.decay for real",
     "ProviderError",
     lambda: handle.lifecycle.decay(user, dry_run=False),
@@ -255,7 +255,7 @@ steps.run("handle audit.trail", lambda: handle.audit.trail(memory_id, user))
 steps.run("handle lessons.list", lambda: handle.lessons.list(user))
 steps.run("handle lessons.stats", lambda: handle.lessons.stats(user))
 steps.run("handle config.health", lambda: handle.config.health())
-steps.refused(
+steps.expect_error(
     "handle agents.get_trust",
     "ProviderError",
     lambda: handle.agents.get_trust(user, "a-1"),
@@ -291,17 +291,17 @@ for key_name in ("HOUSE_OTHER_KEY", "HOUSE_STRANGER_KEY"):
     got = steps.run(f"get with {key_name}", lambda foreign=foreign: foreign.get(ref))
     steps.expect(f"{key_name} gets nothing", got is None)
 bad = "cmk_" + "x" * 43
-error = steps.refused(
+error = steps.expect_error(
     "a key nobody knows",
     "ProviderError",
     lambda: client(bad).search({"query": "x", "scope": scope}),
 )
 steps.expect("the key is not echoed", bad not in str(error))
-steps.refused(
+steps.expect_error(
     "no user", "InvalidScopeError", lambda: memory.search({"query": "x", "scope": {}})
 )
 unreachable = client(os.environ["HOUSE_KEY"], "http://127.0.0.1:9")
-steps.refused(
+steps.expect_error(
     "nobody there",
     "AtomicMemoryError",
     lambda: unreachable.search({"query": "x", "scope": scope}),
@@ -319,4 +319,4 @@ steps.expect(
     page is not None and memory_id not in [h.memory.id for h in page.results],
 )
 memory.close()
-steps.done()
+steps.finish()

@@ -97,4 +97,4 @@ for row in listed_page.memories if listed_page else []:
 bad = {"mode": "memory", "content": "x", "scope": scope}
 steps.expect("an unknown mode does not validate", bool(check("IngestInput", bad)))
 memory.close()
-steps.done()
+steps.finish()

@@ -72,4 +72,4 @@ with tempfile.TemporaryDirectory() as home:
     ahead = steps.run("prefetch", lambda: plugin.prefetch("which format for invoices?"))
     steps.expect("prefetch holds it", ahead is not None and "PDF" in ahead, ahead)
     steps.run("shutdown", plugin.shutdown)
-steps.done()
+steps.finish()

@@ -106,4 +106,4 @@ steps.expect(
 steps.expect(
     "and lists nothing", other.list_namespaces(prefix=["users"])["namespaces"] == []
 )
-steps.done()
+steps.finish()

@@ -112,14 +112,14 @@ async def main() -> None:
             fits = result is not None and result["error"] is wrong
             steps.expect(f"{name}: {'an error' if wrong else 'done'}", fits, result)
 
-        async def forgotten() -> Any:
+        async def unknown_tool() -> Any:
             """An unknown tool is a protocol error."""
             try:
                 return plain(await client.call_tool("memory.dream", {}))
             except Exception as error:  # noqa: BLE001
                 return {"raised": type(error).__name__, "text": str(error)}
 
-        await step("unknown tool", forgotten)
+        await step("unknown tool", unknown_tool)
     for key_name, name in (("KEY", "tools"), ("OPERATOR_KEY", "operator's tools")):
         key = os.environ[f"HOUSE_{key_name}"]
         await step(name, lambda key=key: tool_names(key))
@@ -128,4 +128,4 @@ async def main() -> None:
 
 
 asyncio.run(main())
-steps.done()
+steps.finish()

@@ -151,4 +151,4 @@ steps.expect(
     bool(page_data) and "cmk_wrong" not in page_data["text"],
     page_data,
 )
-steps.done()
+steps.finish()

@@ -46,7 +46,7 @@ class Steps:
         self.note(call, True, result)
         return result
 
-    def refused(self, call: str, kind: str, act: Callable[[], Any]) -> Any:
+    def expect_error(self, call: str, kind: str, act: Callable[[], Any]) -> Any:
         """Call what must raise an exception of a class named ``kind``; return it."""
         try:
             result = act()
@@ -61,6 +61,6 @@ class Steps:
         """Record whether a claim holds."""
         self.note(claim, bool(ok), detail)
 
-    def done(self) -> None:
+    def finish(self) -> None:
         """Print the report."""
         json.dump({"client": self.client, "calls": self.calls}, sys.stdout)

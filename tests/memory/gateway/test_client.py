@@ -215,7 +215,7 @@ def test_cancelling_is_not_swallowed() -> None:
 
 # ── What is told ─────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("behave", [row[0] for row in BAD])
-def test_nothing_said_holds_the_key_or_the_words(
+def test_no_output_holds_the_key_or_the_text(
     behave: Behaviour, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)

@@ -168,7 +168,7 @@ junk = st.recursive(
 
 
 @given(overrides=st.dictionaries(st.sampled_from([*FULL]), junk, max_size=4))
-def test_whatever_is_wrong_the_key_is_not_said(overrides: dict[str, Any]) -> None:
+def test_no_error_repeats_the_key(overrides: dict[str, Any]) -> None:
     try:
         parsed = config.parse(document(**overrides))
     except ConfigError as error:
@@ -178,7 +178,7 @@ def test_whatever_is_wrong_the_key_is_not_said(overrides: dict[str, Any]) -> Non
 
 
 # ── The key ──────────────────────────────────────────────────────────────────
-def test_a_secret_shows_itself_to_nobody() -> None:
+def test_a_secret_is_never_shown() -> None:
     parsed = config.parse(document())
     gateway = parsed.gateway
     assert gateway is not None

@@ -74,7 +74,7 @@ def test_the_registry_makes_it_for_an_actor(world: World) -> None:
 
 
 # ── Taking in ────────────────────────────────────────────────────────────────
-def test_text_is_drawn_apart_and_said_again_is_unchanged(world: World) -> None:
+def test_statements_are_extracted_and_repeats_are_unchanged(world: World) -> None:
     provider = at(world)
     request = {
         "mode": "text",
@@ -89,7 +89,7 @@ def test_text_is_drawn_apart_and_said_again_is_unchanged(world: World) -> None:
     assert {row.provenance for row in rows} == {"agent_extracted"}
 
 
-def test_a_correction_is_not_undone_by_hearing_the_old_again(world: World) -> None:
+def test_a_correction_is_not_undone_by_the_old_text(world: World) -> None:
     provider = at(world)
     request = {
         "mode": "text",
@@ -129,7 +129,7 @@ def test_messages_keep_what_people_said(world: World) -> None:
     assert found_memory.scope.thread == "t1"
 
 
-def test_a_source_is_told_and_is_no_provenance_of_ours(world: World) -> None:
+def test_a_source_is_returned_and_is_not_the_provenance(world: World) -> None:
     provider = at(world)
     source = types.Provenance(source="operator_curated", source_url="https://x.example")
     memory_id = keep(
@@ -174,7 +174,7 @@ def test_an_external_id_is_a_text(world: World, bad: Any) -> None:
     assert Record.objects.count() == 0
 
 
-def test_a_held_text_is_told_and_kept_from_everybody(world: World) -> None:
+def test_a_held_text_is_reported_and_not_found(world: World) -> None:
     provider = at(world)
     with pytest.raises(errors.ProviderError) as caught:
         keep(provider, worlds.ATTACK)
@@ -184,7 +184,7 @@ def test_a_held_text_is_told_and_kept_from_everybody(world: World) -> None:
 
 
 # ── Asking ───────────────────────────────────────────────────────────────────
-def test_walls_between_users_namespaces_threads_and_agents(world: World) -> None:
+def test_users_namespaces_threads_and_agents_are_isolated(world: World) -> None:
     provider = at(world)
     home = types.Scope(user="lena", namespace="shop", thread="t1")
     memory_id = keep(provider, "The alarm code has four digits.", home)
@@ -445,7 +445,7 @@ Think = Callable[..., Model]
 FACT = "Lena prefers trains over planes."
 
 
-def test_a_model_says_it_and_is_asked_for_what_was_asked(
+def test_a_model_answers_with_the_question_and_scope(
     world: World, think: Think
 ) -> None:
     provider = at(world)
@@ -475,7 +475,7 @@ def test_a_model_says_it_and_is_asked_for_what_was_asked(
 
 
 @pytest.mark.parametrize(
-    ("thoughts", "fault", "why"),
+    ("thoughts", "fault", "reported_fault"),
     [
         ((), "timeout", "timeout"),
         ((), "", None),
@@ -483,12 +483,12 @@ def test_a_model_says_it_and_is_asked_for_what_was_asked(
         ((Thought("Rests on nothing.", 0.9, ()),), "", "unknown_ids"),
     ],
 )
-def test_where_a_model_fails_the_plain_answer_stands_in_and_says_so(
+def test_a_failing_model_is_replaced_by_extraction_with_the_reason(
     world: World,
     think: Think,
     thoughts: tuple[Thought, ...],
     fault: str,
-    why: str | None,
+    reported_fault: str | None,
 ) -> None:
     provider = at(world)
     memory_id = keep(provider, FACT)
@@ -500,10 +500,10 @@ def test_where_a_model_fails_the_plain_answer_stands_in_and_says_so(
     assert [insight.content for insight in reflection.insights] == [FACT]
     assert portrait.profile.summary == f"{FACT} [{memory_id}]"
     for maker in (reflection.maker, portrait.maker):
-        assert (maker.how, maker.fault) == ("extractive", why)
+        assert (maker.how, maker.fault) == ("extractive", reported_fault)
 
 
-def test_health_is_told_and_never_raised(world: World) -> None:
+def test_health_is_returned_and_never_raised(world: World) -> None:
     assert Remembering(world.actor("ada")).health().ok is False
     health = at(world).health()
     assert health.ok
