@@ -6,7 +6,6 @@ Also what Django itself refuses or fails at, outside of any view, comes here.
 from __future__ import annotations
 
 import sys
-from functools import cache
 from typing import Final
 
 from django.http import HttpRequest, HttpResponse
@@ -15,8 +14,7 @@ from django.views import defaults
 
 from crewship_memory import integrations, problem_details
 from memory import outages
-from memory.integrations import registry as wires
-from memory.integrations.base import Dialect
+from memory.integrations import registry
 from memory.rules import errors
 
 PROBLEM_PREFIXES: Final = ("/api/", "/mcp", "/livez", "/readyz", "/metrics")
@@ -29,20 +27,7 @@ class _BadRequest(errors.HouseError):
 
 def is_for_programs(path: str) -> bool:
     """Whether only programs, never browsers, use this address."""
-    return path.startswith(PROBLEM_PREFIXES) or _dialect(path) is not None
-
-
-@cache
-def _dialects() -> tuple[Dialect, ...]:
-    return wires.spoken()
-
-
-def _dialect(path: str) -> Dialect | None:
-    """Return the integration mounted at an address."""
-    for dialect in _dialects():
-        if path == dialect.prefix or path.startswith(f"{dialect.prefix}/"):
-            return dialect
-    return None
+    return path.startswith(PROBLEM_PREFIXES) or registry.dialect_at(path) is not None
 
 
 def _page(error: errors.HouseError) -> HttpResponse:
@@ -53,7 +38,7 @@ def _page(error: errors.HouseError) -> HttpResponse:
 
 def respond(request: HttpRequest, error: errors.HouseError) -> HttpResponse:
     """Return an error in the format of the address."""
-    dialect = _dialect(request.path)
+    dialect = registry.dialect_at(request.path)
     if dialect is not None:
         return integrations.respond(dialect.refuse(error))
     if is_for_programs(request.path):

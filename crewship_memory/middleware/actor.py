@@ -15,6 +15,7 @@ from episodic.consolidation import proposals
 from gdpr.cases import overview as case_overview
 from memory import outages, workspace_tree
 from memory.accounts import invitations
+from memory.integrations import registry
 from memory.models import User
 from memory.review import queue as review_queue
 from memory.rules import errors
@@ -22,7 +23,13 @@ from memory.rules import errors
 if TYPE_CHECKING:
     from memory.rules.permissions import Actor
 
-API_PREFIXES = ("/api/", "/gateway/", "/compat/", "/mcp")
+# Dialects whose prefix is elsewhere are asked of the registry.
+API_PREFIXES = ("/api/", "/compat/", "/mcp")
+
+
+def is_api(path: str) -> bool:
+    """Return whether a path belongs to programs that send a key, not to pages."""
+    return path.startswith(API_PREFIXES) or registry.dialect_at(path) is not None
 
 
 class RequestLogMiddleware(RequestMiddleware):
@@ -42,7 +49,7 @@ class ActorMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Set the actor; make pages vary on htmx requests."""
-        if request.path.startswith(API_PREFIXES):
+        if is_api(request.path):
             return self.get_response(request)
         request.actor = None  # type: ignore[attr-defined]
         if request.user.is_authenticated:

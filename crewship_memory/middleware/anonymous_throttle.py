@@ -15,6 +15,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 from crewship_memory import error_responses, throttle
+from memory.integrations import registry
 from memory.rules import errors
 
 # Asked without a credential by whoever watches the process; files cost next to nothing.
@@ -29,15 +30,14 @@ PUBLIC: Final = frozenset(
     }
 )
 CREDENTIALS: Final = ("Authorization", "X-API-Key", "Api-Key")
-# Where the credential is in the body, whoever reads the body counts.
-IN_THE_BODY: Final = "/gateway/memories/"
 
 
 def _shows_a_credential(request: HttpRequest) -> bool:
     return (
         any(name in request.headers for name in CREDENTIALS)
         or settings.SESSION_COOKIE_NAME in request.COOKIES
-        or request.path.startswith(IN_THE_BODY)
+        # Whoever reads the credential from the body counts the request there.
+        or registry.has_key_in_body(request.path)
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 from django.http import HttpRequest, HttpResponse
 
 from crewship_memory import problem_details
-from crewship_memory.middleware.actor import API_PREFIXES
+from crewship_memory.middleware.actor import is_api
 from memory import tool_registry
 from memory.installation import identity as installation
 
@@ -32,7 +32,7 @@ def refusal(request: HttpRequest) -> HttpResponse | None:
     if reason is None:
         return None
     error = installation.NotReady(reason=reason)
-    if request.path.startswith(API_PREFIXES):
+    if is_api(request.path):
         return problem_details.response(error)
     return problem_details.page(request, error)
 
@@ -64,10 +64,10 @@ class WriteGuard:
         """Refuse a write after the view is resolved, so that pages render the error."""
         if request.method in SAFE:
             return None
-        is_api = request.path.startswith(API_PREFIXES)
+        from_program = is_api(request.path)
         match = request.resolver_match
-        if match is not None and not is_api and match.url_name in SIGNING_IN:
+        if match is not None and not from_program and match.url_name in SIGNING_IN:
             return None
-        if is_api and _only_asks(request.path):
+        if from_program and _only_asks(request.path):
             return None
         return refusal(request)

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from memory import overview, workspace_tree
 from memory.accounts import api_keys, workspaces
-from memory.integrations import mcp_selftest
+from memory.integrations import registry as integrations
 from memory.models import AgentKey
 from memory.rules import errors
 from memory.rules.permissions import Actor, AgentRole, Role
@@ -171,12 +171,9 @@ def _connection_snippet(request: HttpRequest, issued: api_keys.Issued) -> str:
     """
     if not isinstance(issued.key, AgentKey):
         return ""
-    connection_snippets = mcp_selftest.WIRE.shown(
-        f"{request.scheme}://{request.get_host()}"
-    )
-    return dict(connection_snippets)["MCP config"].replace(
-        "${CREWSHIP_KEY}", issued.token
-    )
+    origin = f"{request.scheme}://{request.get_host()}"
+    snippets = dict(integrations.by_name("mcp").snippets_for(origin))
+    return snippets["MCP config"].replace("${CREWSHIP_KEY}", issued.token)
 
 
 @never_cache

@@ -12,7 +12,7 @@ from django.urls import get_resolver
 
 from crewship_memory import json_parser, throttle
 from crewship_memory.middleware import request_limits
-from memory.integrations import registry as wires
+from memory.integrations import registry as integrations
 from memory.integrations.gateway import users
 from memory.models import JournalEntry
 from memory.rules import errors
@@ -82,7 +82,7 @@ def test_a_body_that_is_too_large_is_not_read(
 
 
 @pytest.mark.parametrize(
-    "dialect", wires.spoken(), ids=lambda dialect_item: dialect_item.name
+    "dialect", integrations.dialects(), ids=lambda dialect: dialect.prefix
 )
 def test_a_dialect_says_it_in_its_own_shape(db: None, dialect: Any) -> None:
     route = next(

@@ -1,4 +1,4 @@
-"""The wire: exact requests, one deadline, and faults that tell nothing."""
+"""The gateway client: exact requests, one deadline, failures without content."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def run(work: Coroutine[Any, Any, Any]) -> Any:
     return asyncio.run(work)
 
 
-def failure(behave: Behaviour, **changed: Any) -> GatewayFailure:
-    """Return how a search of a misbehaving upstream fails."""
+def failure(behave: Behaviour, **settings: Any) -> GatewayFailure:
+    """Return the failure of a search at a misbehaving upstream."""
     if behave in (upstream.silent, upstream.drips):
         # Both would go on for much longer: only the deadline ends them.
-        changed = {"timeout_seconds": 0.5, **changed}
+        settings = {"timeout_seconds": 0.5, **settings}
     with upstream.standing(behave) as server:
-        config = replace(CONFIG, base_url=server.url, **changed)
+        config = replace(CONFIG, base_url=server.url, **settings)
         with pytest.raises(GatewayFailure) as caught:
             run(GatewayClient(config).search("c1", PROMPT))
         assert len(server.requests) == 1
@@ -70,13 +70,18 @@ def test_the_exact_requests() -> None:
         assert run(client.search("c1", PROMPT)) == []
         assert run(client.add("chat:c1", MESSAGES))["message_count"] == 2
         assert run(client.flush("chat:c1")) == {"status": "extracted"}
-    who = {"user_id": "mia", "user_key": KEY, "app_id": "shop", "project_id": "desk"}
+    credentials = {
+        "user_id": "mia",
+        "user_key": KEY,
+        "app_id": "shop",
+        "project_id": "desk",
+    }
     assert [(r.method, r.path, r.body) for r in server.requests] == [
         (
             "POST",
             "/memories/search",
             {
-                **who,
+                **credentials,
                 "conversation_id": "c1",
                 "query": PROMPT,
                 "scope": ["current_chat", "resources"],
@@ -86,9 +91,9 @@ def test_the_exact_requests() -> None:
         (
             "POST",
             "/memories/add",
-            {**who, "session_id": "chat:c1", "messages": MESSAGES},
+            {**credentials, "session_id": "chat:c1", "messages": MESSAGES},
         ),
-        ("POST", "/memories/flush", {**who, "session_id": "chat:c1"}),
+        ("POST", "/memories/flush", {**credentials, "session_id": "chat:c1"}),
     ]
     for request in server.requests:
         assert request.headers["content-type"] == "application/json"
@@ -97,10 +102,10 @@ def test_the_exact_requests() -> None:
 
 @pytest.mark.parametrize("base", ["https://memory.example/base", "http://x.y/a/b/"])
 def test_a_transport_and_a_prefix(base: str) -> None:
-    seen: list[httpx.Request] = []
+    requests: list[httpx.Request] = []
 
     def handle(request: httpx.Request) -> httpx.Response:
-        seen.append(request)
+        requests.append(request)
         return httpx.Response(200, json={"results": [1]})
 
     client = GatewayClient(
@@ -108,9 +113,9 @@ def test_a_transport_and_a_prefix(base: str) -> None:
     )
     assert run(client.search("c1", PROMPT)) == [1]
     assert run(client.search("c1", PROMPT)) == [1]
-    assert str(seen[0].url) == base.rstrip("/") + "/memories/search"
-    assert seen[0].headers["Host"] == seen[0].url.netloc.decode()
-    assert len(seen) == 2
+    assert str(requests[0].url) == base.rstrip("/") + "/memories/search"
+    assert requests[0].headers["Host"] == requests[0].url.netloc.decode()
+    assert len(requests) == 2
 
 
 def test_no_proxy_of_the_system_gets_between(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,8 +165,8 @@ def test_a_misbehaving_upstream(
     error = failure(behave)
     assert (error.operation, error.category) == (Operation.SEARCH, category)
     assert error.status == status
-    told = f" status={status}" if status else ""
-    assert str(error) == f"Memory Gateway search failed: {category}{told}"
+    suffix = f" status={status}" if status else ""
+    assert str(error) == f"Memory Gateway search failed: {category}{suffix}"
 
 
 def test_a_flood_is_cut_off() -> None:
@@ -171,8 +176,8 @@ def test_a_flood_is_cut_off() -> None:
 
 def test_a_refused_connection_and_a_name_that_is_none() -> None:
     with upstream.standing() as server:
-        gone = server.url
-    for base in (gone, "http://no-such-host.invalid"):
+        closed_url = server.url
+    for base in (closed_url, "http://no-such-host.invalid"):
         with pytest.raises(GatewayFailure) as caught:
             run(GatewayClient(replace(CONFIG, base_url=base)).flush("chat:c1"))
         assert caught.value.category is Category.NETWORK
@@ -190,8 +195,8 @@ def test_a_transport_that_raises_anything() -> None:
 
 def test_a_redirect_is_not_followed() -> None:
     with upstream.standing() as other:
-        moved = upstream.says(307, {}, Location=other.url + "/memories/search")
-        assert failure(moved).status == 307
+        redirect = upstream.says(307, {}, Location=other.url + "/memories/search")
+        assert failure(redirect).status == 307
         assert other.requests == []
 
 
@@ -210,16 +215,16 @@ def test_cancelling_is_not_swallowed() -> None:
 
 # ── What is told ─────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("behave", [row[0] for row in BAD])
-def test_nothing_said_holds_the_key_or_the_words(
+def test_no_output_holds_the_key_or_the_text(
     behave: Behaviour, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     error = failure(behave)
-    said = [str(error), repr(error), repr(vars(error)), caplog.text]
-    said += [repr(record.__dict__) for record in caplog.records]
-    whole = json.dumps(said)
-    assert KEY not in whole
-    assert PROMPT not in whole
+    outputs = [str(error), repr(error), repr(vars(error)), caplog.text]
+    outputs += [repr(record.__dict__) for record in caplog.records]
+    joined_text = json.dumps(outputs)
+    assert KEY not in joined_text
+    assert PROMPT not in joined_text
     # Nothing inside leads back to the request.
     assert error.__cause__ is None
     assert error.__context__ is None
@@ -272,15 +277,15 @@ def test_the_address_that_was_judged_is_connected_to(
 ) -> None:
     with upstream.standing() as server:
         port = server.url.rpartition(":")[2]
-        asked: list[str] = []
+        hosts: list[str] = []
 
         async def resolve(_self: Any, host: str, *_: Any, **__: Any) -> list[Any]:
-            asked.append(host)
+            hosts.append(host)
             return [(2, 1, 6, "", ("127.0.0.1", int(port)))]
 
         monkeypatch.setattr(asyncio.base_events.BaseEventLoop, "getaddrinfo", resolve)
         config = replace(CONFIG, base_url=f"http://memory.example:{port}")
         assert run(GatewayClient(config).search("c1", PROMPT)) == []
-        assert asked[0] == "memory.example"
-        assert set(asked) <= {"memory.example", "127.0.0.1"}
+        assert hosts[0] == "memory.example"
+        assert set(hosts) <= {"memory.example", "127.0.0.1"}
         assert server.requests[0].headers["host"] == f"memory.example:{port}"

@@ -18,7 +18,7 @@ from anthropic.lib.tools import BetaAbstractMemoryTool, ToolError
 
 
 class CrewshipMemory(BetaAbstractMemoryTool):
-    """Sends each command to the house and hands its answer to the model."""
+    """Sends each command to the server and returns its text to the model."""
 
     def __init__(self, url: str, *, key: str) -> None:
         super().__init__()
