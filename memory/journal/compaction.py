@@ -3,8 +3,8 @@
 Eligible: five frequent types, severity info and notice, never prioritised, whole UTC
 days older than the limit, ten or more in a bucket (crew, day, type). A bucket is one
 transaction under the chain head's lock: archive, sign a checkpoint, delete, write one
-summary, compare the counts; a difference rolls it back. A bucket with an entry whose
-hash does not reproduce is evidence: it is left unchanged and reported.
+summary, compare the counts; a difference rolls it back. A bucket with a tampered entry
+is evidence: it is left unchanged and reported.
 """
 
 from __future__ import annotations
@@ -240,7 +240,6 @@ def _archived(
 
 
 def _store(rows: Iterable[ArchivedEntry]) -> None:
-    """Write archive rows; a failure here must stop the deletion."""
     ArchivedEntry.objects.bulk_create(rows)
 
 
