@@ -186,15 +186,6 @@ def _admit(
         gate(subject_linker.entry_texts(_row(new, by, now)), new.subjects)
 
 
-def _announce(workspace_id: str, rows: Sequence[JournalEntry]) -> None:
-    embeddable = sum(row.embeddable for row in rows)
-    transaction.on_commit(
-        lambda: entry_appended.send(
-            sender=JournalEntry, workspace_id=workspace_id, embeddable=embeddable
-        )
-    )
-
-
 def write(new_entries: Sequence[NewEntry], *, by: Actor) -> list[JournalEntry]:
     """Append checked entries in one transaction, in order, and return the rows.
 
@@ -210,29 +201,26 @@ def _write_checked(
     new_entries: Sequence[NewEntry], now: datetime, by: Actor
 ) -> list[JournalEntry]:
     schema_version.guard()
-    rows = [_row(new, by, now) for new in new_entries]
+    rows, workspace_id = [_row(new, by, now) for new in new_entries], by.workspace_id
     if not rows:
         return rows
     installation.require()
+    embeddable = sum(row.embeddable for row in rows)
     with transaction.atomic():
-        _store(rows, new_entries, by.workspace_id)
+        head = chain_head.locked(workspace_id)
+        _chain(rows, head, workspace_numbers.of(workspace_id))
+        chain_head.insert(rows)
+        chain_head.move(head)
+        if mentions := _mentions(rows, new_entries):
+            SubjectMention.objects.bulk_create(mentions)
+        texts = subject_linker.entries_of(rows, new_entries)
+        subject_linker.note(workspace_id, "journal", texts)
+        transaction.on_commit(
+            lambda: entry_appended.send(
+                sender=JournalEntry, workspace_id=workspace_id, embeddable=embeddable
+            )
+        )
     return rows
-
-
-def _store(
-    rows: Sequence[JournalEntry], new_entries: Sequence[NewEntry], workspace_id: str
-) -> None:
-    head = chain_head.locked(workspace_id)
-    _chain(rows, head, workspace_numbers.of(workspace_id))
-    chain_head.insert(rows)
-    chain_head.move(head)
-    mentions = _mentions(rows, new_entries)
-    if mentions:
-        SubjectMention.objects.bulk_create(mentions)
-    subject_linker.note(
-        workspace_id, "journal", subject_linker.entries_of(rows, new_entries)
-    )
-    _announce(workspace_id, rows)
 
 
 def append(new: NewEntry, *, by: Actor) -> JournalEntry:

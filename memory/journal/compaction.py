@@ -1,11 +1,10 @@
 """Compaction: move old, frequent, unimportant entries from the journal to the archive.
 
-Eligible: five frequent types, severity info and notice, never marked with a priority,
-whole UTC days older than the limit, ten or more in a bucket. A bucket (crew, day, type)
-is one transaction under the chain head's lock: archive, sign a checkpoint over the
-removed entries, delete, write one summary, and compare the counts. A difference rolls
-the bucket back. A bucket with an entry whose hash does not reproduce is evidence: it is
-left unchanged and reported.
+Eligible: five frequent types, severity info and notice, never prioritised, whole UTC
+days older than the limit, ten or more in a bucket (crew, day, type). A bucket is one
+transaction under the chain head's lock: archive, sign a checkpoint, delete, write one
+summary, compare the counts; a difference rolls it back. A bucket with a tampered entry
+is evidence: it is left unchanged and reported.
 """
 
 from __future__ import annotations
@@ -208,7 +207,6 @@ def cut_payload(text: str) -> str:
 
 
 def size(row: JournalEntry) -> int:
-    """Return the bytes of an entry's texts."""
     return sum(len(t.encode()) for t in (row.summary, row.payload_text, row.refs_text))
 
 
@@ -242,7 +240,6 @@ def _archived(
 
 
 def _store(rows: Iterable[ArchivedEntry]) -> None:
-    """Write archive rows; a failure here must stop the deletion."""
     ArchivedEntry.objects.bulk_create(rows)
 
 
@@ -294,16 +291,12 @@ def _compact(workspace_id: str, bucket: Bucket, before: datetime) -> _Removal | 
             workspace_id=workspace_id, removed=[], mac=""
         )
         removal = _archive_and_delete(rows, point, now)
-        _sign(point, removal)
+        point.removed = [list(pair) for pair in removal.pairs]
+        point.mac = hashing.checkpoint_mac(journal.key(), workspace_id, removal.pairs)
+        point.save(update_fields=["removed", "mac"])
         _check_counts(point, removal)
         _summarise(workspace_id, bucket, point, removal)
     return removal
-
-
-def _sign(point: ChainCheckpoint, removal: _Removal) -> None:
-    point.removed = [list(pair) for pair in removal.pairs]
-    point.mac = hashing.checkpoint_mac(journal.key(), point.workspace_id, removal.pairs)
-    point.save(update_fields=["removed", "mac"])
 
 
 def _check_counts(point: ChainCheckpoint, removal: _Removal) -> None:
@@ -346,8 +339,9 @@ def run(workspace_id: str, *, days: int = DAYS, at: datetime | None = None) -> R
         try:
             removal = _compact(workspace_id, bucket, before)
         except TamperedEntry as error:
-            message = f"{bucket.day} {bucket.entry_type} left as it is, {error}"
-            report.refused.append(message)
+            report.refused.append(
+                f"{bucket.day} {bucket.entry_type} left as it is, {error}"
+            )
             continue
         if removal is not None:
             report.buckets += 1
