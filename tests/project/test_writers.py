@@ -63,18 +63,18 @@ def _stub_embedder(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
 def reached(monkeypatch: pytest.MonkeyPatch) -> set[Site]:
     """Return the places that appended during the test, as they are found."""
     sites: set[Site] = set()
-    store = journal._store
+    store = journal._write_checked
 
-    def watched(*args: object) -> None:
+    def watched(*args: object, **options: object) -> list[JournalEntry]:
         frame = sys._getframe(1)
         while frame.f_back and frame.f_code.co_filename == journal.__file__:
             frame = frame.f_back
         path = Path(frame.f_code.co_filename)
         if path.is_relative_to(source.ROOT):
             sites.add((source.name(path), frame.f_code.co_name))
-        store(*args)  # type: ignore[arg-type]
+        return store(*args, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(journal, "_store", watched)
+    monkeypatch.setattr(journal, "_write_checked", watched)
     return sites
 
 
