@@ -63,7 +63,7 @@ def token_of(request: HttpRequest) -> str | None:
 
 def named_end_user(request: HttpRequest) -> str | None:
     """Return the end user whom a request's header names."""
-    return end_users.of_header(request.headers.get(end_users.HEADER))
+    return end_users.from_header(request.headers.get(end_users.HEADER))
 
 
 def _check_workspace_header(request: HttpRequest, actor: Actor) -> None:
@@ -127,7 +127,7 @@ class KeyOrSession:
             if actor is None:
                 raise errors.Unauthenticated
             _check_workspace_header(request, actor)
-            return end_users.bound(actor, [named_end_user(request)])
+            return end_users.with_end_user(actor, [named_end_user(request)])
         actor = actor_of_session(request)
         if actor is None:
             raise errors.Unauthenticated

@@ -47,7 +47,7 @@ def person(email: str, password: str | None = None) -> tuple[User, bool]:
     """
     user, is_new = workspaces.ensure_user(checked_email(email), password)
     if is_new:
-        accounts.prove(user)
+        accounts.mark_proven(user)
     if is_new and not User.objects.filter(is_superuser=True).exists():
         user.is_staff = user.is_superuser = True
         user.save(update_fields=["is_staff", "is_superuser"])
@@ -79,7 +79,7 @@ def bootstrap(slug: str, email: str, password: str | None = None) -> Bootstrappe
 
 def _invitation(user: User, by: Actor) -> str:
     """Return a link that accepts the invitation to be a workspace's admin."""
-    invitation_by_email = {row.email: row for row in invitations.waiting(by)}
+    invitation_by_email = {row.email: row for row in invitations.pending(by)}
     invitation = invitation_by_email.get(user.email)
     if invitation is not None and invitation.role != Role.ADMIN.value:
         invitations.withdraw(invitation, by=by)

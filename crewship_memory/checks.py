@@ -87,7 +87,7 @@ def several_processes_share_a_broker(**_kwargs: Any) -> list[CheckMessage]:
 def data_folder_is_private(**_kwargs: Any) -> list[CheckMessage]:
     """The data folder holds keys and memory files."""
     folder = settings.DATA_DIR
-    if not folder.exists() or not folder.stat().st_mode & key_files.OTHERS:
+    if not folder.exists() or not folder.stat().st_mode & key_files.GROUP_AND_OTHERS:
         return []
     message = f"Other accounts of this machine can look into {folder}."
     return [Warning(message, hint=f"chmod 700 {folder}", id="crewship.W003")]

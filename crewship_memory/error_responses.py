@@ -20,7 +20,7 @@ from memory.rules import errors
 PROBLEM_PREFIXES: Final = ("/api/", "/mcp", "/livez", "/readyz", "/metrics")
 
 
-class _BadRequest(errors.HouseError):
+class _BadRequest(errors.AppError):
     code, status, title = "bad_request", 400, "Not readable"
     sentence = "The request cannot be read."
 
@@ -30,13 +30,13 @@ def is_for_programs(path: str) -> bool:
     return path.startswith(PROBLEM_PREFIXES) or registry.dialect_at(path) is not None
 
 
-def _page(error: errors.HouseError) -> HttpResponse:
+def _page(error: errors.AppError) -> HttpResponse:
     """Return an error page that uses neither database nor session."""
     text = render_to_string("outage.html", {"error": error})
     return HttpResponse(text, status=error.status)
 
 
-def respond(request: HttpRequest, error: errors.HouseError) -> HttpResponse:
+def respond(request: HttpRequest, error: errors.AppError) -> HttpResponse:
     """Return an error in the format of the address."""
     dialect = registry.dialect_at(request.path)
     if dialect is not None:
@@ -83,5 +83,5 @@ def failed(request: HttpRequest) -> HttpResponse:
         return respond(request, outage)
     if is_for_programs(request.path):
         detail = "Something went wrong on our side."
-        return respond(request, errors.HouseError(detail))
+        return respond(request, errors.AppError(detail))
     return defaults.server_error(request)

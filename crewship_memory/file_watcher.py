@@ -42,7 +42,7 @@ def _labels(root: Path, paths: Iterable[str]) -> set[tuple[str, ...]]:
         parts = path.relative_to(root).parts
         labels.add(parts)
         if path.is_dir() and not path.is_symlink():
-            labels |= set(file_paths.vault().walk(parts))
+            labels |= set(file_paths.file_store().walk(parts))
     return labels
 
 
@@ -95,14 +95,14 @@ class Watcher:
             act()
         except errors.Unavailable as error:
             log.warning("watcher_stopped", why=error.detail)
-        except (errors.HouseError, DatabaseError, OSError, RuntimeError, ValueError):
+        except (errors.AppError, DatabaseError, OSError, RuntimeError, ValueError):
             log.exception("watcher_failed")
         finally:
             connections.close_all()
 
     def _catch_up(self) -> None:
         """Remove what a crash left and reconcile what changed before the start."""
-        file_paths.vault().tidy()
+        file_paths.file_store().tidy()
         reconcile.sweep()
 
     def _watch(self) -> None:

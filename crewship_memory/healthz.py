@@ -151,7 +151,7 @@ CHECKS: Final[dict[str, Callable[[], None]]] = {
 
 def embedder_state() -> dict[str, Any]:
     """Return the result of the last call to the embedder; never a reason to fail."""
-    embedder, pulse = engine.embedder(), engine.pulse()
+    embedder, pulse = engine.embedder(), engine.status()
     return {
         "name": embedder.name,
         "model": embedder.model or None,

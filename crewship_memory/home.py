@@ -54,7 +54,7 @@ def home(request: HttpRequest) -> HttpResponse:
     if getattr(request, "actor", None) is None:
         return render(request, "no_workspace.html")
     actor = pages.actor(request)
-    part = pages.part(request, "pulse")
+    part = pages.fragment(request, "pulse")
     context: dict[str, Any] = {
         "recall": recall_overview.card(actor),
         "live": bool(part),
@@ -74,8 +74,8 @@ def _static_context(actor: Actor) -> dict[str, Any]:
         "begin": _first_steps(actor, activity),
         "held": _held_lines(actor),
         "escalations": overview.escalations(actor),
-        "loud": overview.loud(actor, since=day),
-        "health": health_page.board(actor),
+        "loud": overview.alerts(actor, since=day),
+        "health": health_page.panel(actor),
         "urgent": case_overview.urgent(actor),
     }
 

@@ -118,9 +118,9 @@ def _serve(
     return result if isinstance(result, Answer) else Answer(result)
 
 
-def _error_of(error: Exception) -> errors.HouseError:
+def _error_of(error: Exception) -> errors.AppError:
     """Return an exception as a HouseError; a bug is only logged."""
-    kinds = (errors.HouseError, RequestDataTooBig, UnreadablePostError, Exception)
+    kinds = (errors.AppError, RequestDataTooBig, UnreadablePostError, Exception)
     kind = next(kind for kind in kinds if isinstance(error, kind))
     return problem_details.MEANINGS[kind](error)
 

@@ -57,7 +57,7 @@ def _meta_user(document: Any) -> str | None:
 def _bind_end_user(request: HttpRequest, document: Any) -> None:
     """Bind the actor to the end user of its key, of the header or of the metadata."""
     candidates = [named_end_user(request), _meta_user(document)]
-    request.auth = end_users.bound(request.auth, candidates)  # type: ignore[attr-defined]
+    request.auth = end_users.with_end_user(request.auth, candidates)  # type: ignore[attr-defined]
 
 
 def _writes(message: object) -> bool:
@@ -75,7 +75,7 @@ def authenticated(request: HttpRequest) -> HttpResponse | None:
     """Set the actor of a request, or return the error response."""
     try:
         _let_in(request)
-    except errors.HouseError as error:
+    except errors.AppError as error:
         return problem_details.response(error)
     try:
         message = _read(request)
@@ -84,7 +84,7 @@ def authenticated(request: HttpRequest) -> HttpResponse | None:
         return error_response(
             None, PARSE_ERROR, "Unreadable body", status=HTTPStatus.BAD_REQUEST
         )
-    except errors.HouseError as error:
+    except errors.AppError as error:
         status = HTTPStatus(error.status)
         return error_response(None, PARSE_ERROR, error.detail, status=status)
     return write_guard.refusal(request) if _writes(message) else None

@@ -68,7 +68,7 @@ def _index() -> Iterator[Metric]:
 
 
 def _embedder() -> Iterator[Metric]:
-    pulse, counts = engine.pulse(), engine.embedder().counts()
+    pulse, counts = engine.status(), engine.embedder().counts()
     up = pulse.state is Answering.ANSWERING
     yield _gauge("embedder_up", "Whether the last call was answered.", float(up))
     yield _gauge("embedder_last_ms", "The last call's length.", pulse.last_ms or 0.0)
@@ -112,7 +112,7 @@ def is_local(request: HttpRequest) -> bool:
     return host in LOOPBACK_NAMES and client_address.is_loopback(request)
 
 
-def _refusal(request: HttpRequest) -> errors.HouseError | None:
+def _refusal(request: HttpRequest) -> errors.AppError | None:
     if is_local(request):
         return None
     token = auth.token_of(request)

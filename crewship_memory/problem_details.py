@@ -61,7 +61,7 @@ TITLES: Final = {
 }
 
 
-def body(error: errors.HouseError) -> dict[str, Any]:
+def body(error: errors.AppError) -> dict[str, Any]:
     """Return an error as a problem document."""
     code = error.problem_code
     return {
@@ -74,7 +74,7 @@ def body(error: errors.HouseError) -> dict[str, Any]:
     }
 
 
-def headers(error: errors.HouseError) -> dict[str, str]:
+def headers(error: errors.AppError) -> dict[str, str]:
     """Return Retry-After (seconds) and WWW-Authenticate where they apply."""
     headers_out = {}
     if isinstance(error, errors.TooMany) or "retry_after" in error.fields:
@@ -84,7 +84,7 @@ def headers(error: errors.HouseError) -> dict[str, str]:
     return headers_out
 
 
-def response(error: errors.HouseError) -> HttpResponse:
+def response(error: errors.AppError) -> HttpResponse:
     """Return an error as problem+json, with Retry-After and WWW-Authenticate."""
     answer = HttpResponse(
         json.dumps(body(error), ensure_ascii=False),
@@ -96,7 +96,7 @@ def response(error: errors.HouseError) -> HttpResponse:
     return answer
 
 
-def page(request: HttpRequest, error: errors.HouseError) -> HttpResponse:
+def page(request: HttpRequest, error: errors.AppError) -> HttpResponse:
     """Return an error as a page, or as a fragment for htmx, with its real status."""
     htmx = getattr(request, "htmx", None)
     part = "#message" if htmx and not htmx.boosted else ""
@@ -124,35 +124,35 @@ def _invalid(error: ValidationError) -> errors.Invalid:
     return errors.Invalid(f"{first['field']}: {first['message']}", errors=faults)
 
 
-class BadRequest(errors.HouseError):
+class BadRequest(errors.AppError):
     """The body cannot be read: broken JSON or encoding."""
 
     code, status, title = "bad_request", 400, "Not readable"
     sentence = "The body is not valid JSON."
 
 
-class Unsupported(errors.HouseError):
+class Unsupported(errors.AppError):
     """The content type is not supported."""
 
     code, status, title = "unsupported_media_type", 415, "Unsupported media type"
     sentence = "Send JSON: Content-Type application/json."
 
 
-class AddressTooLong(errors.HouseError):
+class AddressTooLong(errors.AppError):
     """Path and query are longer than the limit."""
 
     code, status, title = "address_too_long", 414, "Address too long"
     sentence = "The address with its query is too long."
 
 
-class HeadersTooLarge(errors.HouseError):
+class HeadersTooLarge(errors.AppError):
     """The headers are larger than the limit."""
 
     code, status, title = "headers_too_large", 431, "Headers too large"
     sentence = "The headers of the request are too large."
 
 
-class NoSuchMethod(errors.HouseError):
+class NoSuchMethod(errors.AppError):
     """The path does not have this method."""
 
     code, status, title = "method_not_allowed", 405, "Method not allowed"
@@ -189,8 +189,8 @@ def declare(document: OpenAPISchema) -> OpenAPISchema:
     return document
 
 
-def _of_http(error: HttpError) -> errors.HouseError:
-    if isinstance(error.__cause__, errors.HouseError):
+def _of_http(error: HttpError) -> errors.AppError:
+    if isinstance(error.__cause__, errors.AppError):
         # Ninja wraps what the body's reader raised.
         return error.__cause__
     kinds = {401: errors.Unauthenticated, 404: errors.NotFound}
@@ -200,7 +200,7 @@ def _of_http(error: HttpError) -> errors.HouseError:
     return kind()
 
 
-def _bug(error: Exception) -> errors.HouseError:
+def _bug(error: Exception) -> errors.AppError:
     if isinstance(error, ValueError | DataError) and "NUL (0x00)" in str(error):
         # PostgreSQL's driver, one way or the other: no text there holds a NUL.
         # SQLite finds nothing instead.
@@ -210,12 +210,12 @@ def _bug(error: Exception) -> errors.HouseError:
         log.error("outage", code=outage.problem_code, error=type(error).__name__)
         return outage
     log.error("unexpected_error", error=type(error).__name__, exc_info=error)
-    return errors.HouseError("Something went wrong on our side.")
+    return errors.AppError("Something went wrong on our side.")
 
 
 # What each exception means; the most particular class decides.
-MEANINGS: Final[dict[type[Exception], Callable[[Any], errors.HouseError]]] = {
-    errors.HouseError: lambda error: error,
+MEANINGS: Final[dict[type[Exception], Callable[[Any], errors.AppError]]] = {
+    errors.AppError: lambda error: error,
     ValidationError: _invalid,
     AuthenticationError: lambda _: errors.Unauthenticated(),
     Throttled: lambda e: errors.TooMany(retry_after=max(1, round(e.wait or 1))),
@@ -233,6 +233,6 @@ def install(api: NinjaAPI) -> None:
 
 
 def _answer(
-    meaning: Callable[[Any], errors.HouseError], _request: HttpRequest, error: Any
+    meaning: Callable[[Any], errors.AppError], _request: HttpRequest, error: Any
 ) -> HttpResponse:
     return response(meaning(error))

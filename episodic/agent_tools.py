@@ -69,7 +69,7 @@ def _hit(hit: Hit) -> dict[str, Any]:
 
 
 def _recall(arguments: Mapping[str, Any], by: Actor) -> dict[str, Any]:
-    answer = recall.ask(_request(arguments), by=by)
+    answer = recall.search(_request(arguments), by=by)
     return {
         "notice": prompt_block.PREAMBLE,
         "degraded": answer.legs.degraded,
@@ -79,7 +79,7 @@ def _recall(arguments: Mapping[str, Any], by: Actor) -> dict[str, Any]:
 
 def _context(arguments: Mapping[str, Any], by: Actor) -> dict[str, Any]:
     max_chars = int(arguments.get("max_chars") or prompt_block.BUDGET)
-    context = prompt_context.ask(
+    context = prompt_context.build(
         _request(arguments),
         by=by,
         max_chars=max(0, min(max_chars, MOST_CHARS)),

@@ -56,7 +56,7 @@ class Hybrid:
             entry_types=question.entry_types,
             mark=False,
         )
-        hits = recall.ask(request, by=by).hits
+        hits = recall.search(request, by=by).hits
         return [Recalled(hit.entry, hit.score, hit.via) for hit in hits]
 
     def cosines(
@@ -71,7 +71,7 @@ class Hybrid:
 
         A statement (not a question) is not embedded while the embedder is failing.
         """
-        failing = engine.pulse().state is Beating.FAILING
+        failing = engine.status().state is Beating.FAILING
         if not entry_ids or (failing and not as_question):
             return {} if not entry_ids else None
         ask = engine.embedder()
@@ -86,7 +86,7 @@ class Hybrid:
         return engine.vectors().cosines(vector, scope, list(entry_ids))
 
     def nearest(
-        self, query: str, scope: WordScope, *, limit: int, least: float
+        self, query: str, scope: WordScope, *, limit: int, min_similarity: float
     ) -> dict[str, float] | None:
         """Return a scope's nearest entries; None while the embedder does not answer."""
         ask = engine.embedder()
@@ -104,7 +104,7 @@ class Hybrid:
             since=scope.since,
             until=scope.until,
         )
-        hits = engine.vectors().nearest(vector, vector_scope, limit, least)
+        hits = engine.vectors().nearest(vector, vector_scope, limit, min_similarity)
         return {hit.entry_id: hit.cosine for hit in hits}
 
 
@@ -130,7 +130,7 @@ def _state(entry: JournalEntry, row: Embedding | None) -> EmbeddingState:
 def connect() -> None:
     """Register ports, jobs, tools and signals."""
     ranker.register(Hybrid())
-    language_model.register(llm_port.Mind())
+    language_model.register(llm_port.OllamaLanguageModel())
     tasks.install()
     erasure.install()
     checks.install()

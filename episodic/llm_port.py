@@ -19,7 +19,7 @@ from episodic.summarisers import answers
 from episodic.summarisers.base import SummariserError
 from episodic.summarisers.ollama import OllamaSummariser
 from memory.ports import language_model
-from memory.ports.language_model import Answer, Engine, Question, Statement, Thought
+from memory.ports.language_model import Answer, Conclusion, Engine, Question, Statement
 
 # The caller waits for the answer, so the model gets at most so many seconds.
 SECONDS: Final = 20.0
@@ -29,7 +29,7 @@ log = structlog.get_logger(__name__)
 _slots = threading.BoundedSemaphore(AT_ONCE)
 
 
-class Mind:
+class OllamaLanguageModel:
     """The language model behind reflections and profiles."""
 
     def engine(self) -> Engine:
@@ -47,10 +47,10 @@ class Mind:
         return (
             summariser.name
             if isinstance(summariser, OllamaSummariser)
-            else language_model.NOBODY
+            else language_model.NO_MODEL
         )
 
-    def answer(self, asked: Question, statements: Sequence[Statement]) -> Answer:
+    def answer(self, question: Question, statements: Sequence[Statement]) -> Answer:
         """Return the model's statements, or why there are none."""
         summariser = consolidation.summariser()
         if not isinstance(summariser, OllamaSummariser):
@@ -58,9 +58,9 @@ class Mind:
         if not _slots.acquire(blocking=False):
             return Answer(model=summariser.name, fault="busy")
         try:
-            return _ask(summariser, asked, statements)
+            return _ask(summariser, question, statements)
         except SummariserError as error:
-            log.warning("answer_without_model", kind=asked.kind, reason=error.reason)
+            log.warning("answer_without_model", kind=question.kind, reason=error.reason)
             return Answer(model=summariser.name, fault=error.reason)
         finally:
             _slots.release()
@@ -73,5 +73,5 @@ def _ask(
     replies = answers.ask(
         model.within(SECONDS), question.kind, question.text, question.scope, memories
     )
-    thoughts = tuple(Thought(r.content, r.confidence, r.ids) for r in replies)
+    thoughts = tuple(Conclusion(r.content, r.confidence, r.ids) for r in replies)
     return Answer(thoughts, model.name)

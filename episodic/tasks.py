@@ -28,7 +28,7 @@ LATE_SECONDS: Final = 5.0
 SWEEP: Final = 512
 
 
-def _sweep(_home: str = jobs.HOUSE) -> Outcome:
+def _sweep(_home: str = jobs.ALL_WORKSPACES) -> Outcome:
     """Embed pending entries until none is left."""
     total = index.Report()
     while True:
@@ -71,7 +71,7 @@ def install() -> None:
             title="Consolidation",
             schedule="every 6 h",
             act=_consolidate,
-            every=timedelta(hours=6),
+            interval=timedelta(hours=6),
         )
     )
     jobs.register(

@@ -42,7 +42,7 @@ def _apply_to_rows(
         try:
             act(row, rows.staff_actor(request, row.workspace_id))
             count += 1
-        except errors.HouseError as error:
+        except errors.AppError as error:
             text = f"{row.pk}: {error.detail}"
             page.message_user(request, text, messages.ERROR)
     return count

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from gdpr import pagination
 from gdpr.models import ActionKind, ActionStatus, GdprAction
-from gdpr.pagination import Ask, Page
+from gdpr.pagination import Page, PageQuery
 from memory.journal import append as journal
 from memory.rules import errors
 from memory.rules.permissions import Actor
@@ -113,7 +113,7 @@ def finish(
     return live
 
 
-def give_up(workspace_id: str, case_ref: str) -> None:
+def fail_waiting(workspace_id: str, case_ref: str) -> None:
     """Mark the rows of a refused case that wait for a run as failed."""
     rows = GdprAction.objects.filter(workspace_id=workspace_id, case_ref=case_ref)
     for row in rows.filter(status=OPEN, scope__has_key=WAITS):
@@ -143,7 +143,7 @@ def list_actions(
         "status": query.status,
     }
     rows = rows.filter(**{name: value for name, value in filters.items() if value})
-    page_query = Ask(limit=limit, cursor=cursor)
+    page_query = PageQuery(limit=limit, cursor=cursor)
     question = ["ledger", asdict(query)]
     return pagination.newest(
         rows, "initiated_at", page_query, question, actor.workspace_id

@@ -12,7 +12,7 @@ from gdpr.models.subjects import make_stamp
 _LOOK: Final = "SELECT stamp FROM gdpr_people_stamps WHERE workspace_id = %s"
 
 
-def changed(workspace_id: str) -> None:
+def bump(workspace_id: str) -> None:
     """Change the stamp of a workspace; call it inside the transaction of the change."""
     PeopleStamp.objects.update_or_create(
         workspace_id=workspace_id, defaults={"stamp": make_stamp()}
@@ -30,7 +30,7 @@ def current(workspace_id: str) -> str | None:
     return None if row is None else str(row[0])
 
 
-def held(workspace_id: str) -> str | None:
+def locked_stamp(workspace_id: str) -> str | None:
     """Return the stamp and lock it until the transaction ends."""
     rows = PeopleStamp.objects.select_for_update().filter(pk=workspace_id)
     return rows.values_list("stamp", flat=True).first()
@@ -38,7 +38,7 @@ def held(workspace_id: str) -> str | None:
 
 def on_save(instance: Any, **_: Any) -> None:
     """Signal handler: an alias, subject or suppression was saved."""
-    changed(instance.workspace_id)
+    bump(instance.workspace_id)
 
 
 def on_delete(instance: Any, **_: Any) -> None:

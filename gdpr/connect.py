@@ -24,7 +24,7 @@ def connect() -> None:
     reminder_email.install()
     tasks.install()
     subject_linker.register(linking.Linker())
-    legal_holds.register(case_legal_holds.kept)
+    legal_holds.register(case_legal_holds.held_entries)
     installation.register_witness("exports", storage.key_opens)
     installation.register_check(signing_keys.problem)
     data_folder_adoption.register(lost_keys.FOLLOWER)

@@ -75,7 +75,7 @@ class Sealer:
             self._buffer.clear()
 
 
-def opened(source: BinaryIO, key: bytes) -> Iterator[bytes]:
+def decrypted_pieces(source: BinaryIO, key: bytes) -> Iterator[bytes]:
     """Return the decrypted pieces of a file; raise Broken when it was altered."""
     head = source.read(len(MAGIC) + PREFIX)
     if len(head) != len(MAGIC) + PREFIX or not head.startswith(MAGIC):

@@ -20,7 +20,7 @@ from gdpr.matching.matcher import Matcher, Name
 from gdpr.models import Alias, Subject, SubjectLink, UnknownName, Via
 from memory.journal import visibility
 from memory.ports import subject_linker
-from memory.ports.subject_linker import Gate, Written
+from memory.ports.subject_linker import Gate, TextRow
 
 JOURNAL: Final = "journal"
 _WORKSPACES: Final = 64
@@ -49,7 +49,7 @@ _cache: OrderedDict[str, PeopleIndex] = OrderedDict()
 _lock = threading.Lock()
 
 
-def forget() -> int:
+def clear_cache() -> int:
     """Drop this process's indexes; return how many workspaces they were for."""
     with _lock:
         count = len(_cache)
@@ -79,7 +79,7 @@ def _read(workspace_id: str, stamp: str) -> PeopleIndex:
     )
 
 
-def known(workspace_id: str) -> PeopleIndex | None:
+def people_index(workspace_id: str) -> PeopleIndex | None:
     """Return the index of a workspace; None when nobody was ever registered."""
     stamp = cache_version.current(workspace_id)
     if stamp is None:
@@ -103,14 +103,14 @@ class Linker:
 
     def gate(self, workspace_id: str) -> Gate | None:
         """Return a check that refuses texts about suppressed people; None for none."""
-        people = known(workspace_id)
+        people = people_index(workspace_id)
         if people is None or not people.suppressed:
             return None
         return partial(suppression.refuse, workspace_id, people.suppressed)
 
-    def note(self, workspace_id: str, place: str, rows: Sequence[Written]) -> None:
+    def note(self, workspace_id: str, place: str, rows: Sequence[TextRow]) -> None:
         """Link rows to the people they name; restrict entries of restricted people."""
-        people = known(workspace_id)
+        people = people_index(workspace_id)
         if people is None and not any(row.subjects for row in rows):
             return
         links: list[SubjectLink] = []
@@ -135,14 +135,14 @@ class Linker:
 
     def mask(self, workspace_id: str, text: str) -> str:
         """Return a text with the names of restricted people masked."""
-        people = known(workspace_id)
+        people = people_index(workspace_id)
         if people is None or not people.restricted_ids:
             return text
         return people.restricted.mask(text, subject_linker.RESTRICTED)
 
 
 def _mentions_of(
-    people: PeopleIndex | None, row: Written
+    people: PeopleIndex | None, row: TextRow
 ) -> tuple[dict[str, Via], tuple[str, ...]]:
     """Return subject id → how a row names them, and the names that are unknown."""
     if people is None:
@@ -150,7 +150,7 @@ def _mentions_of(
     via_by_subject: dict[str, Via] = {}
     unknown: list[str] = []
     for text in filter(people.matcher.may, row.texts):
-        readable = name_fields.spoken(text)
+        readable = name_fields.json_as_text(text)
         # An unsure match makes no link: a plan lists it, and a person decides.
         via_by_subject |= dict.fromkeys(people.matcher.sure(readable), Via.MATCHED)
     for subject in row.subjects:
@@ -162,7 +162,7 @@ def _mentions_of(
 
 
 def _unknown_names(
-    workspace_id: str, place: str, row: Written, unknown: Iterable[str]
+    workspace_id: str, place: str, row: TextRow, unknown: Iterable[str]
 ) -> list[UnknownName]:
     """Return a row with a keyed digest for each unknown name.
 

@@ -16,7 +16,7 @@ MAX_PAGE: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
+class PageQuery:
     """Which page: its length, and the cursor after which it begins."""
 
     limit: int = MAX_PAGE
@@ -31,9 +31,9 @@ class Page(Generic[Row]):
     next_cursor: str | None
 
 
-def part(
+def page_of_lists(
     parts: Sequence[tuple[QuerySet[Row], str]],
-    page_query: Ask,
+    page_query: PageQuery,
     question: object,
     workspace_id: str,
 ) -> Page[Row]:
@@ -75,7 +75,11 @@ def _after(
 
 
 def newest(
-    rows: QuerySet[Row], by: str, page_query: Ask, question: object, workspace_id: str
+    rows: QuerySet[Row],
+    by: str,
+    page_query: PageQuery,
+    question: object,
+    workspace_id: str,
 ) -> Page[Row]:
     """Return a page of one list, the newest first."""
-    return part([(rows, f"-{by}")], page_query, question, workspace_id)
+    return page_of_lists([(rows, f"-{by}")], page_query, question, workspace_id)

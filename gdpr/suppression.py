@@ -23,7 +23,7 @@ from gdpr import cache_version, pagination
 from gdpr.matching import common_words, name_fields, normalize, patterns, phones
 from gdpr.matching.matcher import Name
 from gdpr.models import Alias, Subject, Suppression
-from gdpr.pagination import Ask, Page
+from gdpr.pagination import Page, PageQuery
 from memory.journal import append as journal
 from memory.rules import entries, errors
 from memory.rules.entries import NewEntry, Severity
@@ -174,7 +174,7 @@ def suppressed_pieces(
     """Return the pieces of a text, folded, whose keyed hash is among digests."""
     free = [digest for digest in digests if digest[2] != MARKED]
     free_digests, key = {digest for digest, _, _ in free}, _key(workspace_id)
-    pieces = _pieces(name_fields.spoken(text), word_counts_of(free))
+    pieces = _pieces(name_fields.json_as_text(text), word_counts_of(free))
     hits = [
         piece for kind, form, piece in pieces if _hash(key, kind, form) in free_digests
     ]
@@ -191,7 +191,7 @@ def suppressed_pieces(
     return list(dict.fromkeys(hits))
 
 
-def said(workspace_id: str, text: str, digests: Collection[Digest]) -> list[str]:
+def names_in(workspace_id: str, text: str, digests: Collection[Digest]) -> list[str]:
     """Like ``spotted``, and find ordinary words in free text too."""
     all_digests = [
         (digest, kind, count)
@@ -252,7 +252,7 @@ def restore(
         ]
         Suppression.objects.bulk_create(rows, ignore_conflicts=True)
         if rows:
-            cache_version.changed(workspace_id)
+            cache_version.bump(workspace_id)
     return len(rows)
 
 
@@ -268,7 +268,9 @@ def suppress(subject: Subject, *, case_ref: str = "") -> int:
     )
 
 
-def page(actor: Actor, page_query: Ask, *, lifted: bool = False) -> Page[Suppression]:
+def page(
+    actor: Actor, page_query: PageQuery, *, lifted: bool = False
+) -> Page[Suppression]:
     """Return a page, newest first; with ``lifted`` also those that were lifted."""
     actor.require("gdpr.read")
     rows = Suppression.objects.filter(workspace_id=actor.workspace_id)

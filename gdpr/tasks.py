@@ -13,7 +13,7 @@ from gdpr.erasure import process_caches
 from gdpr.export import make as export
 from gdpr.subjects import backfill
 from memory.jobs import registry as jobs
-from memory.jobs.registry import HOUSE, Job, Outcome
+from memory.jobs.registry import ALL_WORKSPACES, Job, Outcome
 
 EVERY_MINUTE: Final = timedelta(minutes=1)
 
@@ -40,7 +40,7 @@ def install() -> None:
             title="Personal data: new names",
             schedule="every minute",
             act=_aliases,
-            every=EVERY_MINUTE,
+            interval=EVERY_MINUTE,
             house_wide=True,
         )
     )
@@ -59,7 +59,7 @@ def install() -> None:
             title="Personal data: bundles",
             schedule="every minute",
             act=_exports,
-            every=EVERY_MINUTE,
+            interval=EVERY_MINUTE,
             house_wide=True,
         )
     )
@@ -68,7 +68,7 @@ def install() -> None:
 @shared_task(name="gdpr.sweep", ignore_result=True)
 def sweep() -> None:
     """Run the cases that wait; the job is recorded when there were any."""
-    jobs.note("gdpr_cases", lambda: _cases(HOUSE))
+    jobs.note("gdpr_cases", lambda: _cases(ALL_WORKSPACES))
 
 
 @worker_init.connect

@@ -228,13 +228,13 @@ def _restore_files() -> None:
     """Restore the live files whose newest version's blob still exists."""
     for file in MemoryFile.objects.exclude(sha256="").iterator():
         owner, place = paths.owner_of(file), paths.place_of(file)
-        with paths.vault().locked(file.path):
-            if paths.vault().read(owner.parts(place)) is not None:
+        with paths.file_store().locked(file.path):
+            if paths.file_store().read(owner.parts(place)) is not None:
                 continue
             newest = versions.latest(file)
             try:
                 data = versions.read(newest) if newest is not None else b""
-            except errors.HouseError:
+            except errors.AppError:
                 continue
             if data:
-                paths.vault().write(owner.parts(place), data)
+                paths.file_store().write(owner.parts(place), data)

@@ -92,7 +92,9 @@ def matching(workspace_id: str, text: str) -> RawSQL | None:
     holds no word at all, which matches nothing.
     """
     quoted, single = tokenizer.phrases(text)
-    groups = [*quoted, *([word] for word in tokenizer.telling(single))][:MAX_TERMS]
+    groups = [*quoted, *([word] for word in tokenizer.without_stop_words(single))][
+        :MAX_TERMS
+    ]
     if not groups:
         return None
     if is_sqlite():
@@ -181,10 +183,10 @@ def _prune(workspace_id: str, terms: list[str]) -> tuple[list[str], list[str]]:
     ]
 
 
-def ask(workspace_id: str, text: str) -> WordQuery:
+def word_query(workspace_id: str, text: str) -> WordQuery:
     """Return a question's significant words, its phrase, and the words left out."""
     all_words = tokenizer.split(text)
-    telling = tokenizer.telling(all_words)
+    telling = tokenizer.without_stop_words(all_words)
     terms, common = _prune(workspace_id, telling[:MAX_TERMS])
     phrase = tuple(all_words) if 2 <= len(all_words) <= MAX_PHRASE else ()
     stop = [w for w in dict.fromkeys(all_words) if w not in set(telling)]
@@ -270,7 +272,7 @@ def rank(query: WordQuery, scope: WordScope, limit: int) -> list[WordHit]:
     return _postgres_hits(query, scope, limit)
 
 
-def words_that_hit(
+def matching_terms(
     workspace_id: str, terms: Sequence[str], entry_docids: dict[str, int]
 ) -> dict[str, list[str]]:
     """Return, per entry id, which of the terms its text holds; for explaining."""

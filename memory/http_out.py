@@ -102,7 +102,9 @@ def is_allowed(text: str, *, private: bool | None = None) -> bool:
     return allowed or is_public(ipaddress.ip_address(text))
 
 
-def checked(text: str, *, private: bool | None = None, who: str = "Webhooks") -> str:
+def check_url(
+    text: str, *, private: bool | None = None, caller: str = "Webhooks"
+) -> str:
     """Return a normalised user-supplied URL, or raise Invalid.
 
     ``private`` allows private networks; ``who`` begins the sentence of a refusal.
@@ -120,7 +122,7 @@ def checked(text: str, *, private: bool | None = None, who: str = "Webhooks") ->
         raise errors.Invalid(detail, code="bad_url")
     if not 0 < (url.port or 443) < 2**16:
         raise errors.Invalid("The port lies between 1 and 65535.", code="bad_url")
-    _check_host(host, private, who)
+    _check_host(host, private, caller)
     return str(url)
 
 
@@ -158,9 +160,9 @@ class PinnedTransport(httpx.HTTPTransport):
     network and ``private`` is false.
     """
 
-    def __init__(self, *, private: bool, who: str) -> None:
+    def __init__(self, *, private: bool, caller: str) -> None:
         super().__init__(trust_env=False)
-        self._private, self._who = private, who
+        self._private, self._who = private, caller
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request; its Host header and TLS name stay those of the host."""
@@ -176,7 +178,7 @@ class PinnedTransport(httpx.HTTPTransport):
 # ── Sending ──────────────────────────────────────────────────────────────────
 def _request(message: Message) -> httpx.Request:
     """Return the request to the resolved address, signed now, for the host's name."""
-    url = httpx.URL(checked(message.url))
+    url = httpx.URL(check_url(message.url))
     host = url.raw_host.decode("ascii")
     port = url.port or (443 if url.scheme == "https" else 80)
     address = _resolve(host, port)

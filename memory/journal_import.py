@@ -230,7 +230,7 @@ def _valid_entries(
             continue
         try:
             new = _entry(line, names, timezone.now())
-        except errors.HouseError as error:
+        except errors.AppError as error:
             report.refused += 1
             tell(line.number, error.detail)
         else:
@@ -241,7 +241,7 @@ def append(
     lines: Iterable[Line],
     *,
     by: Actor,
-    tell: Tell,
+    on_refusal: Tell,
     create: bool = False,
     watch: Watch = _unwatched,
 ) -> Report:
@@ -253,7 +253,7 @@ def append(
     report, names = Report(), Names(by, create)
     batch: list[NewEntry] = []
     size = 0
-    for line, new in _valid_entries(watch(lines), names, tell, report):
+    for line, new in _valid_entries(watch(lines), names, on_refusal, report):
         batch.append(new)
         size += line.size
         if len(batch) >= BATCH or size >= BATCH_BYTES:

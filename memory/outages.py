@@ -117,7 +117,7 @@ def _is_unavailable(error: BaseException) -> bool:
 
 def meaning(error: BaseException) -> errors.Outage | None:
     """Return the outage that an exception stands for, None when it is none."""
-    if isinstance(error, errors.HouseError | IntegrityError | DataError):
+    if isinstance(error, errors.AppError | IntegrityError | DataError):
         return None
     if not isinstance(error, KINDS):
         return None

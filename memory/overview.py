@@ -166,7 +166,7 @@ def _crews_with_latest(actor: Actor) -> list[tuple[Crew, datetime | None]]:
 
 def _entry_lines(rows: QuerySet[JournalEntry], limit: int) -> tuple[EntryLine, ...]:
     entries = list(rows.order_by("-ts", "-seq")[:limit])
-    slugs = workspace_tree.names(entries)
+    slugs = workspace_tree.agent_slugs(entries)
     return tuple(
         EntryLine(
             row.id,
@@ -190,7 +190,7 @@ def escalations(actor: Actor, *, limit: int = 6) -> tuple[EntryLine, ...]:
     )
 
 
-def loud(actor: Actor, *, since: datetime, limit: int = 6) -> Alerts:
+def alerts(actor: Actor, *, since: datetime, limit: int = 6) -> Alerts:
     """Return the warnings and errors since a moment, without escalations."""
     actor.require("journal.read")
     rows = queries.visible_entries(actor).filter(

@@ -11,7 +11,7 @@ from memory import records, webhooks
 from memory.files import reconcile, retention, versions
 from memory.jobs import housekeeping
 from memory.jobs import registry as jobs
-from memory.jobs.registry import HOUSE, Job, Outcome
+from memory.jobs.registry import ALL_WORKSPACES, Job, Outcome
 from memory.journal import compaction
 
 log = structlog.get_logger(__name__)
@@ -61,7 +61,11 @@ def _words(_home: str) -> Outcome:
 def _webhooks(_home: str) -> Outcome:
     report = webhooks.deliver_due()
     fault = f"{report.failed} deliveries were given up" if report.failed else ""
-    counts = {"sent": report.sent, "retried": report.retried, "failed": report.failed}
+    counts = {
+        "sent": report.sent_count,
+        "retried": report.retried,
+        "failed": report.failed,
+    }
     return Outcome(counts, fault)
 
 
@@ -71,11 +75,11 @@ def install() -> None:
         Job(name="files_sweep", title="Files sweep", schedule="every 30 s",
             act=_files, house_wide=True),
         Job(name="idempotency", title="Forget old answers", schedule="every hour",
-            act=_answers, every=timedelta(hours=1), house_wide=True),
+            act=_answers, interval=timedelta(hours=1), house_wide=True),
         Job(name="record_expiry", title="Expired records", schedule="every minute",
-            act=_expiry, every=timedelta(minutes=1), house_wide=True),
+            act=_expiry, interval=timedelta(minutes=1), house_wide=True),
         Job(name="webhooks", title="Webhooks", schedule="every minute",
-            act=_webhooks, every=timedelta(minutes=1), house_wide=True),
+            act=_webhooks, interval=timedelta(minutes=1), house_wide=True),
         Job(name="compaction", title="Compaction", schedule="nightly, first",
             act=_compaction, night=10),
         Job(name="retention", title="Version retention",
@@ -90,7 +94,7 @@ def install() -> None:
 @shared_task(name="memory.files_sweep", ignore_result=True)
 def files_sweep() -> None:
     """Reconcile every memory file on disk, also those the watcher missed."""
-    jobs.note("files_sweep", lambda: _files(HOUSE))
+    jobs.note("files_sweep", lambda: _files(ALL_WORKSPACES))
 
 
 @shared_task(name="memory.tick", ignore_result=True)
@@ -108,4 +112,4 @@ def nightly() -> None:
 @shared_task(name="memory.run_job", ignore_result=True)
 def run_job(run_id: int) -> None:
     """Do a run that an operator requested."""
-    jobs.run_asked(run_id)
+    jobs.run_requested(run_id)

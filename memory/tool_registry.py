@@ -19,7 +19,7 @@ Schema: TypeAlias = dict[str, Any]
 Run: TypeAlias = Callable[[Mapping[str, Any], Actor], dict[str, Any]]
 
 
-def everybody(_by: Actor) -> bool:
+def always(_by: Actor) -> bool:
     """The default of ``available``: every caller with the permissions has the tool."""
     return True
 
@@ -48,7 +48,7 @@ class Tool:
     idempotent: bool = False
     # Whether the registry checks arguments; otherwise ``run`` does, in its own words.
     checked: bool = True
-    available: Callable[[Actor], bool] = everybody
+    available: Callable[[Actor], bool] = always
     has_own_fence: bool = False
 
     @property
@@ -77,7 +77,7 @@ def registered() -> list[Tool]:
     return list(_registry.values())
 
 
-def named(name: str) -> Tool | None:
+def find(name: str) -> Tool | None:
     return _registry.get(name)
 
 

@@ -60,7 +60,7 @@ log = structlog.get_logger(__name__)
 class Sweep:
     """The results of the deliveries that were due."""
 
-    sent: int = 0
+    sent_count: int = 0
     retried: int = 0
     failed: int = 0
 
@@ -109,7 +109,7 @@ def _record(action: str, hook: Webhook, by: Actor) -> None:
 def create(url: str, events: Iterable[str] = EVENTS, *, by: Actor) -> Webhook:
     """Add a webhook; the caller shows its secret once."""
     by.require(PERMISSION)
-    target, event_types = http_out.checked(url), sorted(set(events))
+    target, event_types = http_out.check_url(url), sorted(set(events))
     if not event_types or not set(event_types) <= set(EVENTS):
         raise errors.Invalid("Choose events from the list.", code="bad_events")
     with transaction.atomic():
@@ -297,7 +297,7 @@ def deliver_due(
             break
         statuses.append(send(row, transport=transport))
     return Sweep(
-        sent=statuses.count(DELIVERED),
+        sent_count=statuses.count(DELIVERED),
         retried=statuses.count(PENDING),
         failed=statuses.count(FAILED) + given_up,
     )

@@ -106,7 +106,7 @@ def key(actor: Actor, key_id: str) -> AgentKey | OperatorKey:
     return row
 
 
-def names(entries: Sequence[JournalEntry]) -> dict[str, str]:
+def agent_slugs(entries: Sequence[JournalEntry]) -> dict[str, str]:
     """Return agent id → slug for the agents behind some entries."""
     agent_ids = {row.agent_id for row in entries if row.agent_id}
     rows = Agent.objects.filter(pk__in=agent_ids)

@@ -142,9 +142,9 @@ def _forget() -> None:
         for name in engine._Parts.__slots__:
             setattr(engine._parts, name, None)
     fulltext.frequencies.clear()
-    reference_counts.marks._counts.clear()
+    reference_counts.reference_counts._counts.clear()
     # A thread that seems to run keeps the buffer from starting one; tests flush.
-    reference_counts.marks._thread = threading.main_thread()
+    reference_counts.reference_counts._thread = threading.main_thread()
     tasks.nudge._last = 0.0
     app.conf.crewship_delivers = False
     cache.clear()
@@ -248,9 +248,9 @@ def patient_health(monkeypatch: pytest.MonkeyPatch) -> None:
     from tests.waiting import LIMIT_SECONDS
 
     hung_providers: list[base.Provider] = []
-    pulse = deadline.pulse
+    pulse = deadline.check_health
 
-    def patient(provider: base.Provider, seconds: float) -> base.Pulse:
+    def patient(provider: base.Provider, seconds: float) -> base.HealthStatus:
         is_hung = any(provider is hung for hung in hung_providers)
         return pulse(provider, seconds if is_hung else LIMIT_SECONDS)
 
@@ -266,8 +266,8 @@ def patient_health(monkeypatch: pytest.MonkeyPatch) -> None:
         parity_harness.RecordsHarness,
         parity_harness.RemoteHarness,
     ):
-        monkeypatch.setattr(kind, "hung", remembering(kind.hung))
-    monkeypatch.setattr(deadline, "pulse", patient)
+        monkeypatch.setattr(kind, "hanging", remembering(kind.hanging))
+    monkeypatch.setattr(deadline, "check_health", patient)
     monkeypatch.setattr(base, "REMOTE_SECONDS", LIMIT_SECONDS)
     monkeypatch.setattr(health_checks, "SLACK", LIMIT_SECONDS)
     monkeypatch.setattr(selftest_server, "SECONDS", LIMIT_SECONDS)

@@ -30,7 +30,7 @@ from episodic.index import sweep as index
 from episodic.models import Embedding, State
 from episodic.recall import fusion
 from episodic.recall import search as recall
-from episodic.recall.search import Fusion, Legs, Mode, Request, Timings
+from episodic.recall.search import Fusion, Mode, Rankings, Request, Timings
 from episodic.scopes import Reach
 from memory.accounts import api_keys
 from memory.journal import append as journal
@@ -155,26 +155,26 @@ class Cosines:
         return {self.ids[i]: float(values[i]) for i in best}
 
 
-def _mixed(legs: Legs, cosines: Cosines, values: NDArray[np.float32]) -> Scores:
+def _mixed(legs: Rankings, cosines: Cosines, values: NDArray[np.float32]) -> Scores:
     """Return the convex fusion of the word ranking with unweighted cosines."""
-    dense = cosines.scores(values, recall.LEG_LEAST)
+    dense = cosines.scores(values, recall.MIN_RANKING)
     words = {hit.entry_id: hit.score for hit in legs.words}
     return fusion.convex(
         dense, words, lowest=float(values.min()), highest=float(values.max())
     )
 
 
-def modes(request: Request, legs: Legs, cosines: Cosines) -> dict[str, Scores]:
+def modes(request: Request, legs: Rankings, cosines: Cosines) -> dict[str, Scores]:
     """Return mode → (id → score) for one question."""
     assert legs.vector is not None  # noqa: S101  (checked before measuring)
     plain, centred = cosines.plain(legs.vector), cosines.centred(legs.vector)
     dense = replace(request, mode=Mode.DENSE)
     convex = replace(request, fusion=Fusion.CONVEX)
-    pure = cosines.scores(plain, recall.LEG_LEAST)
+    pure = cosines.scores(plain, recall.MIN_RANKING)
     return {
         "dense, pure cosine": pure,
         "dense, cosine × importance": recall.fuse(dense, legs),
-        "dense, centred cosine": cosines.scores(centred, recall.LEG_LEAST),
+        "dense, centred cosine": cosines.scores(centred, recall.MIN_RANKING),
         "sparse": fusion.rrf([legs.word_ids]),
         DEFAULT: recall.fuse(request, legs),
         **{
@@ -213,7 +213,7 @@ def ask(shop: BenchWorkspace, items: Sequence[Item]) -> dict[str, list[int | Non
     ranks: dict[str, list[int | None]] = {}
     for item in items:
         request = Request(query=item.question, k=K, fusion=Fusion.RRF, mark=False)
-        legs = recall.ask_legs(request, reach, Timings())
+        legs = recall.rank(request, reach, Timings())
         if legs.vector is None:
             message = f"The embedder gave no vector: {legs.degraded}"
             raise RuntimeError(message)
@@ -236,7 +236,7 @@ def measure(path: Path) -> dict[str, Any]:
         "set": {
             "questions": len(items),
             "kind": "known item: summary asks, payload.text alone was indexed",
-            "leg": recall.LEG_LEAST,
+            "leg": recall.MIN_RANKING,
             "seconds_to_index": round(filled - start, 1),
             "seconds_to_ask": round(time.perf_counter() - filled, 1),
         },

@@ -11,7 +11,7 @@ from crewship_memory.bench.dataset import BenchWorkspace, Writer
 from episodic.index import sweep as index
 from memory import records
 from memory.accounts import api_keys
-from memory.records import Provenance, Wanted
+from memory.records import Criteria, Provenance
 from memory.records.drafts import Draft, Scope
 from memory.rules.permissions import Actor
 
@@ -41,7 +41,7 @@ def measure(size: int) -> dict[str, Any]:
     assert by is not None  # noqa: S101  (the key was made a moment ago)
     _fill(shop, by, size)
     writer, latencies = Writer(size + 1), []
-    filters = Wanted(owner=records.owner_for(by))
+    filters = Criteria(owner=records.owner_for(by))
     records.search("warm", filters, by=by)
     for _ in range(QUESTIONS):
         question = writer.sentence(3)

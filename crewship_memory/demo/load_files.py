@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from memory.files import paths, writer
 from memory.files.paths import Owner
-from memory.files.quarantine import Held
+from memory.files.quarantine import HeldForReview
 from memory.files.writer import Request
 from memory.models import Agent, Crew, HeldFile, MemoryFile, Workspace
 from memory.review import decide as review
@@ -80,13 +80,13 @@ def _hold(workspace: Workspace, row: dict[str, Any], today: date, by: Actor) -> 
     request = _request(owner, row, today, row["source"])
     try:
         writer.write(request, by=_writer(owner, by))
-    except Held as held_text:
+    except HeldForReview as held_text:
         case = HeldFile.objects.get(pk=held_text.fields["held_id"])
         _backdate(case, row["minutes"])
         if "decision" in row:
             _decide(case, row, by)
         return 1
-    except errors.HouseError:
+    except errors.AppError:
         return 0
     return 0
 

@@ -62,7 +62,7 @@ class ActorMiddleware:
         self, request: HttpRequest, exception: Exception
     ) -> HttpResponse | None:
         """Render an error or an outage as a page with its status."""
-        if isinstance(exception, errors.HouseError):
+        if isinstance(exception, errors.AppError):
             return problem_details.page(request, exception)
         outage = outages.meaning(exception)
         return None if outage is None else error_responses.respond(request, outage)
@@ -88,7 +88,7 @@ def frame(request: HttpRequest) -> dict[str, Any]:
         "memberships": auth.memberships(user),
         "crew_count": len(workspace_tree.crews(actor)),
         "agent_count": len(workspace_tree.agents(actor)),
-        "waiting": review_queue.waiting(actor),
+        "waiting": review_queue.open_case_count(actor),
         "proposals_waiting": proposals.pending_count(actor),
-        "case_numbers": case_overview.numbers(actor),
+        "case_numbers": case_overview.case_counts(actor),
     }

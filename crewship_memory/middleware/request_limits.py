@@ -77,7 +77,7 @@ def _length(request: HttpRequest) -> int:
         return 0
 
 
-def _head_fault(request: HttpRequest) -> errors.HouseError | None:
+def _head_fault(request: HttpRequest) -> errors.AppError | None:
     """Return the error of a path or headers that are too long, else None."""
     if len(request.get_full_path()) > URL_CHARS:
         return problem_details.AddressTooLong()

@@ -86,7 +86,7 @@ class RelationsOut(Schema):
 @router.post("/context", response=ContextOut, operation_id="context")
 def prompt_context(request: ApiRequest, data: ContextIn) -> dict[str, Any]:
     """Get a recall as a block of hints for an agent's prompt."""
-    context = recall_prompt_context.ask(
+    context = recall_prompt_context.build(
         data.request(),
         by=request.auth,
         max_chars=data.max_chars,

@@ -24,13 +24,13 @@ router = Router(tags=["episodic"])
 )
 def recall_entries(request: ApiRequest, data: schemas.RecallIn) -> dict[str, Any]:
     """Ask what an agent would remember."""
-    return serializers.answer(recall.ask(data.request(), by=request.auth))
+    return serializers.answer(recall.search(data.request(), by=request.auth))
 
 
 @router.post("/why", response=schemas.WhyOut, operation_id="why")
 def why_entry(request: ApiRequest, data: schemas.WhyIn) -> dict[str, Any]:
     """Ask why an entry is, or is not, in an answer."""
-    result = explain.ask(data.request(), data.entry_id, by=request.auth)
+    result = explain.explain(data.request(), data.entry_id, by=request.auth)
     return serializers.explanation(result)
 
 

@@ -43,7 +43,7 @@ def legs(answer: Answer, limit: int = LEG_SHOWN) -> dict[str, list[dict[str, Any
     word_ids = answer.legs.word_ids[:limit]
     ids = {dense_hit.entry_id for dense_hit in dense} | set(word_ids)
     rows = answer.reach.load(list(ids))
-    words = fulltext.words_that_hit(
+    words = fulltext.matching_terms(
         answer.reach.workspace_id,
         answer.legs.word_query.terms,
         {e: rows[e].docid for e in word_ids if e in rows},

@@ -30,7 +30,7 @@ TEXT_CHARS: Final = 4_000
 REASON_CHARS: Final = 2_000
 
 
-class Decided(errors.HouseError):
+class Decided(errors.AppError):
     """The proposal was decided already, or changed since it was read."""
 
     code, status, title = "already_decided", 409, "Already decided"
@@ -49,7 +49,7 @@ def approve(
     final, edited = _final(proposal, text)
     require_allowed(proposal, final, by)
     owner, place = proposals.today(proposal)
-    before = writer.current(owner, place)
+    before = writer.current_text(owner, place)
     request = proposals.request_of(owner, place, before, final)
     writing = False
     try:
@@ -69,7 +69,7 @@ def approve(
     except BaseException as error:
         if writing:
             _restore_file(proposal, request, before)
-        if isinstance(error, quarantine.Held):
+        if isinstance(error, quarantine.HeldForReview):
             detail = f"The scanner held the text: {error.fields.get('why', '')}"
             raise errors.Conflict(detail, code="held_text") from None
         raise
@@ -194,15 +194,15 @@ def _restore_file(
 ) -> None:
     """Restore the file when the transaction of the write was rolled back."""
     owner, place = request.owner, request.place
-    with paths.vault().locked(owner.path(place)):
-        current = writer.current(owner, place)
+    with paths.file_store().locked(owner.path(place)):
+        current = writer.current_text(owner, place)
         live = ConsolidationProposal.objects.get(pk=proposal.pk)
-        if not live.is_pending or current != writer.joined(before, request):
+        if not live.is_pending or current != writer.resulting_text(before, request):
             return
         if before:
-            paths.vault().write(owner.parts(place), before.encode())
+            paths.file_store().write(owner.parts(place), before.encode())
         else:
-            paths.vault().remove(owner.parts(place))
+            paths.file_store().remove(owner.parts(place))
 
 
 def reject(

@@ -21,7 +21,7 @@ from episodic.summarisers.ollama import OllamaSummariser
 from memory import scanner
 from memory.integrations.promptkit import extracting
 from memory.integrations.promptkit.extracting import (
-    MOST,
+    MAX_MEMORIES,
     SENTENCE_CHARS,
     PatternExtractor,
 )
@@ -86,7 +86,7 @@ class OllamaExtractor(OllamaSummariser):
         except SummariserError as error:
             log.warning("extraction_by_patterns", reason=error.reason)
             return self._plain.extract(scope, messages)
-        return [self._memory(scope, item) for item in statements][:MOST]
+        return [self._memory(scope, item) for item in statements][:MAX_MEMORIES]
 
     def _memory(self, scope: Scope, statement: dict[str, str]) -> Memory:
         return Memory(

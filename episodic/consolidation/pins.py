@@ -59,7 +59,7 @@ def write(crew: Crew, entries: Iterable[JournalEntry], *, by: Actor) -> PinRepor
     """
     count, pending_ids = 0, []
     for (owner, place), rows in _by_file(crew, entries).items():
-        body = writer.current(owner, place)
+        body = writer.current_text(owner, place)
         for entry in rows:
             if entry.id in body:
                 continue
@@ -68,8 +68,8 @@ def write(crew: Crew, entries: Iterable[JournalEntry], *, by: Actor) -> PinRepor
             try:
                 body = writer.write(request, by=by).body
                 count += 1
-            except quarantine.Held:
+            except quarantine.HeldForReview:
                 continue
-            except errors.HouseError:
+            except errors.AppError:
                 pending_ids.append(entry.id)
     return PinReport(count, tuple(pending_ids))

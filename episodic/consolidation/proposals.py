@@ -90,13 +90,14 @@ def learned(owner: Owner) -> list[str]:
     """Return the texts of a crew's learned files."""
     rows = MemoryFile.objects.filter(crew=owner.crew, tier=Tier.LEARNED.value)
     files = rows.exclude(sha256="").select_related("crew__workspace", "agent")
-    return [writer.current(owner, paths.place_of(row)) for row in files]
+    return [writer.current_text(owner, paths.place_of(row)) for row in files]
 
 
 def is_alike(pattern: str, other: str) -> bool:
     """Whether two patterns say the same in nearly the same words."""
     left_words, right_words = (
-        set(tokenizer.telling(tokenizer.split(text))) for text in (pattern, other)
+        set(tokenizer.without_stop_words(tokenizer.split(text)))
+        for text in (pattern, other)
     )
     return len(left_words & right_words) >= MIN_SIMILARITY * max(
         1, len(left_words | right_words)
@@ -212,9 +213,9 @@ def today(rule: ConsolidationProposal) -> tuple[Owner, Place]:
 def change(rule: ConsolidationProposal, text: str | None = None) -> Change:
     """Return what approving would make of today's learned file."""
     owner, place = today(rule)
-    before = writer.current(owner, place)
+    before = writer.current_text(owner, place)
     request = request_of(owner, place, before, text or rule.text)
-    after = writer.joined(before, request)
+    after = writer.resulting_text(before, request)
     lines = versions.diff(before.encode(), after.encode())
     return Change(place.label, before, after, tuple(lines))
 
@@ -227,7 +228,7 @@ def request_of(owner: Owner, place: Place, before: str, text: str) -> Request:
 def seen_by(actor: Actor, rows: Sequence[JournalEntry]) -> dict[str, str]:
     """Return agent id → slug for the agents behind the evidence."""
     actor.require("proposals.read")
-    return workspace_tree.names(rows)
+    return workspace_tree.agent_slugs(rows)
 
 
 def moment(value: datetime | None) -> str | None:

@@ -203,7 +203,7 @@ def propose(crew: Crew, rule: Rule, name: str) -> ConsolidationProposal:
     )
     proposals.rescore(row)
     row.save(force_insert=True)
-    texts = subject_linker.Written(str(row.pk), (text, rule.pattern))
+    texts = subject_linker.TextRow(str(row.pk), (text, rule.pattern))
     subject_linker.note(crew.workspace_id, "proposals", [texts])
     return row
 
@@ -265,7 +265,7 @@ def of_workspace(*, by: Actor, crew_id: str | None = None) -> list[CrewReport]:
 def _run_or_report(crew: Crew, by: Actor) -> CrewReport:
     try:
         return run(crew, by=by)
-    except errors.HouseError as error:
+    except errors.AppError as error:
         return CrewReport(crew.slug, error=error.detail)
 
 

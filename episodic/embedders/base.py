@@ -128,13 +128,13 @@ def sendable(text: str) -> str:
 class State(StrEnum):
     """What the last real call showed."""
 
-    UNTRIED = "untried"
+    NOT_CALLED = "untried"
     ANSWERING = "answering"
     FAILING = "failing"
 
 
 @dataclass(frozen=True, slots=True)
-class Beat:
+class Call:
     """One finished call: when it ended (UTC), how long it took, whether it worked."""
 
     at: datetime
@@ -143,14 +143,14 @@ class Beat:
 
 
 @dataclass(frozen=True, slots=True)
-class Pulse:
+class Status:
     """Status of the embedder, from the last call that was completed."""
 
-    state: State = State.UNTRIED
+    state: State = State.NOT_CALLED
     reason: Reason | None = None  # only while failing
     last_ms: float | None = None
     checked_at: datetime | None = None
-    recent: tuple[Beat, ...] = ()  # oldest first, at most RECENT_CALLS
+    recent: tuple[Call, ...] = ()  # oldest first, at most RECENT_CALLS
 
 
 class Observed:
@@ -164,8 +164,8 @@ class Observed:
     def __init__(self, inner: Embedder) -> None:
         self.inner = inner
         self._lock = threading.Lock()
-        self._pulse = Pulse()
-        self._recent: deque[Beat] = deque(maxlen=RECENT_CALLS)
+        self._pulse = Status()
+        self._recent: deque[Call] = deque(maxlen=RECENT_CALLS)
 
     @property
     def name(self) -> str:
@@ -189,7 +189,7 @@ class Observed:
         """See Embedder."""
         return self._watch(lambda: self.inner.embed_query(text))
 
-    def pulse(self) -> Pulse:
+    def status(self) -> Status:
         """Return the present status, as an immutable value."""
         with self._lock:
             return self._pulse
@@ -211,9 +211,9 @@ class Observed:
         duration_ms = (time.perf_counter() - started) * 1000
         state = State.FAILING if reason else State.ANSWERING
         with self._lock:
-            beat = Beat(at=datetime.now(UTC), ms=duration_ms, ok=reason is None)
+            beat = Call(at=datetime.now(UTC), ms=duration_ms, ok=reason is None)
             self._recent.append(beat)
-            self._pulse = Pulse(
+            self._pulse = Status(
                 state, reason, duration_ms, beat.at, tuple(self._recent)
             )
 

@@ -204,7 +204,7 @@ def history(
     return list(rows.order_by("date"))
 
 
-def of_all(actor: Actor, days: int = HISTORY_DAYS) -> dict[str, list[HealthSnapshot]]:
+def by_scope(actor: Actor, days: int = HISTORY_DAYS) -> dict[str, list[HealthSnapshot]]:
     """Return the snapshots of every scope, oldest first; the last with its details."""
     actor.require("health.read")
     since = timezone.now().astimezone(UTC).date() - timedelta(days=days)

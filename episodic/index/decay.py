@@ -39,7 +39,7 @@ FIELDS: Final = (
 Watch = Callable[[int], None]
 
 
-class RowsLost(errors.HouseError):
+class RowsLost(errors.AppError):
     """A batch would have lost rows; it was rolled back."""
 
     code, status, title = "rows_lost", 500, "Rows would have been lost"

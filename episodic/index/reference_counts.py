@@ -26,7 +26,7 @@ RETRY_SECONDS: Final = 0.1
 log = structlog.get_logger(__name__)
 
 
-class Marks:
+class ReferenceCounts:
     """The buffer and the thread that empties it; the first mark starts the thread."""
 
     def __init__(self) -> None:
@@ -86,5 +86,5 @@ class Marks:
         connections.close_all()
 
 
-marks = Marks()
-atexit.register(marks.drain)
+reference_counts = ReferenceCounts()
+atexit.register(reference_counts.drain)

@@ -150,7 +150,7 @@ def save(
             expected=entry_ids,
             created_by=by.label,
         )
-        texts = subject_linker.Written(str(check.pk), (name, request.query, by.label))
+        texts = subject_linker.TextRow(str(check.pk), (name, request.query, by.label))
         subject_linker.note(by.workspace_id, "recall_checks", [texts])
     return check
 
@@ -169,7 +169,7 @@ def _finding(request: Request, entry_id: str, by: Actor) -> str:
         return "It is no longer in the journal."
     if entry.erased_at is not None:
         return "It was erased."
-    return explain.ask(request, entry_id, by=by).finding
+    return explain.explain(request, entry_id, by=by).finding
 
 
 def _judge(check: RecallCheck, answer: Answer, by: Actor) -> RecallCheckRun:
@@ -196,8 +196,8 @@ def _judge(check: RecallCheck, answer: Answer, by: Actor) -> RecallCheckRun:
 def _ask(check: RecallCheck, by: Actor) -> RecallCheckRun:
     try:
         request = replace(to_request(check.question), explain=True)
-        return _judge(check, recall.ask(request, by=by), by)
-    except errors.HouseError as error:
+        return _judge(check, recall.search(request, by=by), by)
+    except errors.AppError as error:
         # The agent or crew of the question was deleted, or its conditions are invalid.
         return RecallCheckRun(result=Result.REFUSED, note=error.detail[:300])
 
@@ -301,6 +301,6 @@ def install() -> None:
             title="Recall checks after a model change",
             schedule="every 15 min, when the model changed",
             act=_after_a_change,
-            every=timedelta(minutes=15),
+            interval=timedelta(minutes=15),
         )
     )

@@ -44,7 +44,7 @@ def of(actor: Actor) -> list[Example]:
         USABLE, embeddable=True, erased_at__isnull=True, agent_id__isnull=False
     )
     recent = list(rows.order_by("-ts", "-seq")[:RECENT_ENTRIES])
-    slugs = workspace_tree.names(recent)
+    slugs = workspace_tree.agent_slugs(recent)
     by_type: dict[str, Example] = {}
     for row in recent:
         agent, question = row.agent_id or "", _question(row.summary)

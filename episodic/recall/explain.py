@@ -9,7 +9,7 @@ from django.utils import timezone
 from episodic.index import engine, policy
 from episodic.models import Embedding, State
 from episodic.recall import search as recall
-from episodic.recall.search import Answer, Hit, Legs, Request
+from episodic.recall.search import Answer, Hit, Rankings, Request
 from memory import fulltext
 from memory.journal import queries
 from memory.models import JournalEntry
@@ -113,7 +113,7 @@ def _words(entry: JournalEntry, answer: Answer) -> Check:
     word_query = answer.legs.word_query
     if word_query.is_empty:
         return Check("words", "none", "the question left no word to search for")
-    words = fulltext.words_that_hit(
+    words = fulltext.matching_terms(
         entry.workspace_id, word_query.terms, {entry.id: entry.docid}
     )[entry.id]
     if not words:
@@ -152,11 +152,11 @@ def _finding(rank: int | None, total: int, k: int, checks: list[Check]) -> str:
     return f"No ranking put it on the list: {failed}."
 
 
-def ask(request: Request, entry_id: str, *, by: Actor) -> Explanation:
+def explain(request: Request, entry_id: str, *, by: Actor) -> Explanation:
     """Explain an entry's place in an answer; the caller must be able to read it."""
     entry = queries.entry(by, entry_id)
-    answer = recall.ask(replace(request, explain=True, mark=False), by=by)
-    legs: Legs = answer.legs
+    answer = recall.search(replace(request, explain=True, mark=False), by=by)
+    legs: Rankings = answer.legs
     scores = recall.fuse(answer.request, legs)
     hits = recall.hits(answer.request, answer.reach, legs, scores, len(scores))
     hit = next((h for h in hits if h.entry.id == entry.id), None)

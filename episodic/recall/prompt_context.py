@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from episodic.index.reference_counts import marks
+from episodic.index.reference_counts import reference_counts
 from episodic.recall import nudges, prompt_block
 from episodic.recall import search as recall
 from episodic.recall.nudges import Nudge
@@ -53,7 +53,7 @@ def show(answer: Answer, max_chars: int, *, by: Actor) -> Context:
     return Context(block(answer.hits, max_chars), agent_nudges, answer)
 
 
-def ask(
+def build(
     request: Request,
     *,
     by: Actor,
@@ -65,10 +65,10 @@ def ask(
     Exactly the entries in the text are counted as referenced, unless ``mark`` is false;
     then a nudge given here does not count as given either.
     """
-    answer = recall.ask(replace(request, mark=False), by=by)
+    answer = recall.search(replace(request, mark=False), by=by)
     prompt = block(answer.hits, max_chars)
     if request.mark and prompt.entry_ids:
-        marks.add(prompt.entry_ids)
+        reference_counts.add(prompt.entry_ids)
     agent = agent_of(request, by)
     agent_nudges = nudges.give(agent, session_id, keep=request.mark) if agent else []
     return Context(prompt, agent_nudges, answer)

@@ -141,7 +141,7 @@ def _escaped(text: str) -> str:
         base = unicodedata.normalize("NFKD", char)
         if any(sign in prompt_fence.LESS for sign in (char, *base)):
             out.append("&lt;")
-        elif any(sign in prompt_fence.MORE for sign in (char, *base)):
+        elif any(sign in prompt_fence.GREATER for sign in (char, *base)):
             out.append("&gt;")
         else:
             out.append(char)

@@ -25,7 +25,7 @@ from memory.workspace_settings import declarations
 
 K_MAX: Final = 50
 K_DEFAULT: Final = 5
-LEG_LEAST: Final = 50
+MIN_RANKING: Final = 50
 QUERY_CHARS: Final = 4_000
 
 
@@ -104,7 +104,7 @@ class Timings:
 
 
 @dataclass(slots=True)
-class Legs:
+class Rankings:
     """What both rankings found before fusion."""
 
     dense: SearchResult = field(default_factory=lambda: SearchResult([], 0))

@@ -10,7 +10,7 @@ from django.utils import timezone
 from episodic.index import engine, importance, relations
 from episodic.models import Embedding
 from episodic.recall import fusion
-from episodic.recall.request import Legs, Request, vector_scope
+from episodic.recall.request import Rankings, Request, vector_scope
 from episodic.scopes import Reach
 from episodic.vectors.base import VectorHit
 from memory.models import JournalEntry
@@ -38,7 +38,7 @@ def _via(dense: int | None, sparse: int | None) -> str:
 
 
 def _load(
-    request: Request, reach: Reach, legs: Legs, ids: Sequence[str]
+    request: Request, reach: Reach, legs: Rankings, ids: Sequence[str]
 ) -> tuple[dict[str, JournalEntry], dict[str, VectorHit], dict[str, float]]:
     """Return rows, cosines and stored importance of entries."""
     rows = reach.load(ids)
@@ -68,7 +68,7 @@ def _ranks(ids: Sequence[str]) -> dict[str, int]:
 class HitBuilder:
     """Builds hits from rows, with ranks, cosine and importance."""
 
-    def __init__(self, request: Request, reach: Reach, legs: Legs) -> None:
+    def __init__(self, request: Request, reach: Reach, legs: Rankings) -> None:
         self._request, self._seen, self._legs = request, reach, legs
         self._dense, self._words = _ranks(legs.dense_ids), _ranks(legs.word_ids)
         self._now = timezone.now()

@@ -14,16 +14,16 @@ from typing import TypeVar
 from episodic import scopes
 from episodic.embedders.base import EmbedderError
 from episodic.index import engine
-from episodic.index.reference_counts import marks
+from episodic.index.reference_counts import reference_counts
 from episodic.recall import fusion
 from episodic.recall import results as hits_of
 from episodic.recall.request import (
     K_DEFAULT,
     K_MAX,
-    LEG_LEAST,
+    MIN_RANKING,
     QUERY_CHARS,
-    Legs,
     Mode,
+    Rankings,
     Request,
     Timings,
     check,
@@ -42,20 +42,20 @@ from memory.rules.permissions import Actor
 __all__ = [
     "K_DEFAULT",
     "K_MAX",
-    "LEG_LEAST",
+    "MIN_RANKING",
     "QUERY_CHARS",
     "Answer",
     "Fusion",
     "Hit",
-    "Legs",
     "Mode",
+    "Rankings",
     "Request",
     "Timings",
-    "ask",
-    "ask_legs",
     "check",
     "fuse",
     "hits",
+    "rank",
+    "search",
     "vector_scope",
     "word_scope",
 ]
@@ -69,7 +69,7 @@ class Answer:
     reach: Reach
     hits: list[Hit]
     below: list[Hit]
-    legs: Legs
+    legs: Rankings
     timings: Timings
     model: str | None
 
@@ -114,7 +114,7 @@ def _recorded_by(
 
 
 def _ask_dense(
-    request: Request, reach: Reach, size: int, legs: Legs, t: Timings
+    request: Request, reach: Reach, size: int, legs: Rankings, t: Timings
 ) -> None:
     try:
         with t.stage("embed"):
@@ -134,20 +134,20 @@ def _ask_dense(
 
 
 def _ask_words(
-    request: Request, reach: Reach, size: int, legs: Legs, t: Timings
+    request: Request, reach: Reach, size: int, legs: Rankings, t: Timings
 ) -> None:
     with t.stage("sparse"):
-        legs.word_query = fulltext.ask(reach.workspace_id, request.query)
+        legs.word_query = fulltext.word_query(reach.workspace_id, request.query)
         scope = word_scope(request, reach)
         legs.words = _recorded_by(
             request.as_of, size, lambda n: fulltext.rank(legs.word_query, scope, n)
         )
 
 
-def ask_legs(request: Request, reach: Reach, timings: Timings) -> Legs:
+def rank(request: Request, reach: Reach, timings: Timings) -> Rankings:
     """Return the rankings of the mode; words replace a dense ranking that failed."""
-    legs = Legs()
-    size = max(LEG_LEAST, 3 * request.k)
+    legs = Rankings()
+    size = max(MIN_RANKING, 3 * request.k)
     if request.mode is not Mode.SPARSE:
         _ask_dense(request, reach, size, legs, timings)
     if request.mode is not Mode.DENSE or legs.degraded:
@@ -155,7 +155,7 @@ def ask_legs(request: Request, reach: Reach, timings: Timings) -> Legs:
     return legs
 
 
-def fuse(request: Request, legs: Legs) -> dict[str, float]:
+def fuse(request: Request, legs: Rankings) -> dict[str, float]:
     """Return the score of every entry that a ranking found, for a settled request."""
     fused_by = request.fused_by
     if request.mode is Mode.DENSE and not legs.degraded:
@@ -171,7 +171,7 @@ def fuse(request: Request, legs: Legs) -> dict[str, float]:
 
 
 def hits(
-    request: Request, reach: Reach, legs: Legs, scores: dict[str, float], take: int
+    request: Request, reach: Reach, legs: Rankings, scores: dict[str, float], take: int
 ) -> list[Hit]:
     """Return the best ``take`` entries, and those that tie with the last."""
     return hits_of.HitBuilder(request, reach, legs).of(scores, take)
@@ -181,7 +181,7 @@ def _depth(request: Request, reach: Reach) -> int:
     return reach.walk_depth if request.walk_depth is None else request.walk_depth
 
 
-def ask(request: Request, *, by: Actor) -> Answer:
+def search(request: Request, *, by: Actor) -> Answer:
     """Answer a recall in the caller's scope.
 
     With a ``walk_depth`` of 1, at most ``k`` neighbours of the hits follow them.
@@ -194,7 +194,7 @@ def ask(request: Request, *, by: Actor) -> Answer:
     reach = scopes.reach(request.scope, request.crew_id, request.agent_id, by=by)
     timings = Timings()
     with timings.stage("total"):
-        legs = ask_legs(request, reach, timings)
+        legs = rank(request, reach, timings)
         with timings.stage("fuse"):
             scores = fuse(request, legs)
         with timings.stage("load"):
@@ -207,6 +207,6 @@ def ask(request: Request, *, by: Actor) -> Answer:
                 returned_ids = {hit.entry.id for hit in returned}
                 below = [hit for hit in below if hit.entry.id not in returned_ids]
     if request.mark and returned:
-        marks.add(hit.entry.id for hit in returned)
+        reference_counts.add(hit.entry.id for hit in returned)
     model = engine.embedder().model or None
     return Answer(request, reach, returned, below, legs, timings, model)

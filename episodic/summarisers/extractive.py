@@ -44,7 +44,9 @@ _DECISIONS: Final = {
 
 def _terms(item: Material) -> frozenset[str]:
     return frozenset(
-        tokenizer.telling(tokenizer.split(f"{item.summary}\n{item.text[:600]}"))
+        tokenizer.without_stop_words(
+            tokenizer.split(f"{item.summary}\n{item.text[:600]}")
+        )
     )
 
 
@@ -150,7 +152,7 @@ def _sentences(text: str) -> list[str]:
 
 def _repeats(sentence: str, summaries: Sequence[frozenset[str]]) -> bool:
     """Whether a sentence says what the entries' own headlines say."""
-    words = set(tokenizer.telling(tokenizer.split(sentence)))
+    words = set(tokenizer.without_stop_words(tokenizer.split(sentence)))
     return any(2 * len(words & summary) > len(words | summary) for summary in summaries)
 
 
@@ -158,7 +160,7 @@ def _central(texts: Sequence[str], weights: Counter[str]) -> str:
     """Return the text whose words the cluster uses most, the first of equals."""
 
     def worth(text: str) -> float:
-        terms = set(tokenizer.telling(tokenizer.split(text)))
+        terms = set(tokenizer.without_stop_words(tokenizer.split(text)))
         if len(terms) < 3:
             return 0.0
         return sum(weights[term] for term in terms) / (len(terms) + 4)
@@ -177,7 +179,7 @@ def _action(members: Sequence[Material]) -> str:
         return one_line(_central(best, weights), OUTCOME_CHARS)
     sentences = [s for member in members for s in _sentences(member.text)[:4]]
     heads = [
-        frozenset(tokenizer.telling(tokenizer.split(member.summary)))
+        frozenset(tokenizer.without_stop_words(tokenizer.split(member.summary)))
         for member in members
     ]
     fresh = [s for s in sentences if len(s) <= OUTCOME_CHARS and not _repeats(s, heads)]

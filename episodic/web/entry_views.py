@@ -17,7 +17,7 @@ def weight(request: HttpRequest, entry_id: str) -> HttpResponse:
     detail = weights.of(pages.actor(request), entry_id)
     neighbours = neighbor_graph.layout(detail.edges)
     height = neighbor_graph.height(len(neighbours))
-    is_part = pages.part(request, "weight") != ""
+    is_part = pages.fragment(request, "weight") != ""
     context = {
         "weight": detail,
         "neighbours": neighbours,

@@ -194,7 +194,7 @@ def _bars(hit: Hit, answer: Answer, rule: str) -> tuple[list[Bar], str]:
 
 def _lines(answer: Answer, rule: str) -> tuple[list[Line], list[Line]]:
     hits = [*answer.hits, *answer.below]
-    slugs = workspace_tree.names([hit.entry for hit in hits])
+    slugs = workspace_tree.agent_slugs([hit.entry for hit in hits])
     lines, rank = [], 0
     for hit in hits:
         relation, _, hit_id = hit.via.partition(":")
@@ -253,12 +253,12 @@ def _ask(
     try:
         if form.entry_asked:
             try:
-                explanation = explain.ask(request, form.entry_asked, by=actor)
+                explanation = explain.explain(request, form.entry_asked, by=actor)
             except errors.NotFound:
                 form.add_error("entry_id", "There is no such entry here.")
             else:
                 return explanation.answer, explanation
-        return recall.ask(request, by=actor), None
+        return recall.search(request, by=actor), None
     except errors.Invalid as error:
         form.attach_error(error)
         return None, None
@@ -280,7 +280,7 @@ def _compared(actor: Actor, form: RecallForm, answer: Answer) -> Comparison | No
     other = form.other(answer.request)
     if other is None:
         return None
-    return comparison.compare(answer, recall.ask(other, by=actor))
+    return comparison.compare(answer, recall.search(other, by=actor))
 
 
 def build(actor: Actor, form: RecallForm, origin: str) -> RecallPage:

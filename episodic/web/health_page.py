@@ -51,8 +51,8 @@ class CrewLine:
 
     crew_id: str
     slug: str
-    who: str
-    judged: Judgement
+    members: str
+    judgement: Judgement
     metrics: tuple[Judgement, ...]
     line: Points
     cause: Cause | None
@@ -166,7 +166,7 @@ def _card(rows: Sequence[HealthSnapshot], metric: Metric) -> MetricCard:
 
 def table(actor: Actor, days: int = 30) -> tuple[CrewLine, ...]:
     """Return the workspace and its crews with their scores and first causes."""
-    snapshots = health.of_all(actor, days)
+    snapshots = health.by_scope(actor, days)
     members: dict[str, list[str]] = {}
     slugs: dict[str, str] = {}
     for agent in workspace_tree.agents(actor):
@@ -227,22 +227,22 @@ def build(actor: Actor, crew_id: str | None, days: int, metric: str) -> Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Board:
+class HealthPanel:
     """What the first page shows of health."""
 
     lines: tuple[CrewLine, ...]
     measured_at: datetime | None
 
     @property
-    def drawn(self) -> tuple[tuple[str, Points], ...]:
+    def chart_lines(self) -> tuple[tuple[str, Points], ...]:
         """The lines of the first three crews, or of the workspace without any."""
         with_points = [row for row in self.lines if row.line]
         crews = [row for row in with_points if row.crew_id]
         return tuple((row.slug, row.line) for row in crews[:3] or with_points)
 
 
-def board(actor: Actor) -> Board:
+def panel(actor: Actor) -> HealthPanel:
     """Return the scores of the last thirty days for the first page."""
     lines = table(actor)
     rows = health.history(actor, 30)
-    return Board(lines, rows[-1].computed_at if rows else None)
+    return HealthPanel(lines, rows[-1].computed_at if rows else None)

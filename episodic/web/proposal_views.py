@@ -58,7 +58,7 @@ def _render(
     request: HttpRequest,
     proposal: ConsolidationProposal,
     *,
-    error: errors.HouseError | None = None,
+    error: errors.AppError | None = None,
 ) -> HttpResponse:
     """Render one proposal; a refusal keeps what was typed."""
     actor = pages.actor(request)
@@ -107,7 +107,7 @@ def approve(request: HttpRequest, proposal_id: str) -> HttpResponse:
         decision = approval.approve(
             proposal, version=_version(request), text=edited, by=actor
         )
-    except errors.HouseError as error:
+    except errors.AppError as error:
         if error.status not in (409, 413, 422):
             raise
         return _render(request, proposals.proposal(actor, proposal_id), error=error)
@@ -126,7 +126,7 @@ def reject(request: HttpRequest, proposal_id: str) -> HttpResponse:
     reason = ": ".join(part for part in parts if part)
     try:
         approval.reject(proposal, version=_version(request), reason=reason, by=actor)
-    except errors.HouseError as error:
+    except errors.AppError as error:
         if error.status not in (409, 413, 422):
             raise
         return _render(request, proposals.proposal(actor, proposal_id), error=error)

@@ -10,7 +10,7 @@ from django_htmx.http import push_url
 from episodic.web import explorer
 from episodic.web.recall_form import RecallForm
 from memory.web import pages
-from memory.web.fragments import part
+from memory.web.fragments import target_fragment
 
 
 @require_GET
@@ -20,7 +20,7 @@ def recall(request: HttpRequest) -> HttpResponse:
     form = RecallForm(request.GET, by=actor)
     origin = f"{request.scheme}://{request.get_host()}"
     page = explorer.build(actor, form, origin)
-    region = part(request, "explorer")
+    region = target_fragment(request, "explorer")
     response = render(
         request, f"episodic/recall.html{region}", {"page": page}, status=page.status
     )

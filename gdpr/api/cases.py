@@ -21,7 +21,7 @@ from memory.rules import errors
 router = Router(tags=["personal data"])
 
 
-class StaleVersion(errors.HouseError):
+class StaleVersion(errors.AppError):
     """The case changed since it was read; ``version`` is the present one."""
 
     code, status, title = "stale_version", 409, "The case moved"
@@ -39,7 +39,7 @@ def _present(request: ApiRequest, case: Case) -> Answer:
     dossier = queries.dossier(request.auth, case)
     if queries.has_samples(dossier.plan):
         access_log.record_samples_read(case, by=request.auth)
-    return queries.whole(dossier)
+    return queries.case_detail(dossier)
 
 
 @router.post("", response={201: schemas.CaseOut}, operation_id="open_case")
@@ -61,7 +61,7 @@ def list_cases(request: ApiRequest, query: Query[schemas.CasesQuery]) -> Answer:
     filters = {name: v for name, v in params.items() if name not in ("limit", "cursor")}
     page = queries.page(request.auth, CaseQuery(**filters), limit=limit, cursor=cursor)
     return {
-        "items": queries.lines(request.auth, page.items),
+        "items": queries.cases_json(request.auth, page.items),
         "next_cursor": page.next_cursor,
     }
 
@@ -94,7 +94,7 @@ def plan(request: ApiRequest, case_id: str) -> Answer:
 def _plan(request: ApiRequest, case: Case, case_plan: CasePlan) -> Answer:
     if queries.has_samples(case_plan):
         access_log.record_samples_read(case, by=request.auth)
-    return queries.plan_line(case_plan, cases.phrase(case, case_plan.plan_hash))
+    return queries.plan_json(case_plan, cases.phrase(case, case_plan.plan_hash))
 
 
 @router.post(
@@ -190,7 +190,7 @@ def comment(
 ) -> Status[Answer]:
     """Add a remark to the timeline of an open case. Code: `wrong_state`."""
     event = actions.comment(_case(request, case_id), data.text, by=request.auth)
-    return Status(201, queries.event_line(event))
+    return Status(201, queries.event_json(event))
 
 
 @router.post(
@@ -202,4 +202,4 @@ def attach(request: ApiRequest, case_id: str, data: schemas.AttachIn) -> Status[
     """Note a document by its hash. Code: `wrong_state`."""
     case = _case(request, case_id)
     event = actions.attach(case, data.name, data.sha256, data.bytes, by=request.auth)
-    return Status(201, queries.event_line(event))
+    return Status(201, queries.event_json(event))

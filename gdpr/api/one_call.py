@@ -35,7 +35,7 @@ class ErasureOut(Schema):
 )
 def read(request: ApiRequest, subject: str) -> dict[str, Any]:
     """Return all data about a person, named by id or alias; all of it or an error."""
-    return one_call.everything(subject, by=request.auth)
+    return one_call.export_all(subject, by=request.auth)
 
 
 @router.delete(

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from django.db.models import Model
 
-from gdpr.pagination import Ask, Page
+from gdpr.pagination import Page, PageQuery
 from memory.journal import append as journal
 
 Answer = dict[str, Any]
@@ -22,9 +22,9 @@ class PagedQuery(Protocol):
     cursor: str | None
 
 
-def page_query(query: PagedQuery) -> Ask:
+def page_query(query: PagedQuery) -> PageQuery:
     """Return which page a request is about."""
-    return Ask(limit=query.limit, cursor=query.cursor)
+    return PageQuery(limit=query.limit, cursor=query.cursor)
 
 
 def page_out(page: Page[Row], line: Callable[[Row], Answer]) -> Answer:

@@ -27,7 +27,7 @@ def refuse(case: Case, reason: str, *, by: Actor) -> Case:
         live = locked(case)
         live.refusal_reason = reason_text
         live.closed_at, live.closed_by = timezone.now(), by.label
-        audit_log.give_up(live.workspace_id, live.id)
+        audit_log.fail_waiting(live.workspace_id, live.id)
         # An earlier run kept sealed names for the next run's search: there is none.
         transaction.on_commit(lambda: sealed_names.drop(live))
         return move(live, Verb.REFUSE, "Refused", by=by)
@@ -37,8 +37,8 @@ def extend(case: Case, months: int, reason: str, *, by: Actor) -> Case:
     """Extend the deadline once, by one or two months, before it runs out."""
     by.require(MAY, case.workspace_id)
     reason_text = clean_text(reason, "reason")
-    if not 1 <= months <= deadlines.MOST_EXTRA:
-        detail = f"A deadline is extended by 1 to {deadlines.MOST_EXTRA} months."
+    if not 1 <= months <= deadlines.MAX_EXTRA_MONTHS:
+        detail = f"A deadline is extended by 1 to {deadlines.MAX_EXTRA_MONTHS} months."
         raise errors.Invalid(detail, code="bad_months")
     with transaction.atomic():
         live = locked(case)

@@ -13,7 +13,7 @@ from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 MONTHS: Final = 1
-MOST_EXTRA: Final = 2
+MAX_EXTRA_MONTHS: Final = 2
 SOON_DAYS: Final = 7
 # The database keeps milliseconds: the end of a day is one before midnight.
 _RESOLUTION: Final = timedelta(milliseconds=1)

@@ -48,7 +48,7 @@ def with_decisions(person: Person, case: Case) -> Person:
     """Return a person with the decisions of a case on the rows about them."""
     return replace(
         person,
-        spared=_places(case, Verdict.SPARED),
+        spared_rows=_places(case, Verdict.SPARED),
         confirmed=_places(case, Verdict.THEIRS),
     )
 

@@ -16,7 +16,7 @@ from gdpr.cases import decided_rows
 from gdpr.cases import workflow as cases
 from gdpr.cases.workflow import PlanDraft
 from gdpr.data_map import registry
-from gdpr.data_map.base import Fate, Found, Holder, Person
+from gdpr.data_map.base import Fate, Holder, Person, RowMatch
 from gdpr.models import Case, CaseKind, CasePlan, RowVerdict
 from gdpr.subjects import rectification, suggested_aliases
 from memory.journal import append as journal
@@ -46,13 +46,13 @@ class HolderResult:
     name: str
     title: str
     derived: bool
-    rows: list[Found] = field(default_factory=list)
+    rows: list[RowMatch] = field(default_factory=list)
 
     def count(self, fate: Fate) -> int:
         """Return how many rows have a fate."""
         return sum(row.fate is fate for row in self.rows)
 
-    def _sampled_rows(self) -> list[Found]:
+    def _sampled_rows(self) -> list[RowMatch]:
         """Return a few rows, those with a sample first: holders sample only some."""
         with_text = [row for row in self.rows if row.sample][:SAMPLES]
         return with_text or self.rows[:SAMPLES]
@@ -74,7 +74,7 @@ class HolderResult:
 
 
 def _doubt(
-    share: HolderResult, row: Found, verdicts: Mapping[tuple[str, str], RowVerdict]
+    share: HolderResult, row: RowMatch, verdicts: Mapping[tuple[str, str], RowVerdict]
 ) -> dict[str, Any]:
     """Return a doubtful or decided row for the plan's body, with its decision."""
     verdict = verdicts.get((share.name, row.row_id))
@@ -106,7 +106,7 @@ def doubts(plan: CasePlan | None) -> dict[str, Any]:
     return {**none, **(plan.body.get("doubts", {}) if plan else {})}
 
 
-def _sample(row: Found) -> dict[str, Any]:
+def _sample(row: RowMatch) -> dict[str, Any]:
     return {
         "id": row.row_id,
         "fate": row.fate.value,
@@ -132,7 +132,7 @@ class DryRun:
             if share.rows and not share.derived
         }
 
-    def _reviewed_rows(self) -> Iterator[tuple[HolderResult, Found]]:
+    def _reviewed_rows(self) -> Iterator[tuple[HolderResult, RowMatch]]:
         """Yield the rows that need a decision or have one."""
         for share in self.shares:
             for row in share.rows if not share.derived else ():
@@ -170,13 +170,13 @@ def person_of(case: Case) -> Person:
         raise errors.Conflict(detail, code="subject_gone")
     person = decided_rows.with_decisions(registry.person(case.subject), case)
     if case.kind == CaseKind.RECTIFICATION:
-        return rectification.person(person, *rectification.told(case))
+        return rectification.person(person, *rectification.correction_of(case))
     return person
 
 
 def find_in_holders(
     case: Case, person: Person
-) -> Iterable[tuple[Holder, Iterable[Found]]]:
+) -> Iterable[tuple[Holder, Iterable[RowMatch]]]:
     """Yield every holder with its matches, for the case's kind of request."""
     for holder in registry.ALL:
         if case.kind == CaseKind.RECTIFICATION and holder.name in NOT_RECTIFIED:
@@ -190,7 +190,7 @@ NOT_RECTIFIED: Final = frozenset({"subjects", "cases", "decisions", "exports"})
 _ACTS: Final = (CaseKind.ERASURE, CaseKind.RECTIFICATION)
 
 
-def _as_kept(row: Found) -> Found:
+def _as_kept(row: RowMatch) -> RowMatch:
     """Return a match of an access or restriction request: it is kept as it is."""
     return replace(row, fate=Fate.KEEP, why="It names the person.")
 
@@ -211,14 +211,14 @@ def look(case: Case, person: Person | None = None) -> DryRun:
     return DryRun(shares, _hash(case, target, shares), verdicts)
 
 
-def _with_decision(person: Person, holder: Holder, row: Found) -> Found:
+def _with_decision(person: Person, holder: Holder, row: RowMatch) -> RowMatch:
     """Return a row with fate ``keep`` if a person decided that it stays."""
     if holder.derived or not person.is_kept(holder.name, row.row_id):
         return row
     return replace(row, fate=Fate.KEEP, why=KEPT_BY_DECISION)
 
 
-def _verdict(person: Person, place: str, row: Found) -> str:
+def _verdict(person: Person, place: str, row: RowMatch) -> str:
     """Return a row's decision for the hash, ``?`` for an undecided doubtful one."""
     if person.is_kept(place, row.row_id):
         return "spared"
@@ -272,7 +272,9 @@ def make(case: Case, *, by: Actor, person: Person | None = None) -> CasePlan:
             ]
             for share in result.shares
         }
-        body["beside"] = suggested_aliases.told(suggested_aliases.found(target, ids))
+        body["beside"] = suggested_aliases.plan_lines(
+            suggested_aliases.neighbours_of(target, ids)
+        )
     return cases.keep_plan(case, PlanDraft(result.plan_hash, body, result.rows), by=by)
 
 
@@ -283,7 +285,7 @@ class StalePlan(errors.Conflict):
     sentence = "Rows came, went or changed since this plan was made. Plan again."
 
 
-def must_fit(case: Case, plan_hash: str, person: Person | None = None) -> None:
+def require_current(case: Case, plan_hash: str, person: Person | None = None) -> None:
     """Raise StalePlan unless a new dry run has the plan's hash."""
     fresh = look(case, person)
     if fresh.plan_hash == plan_hash:

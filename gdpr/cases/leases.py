@@ -38,7 +38,7 @@ LEASE: Final = timedelta(seconds=60)
 ACTIVE: Final = (CaseState.RUNNING, CaseState.VERIFYING)
 
 
-class LeaseLost(errors.HouseError):
+class LeaseLost(errors.AppError):
     """Another runner has the case; the one that sees this stops at once."""
 
     code, status, title = "lease_lost", 409, "Another worker runs this case"
@@ -262,7 +262,7 @@ def _erase_event_texts(case: Case) -> None:
     events.filter(kind__in=kinds).update(text=ERASED)
 
 
-def wipe(case: Case) -> None:
+def erase_texts(case: Case) -> None:
     """Erase the person's data in a case: samples of plans, reasons, comments.
 
     What was done, when, by which user and with which counts is kept.
@@ -292,5 +292,5 @@ def erase_texts_of(workspace_id: str, subject_ref: str) -> int:
     rows = Case.objects.filter(workspace_id=workspace_id, subject_ref=subject_ref)
     subject_cases = list(rows)
     for case in subject_cases:
-        wipe(case)
+        erase_texts(case)
     return len(subject_cases)

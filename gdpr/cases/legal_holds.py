@@ -30,7 +30,7 @@ from gdpr.models import (
     Subject,
     SubjectLink,
 )
-from gdpr.pagination import Ask, Page
+from gdpr.pagination import Page, PageQuery
 from memory.journal import append as journal
 from memory.rules import errors
 from memory.rules.entries import NewEntry, Severity
@@ -66,7 +66,9 @@ def in_force(workspace_id: str, subject_id: str, place: str = "") -> Hold | None
     return rows.order_by("-placed_at", "id").first()
 
 
-def kept(workspace_id: str, place: str, entry_ids: Sequence[str]) -> frozenset[str]:
+def held_entries(
+    workspace_id: str, place: str, entry_ids: Sequence[str]
+) -> frozenset[str]:
     """Return the entries linked to people whose hold covers the journal or a place."""
     rows = _active(workspace_id).filter(scope__in=(ALL, linking.JOURNAL, place))
     people = list(rows.values_list("subject_id", flat=True).distinct())
@@ -102,7 +104,7 @@ def person(actor: Actor, subject_id: str) -> Subject:
     return subject
 
 
-def listed(
+def list_holds(
     actor: Actor, *, subject_id: str = "", state: str = "", limit: int = 500
 ) -> list[Hold]:
     """Return holds, next review first; ``state`` is ``standing`` or ``released``."""
@@ -117,7 +119,7 @@ def listed(
 
 
 def page(
-    actor: Actor, ask: Ask, *, subject_id: str = "", state: str = ""
+    actor: Actor, ask: PageQuery, *, subject_id: str = "", state: str = ""
 ) -> Page[Hold]:
     """Return a page: active holds by review date, then released ones, newest first."""
     actor.require("gdpr.read")
@@ -129,7 +131,7 @@ def page(
     released = (rows.exclude(released_at=None), "-released_at")
     parts = {"standing": [active], "released": [released]}
     question = ["holds", subject_id, state]
-    return pagination.part(
+    return pagination.page_of_lists(
         parts.get(state, [active, released]), ask, question, actor.workspace_id
     )
 

@@ -23,7 +23,7 @@ class CaseCounts:
     soon: int = 0
 
 
-def numbers(actor: Actor) -> CaseCounts | None:
+def case_counts(actor: Actor) -> CaseCounts | None:
     """Return the counts, None for an actor who may not read cases."""
     if not actor.can("gdpr.read"):
         return None

@@ -149,13 +149,13 @@ SETTINGS: Final = (
     _declare(
         "export_days", "Days an export is kept",
         "A bundle made for an access request is deleted after them.",
-        Kind.WHOLE, default=14, least=1, most=LONGEST_EXPORT_DAYS, unit="days",
+        Kind.INTEGER, default=14, least=1, most=LONGEST_EXPORT_DAYS, unit="days",
         readers="Access requests.",
     ),
     _declare(
         "backup_days", "Days until the last backup expires",
         "Certificates name the day on which it does.",
-        Kind.WHOLE, default=90, least=1, most=LONGEST_BACKUP_DAYS, unit="days",
+        Kind.INTEGER, default=90, least=1, most=LONGEST_BACKUP_DAYS, unit="days",
         readers="Certificates.",
     ),
 )  # fmt: skip

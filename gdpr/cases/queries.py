@@ -168,7 +168,7 @@ def _closed(
 
 # ── One case ─────────────────────────────────────────────────────────────────
 @dataclass(frozen=True, slots=True)
-class Dossier:
+class CaseDetail:
     """A case with everything that its page and the API show."""
 
     case: Case
@@ -183,16 +183,16 @@ class Dossier:
     verbs: list[str]
 
 
-def dossier(actor: Actor, case: Case) -> Dossier:
+def dossier(actor: Actor, case: Case) -> CaseDetail:
     """Return a case of the actor's workspace in detail."""
     actor.require("gdpr.read", case.workspace_id)
     rules = privacy_settings.of(case.workspace_id)
     plan = cases.latest_plan(case)
     events = CaseEvent.objects.filter(workspace_id=case.workspace_id, case=case)
-    active_holds = legal_holds.listed(
+    active_holds = legal_holds.list_holds(
         actor, subject_id=case.subject_id or "-", state="standing", limit=20
     )
-    return Dossier(
+    return CaseDetail(
         case=case,
         deadline=deadline(case, rules),
         rules=rules,
@@ -240,7 +240,7 @@ def case_json(case: Case, rules: PrivacySettings) -> dict[str, Any]:
     )
 
 
-def lines(actor: Actor, rows: list[Case]) -> list[dict[str, Any]]:
+def cases_json(actor: Actor, rows: list[Case]) -> list[dict[str, Any]]:
     rules = privacy_settings.of(actor.workspace_id)
     return [case_json(case, rules) for case in rows]
 
@@ -254,7 +254,7 @@ def _step(step: CaseStep) -> dict[str, Any]:
     }
 
 
-def event_line(event: CaseEvent) -> dict[str, Any]:
+def event_json(event: CaseEvent) -> dict[str, Any]:
     """Return an event of the timeline as JSON."""
     plain = ("id", "kind", "state", "text", "data", "by")
     return {name: getattr(event, name) for name in plain} | {
@@ -279,13 +279,13 @@ def _doubts(plan: CasePlan) -> dict[str, Any]:
     }
 
 
-def plan_line(plan: CasePlan, phrase: str) -> dict[str, Any]:
+def plan_json(plan: CasePlan, phrase: str) -> dict[str, Any]:
     """Return a plan as JSON, without its row ids."""
     return {
         "holders": plan.body.get("holders", []),
         "total": plan.body.get("total", {}),
         **_doubts(plan),
-        "undecided": suggested_aliases.undecided(plan.case.subject, plan.body),
+        "undecided": suggested_aliases.count_undecided(plan.case.subject, plan.body),
         "number": plan.number,
         "plan_hash": plan.plan_hash,
         "phrase": phrase,
@@ -294,13 +294,13 @@ def plan_line(plan: CasePlan, phrase: str) -> dict[str, Any]:
     }
 
 
-def whole(detail: Dossier) -> dict[str, Any]:
+def case_detail(detail: CaseDetail) -> dict[str, Any]:
     """Return a case with its plan, steps and timeline as JSON."""
-    plan = plan_line(detail.plan, detail.phrase or "") if detail.plan else None
+    plan = plan_json(detail.plan, detail.phrase or "") if detail.plan else None
     return case_json(detail.case, detail.rules) | {
         "plan": plan,
         "steps": [_step(step) for step in detail.steps],
-        "events": [event_line(event) for event in detail.events],
+        "events": [event_json(event) for event in detail.events],
         "holds": detail.hold_ids,
         "allowed": detail.verbs,
         "approval_missing": detail.approval_missing,

@@ -30,7 +30,7 @@ RECIPIENT_ROLES: Final = (Role.COMPLIANCE.value, Role.ADMIN.value)
 log = structlog.get_logger(__name__)
 
 
-def readers(workspace_id: str) -> list[str]:
+def recipients(workspace_id: str) -> list[str]:
     """Return the e-mail addresses of compliance officers and admins."""
     rows = Membership.objects.filter(
         workspace_id=workspace_id, role__in=RECIPIENT_ROLES, user__is_active=True
@@ -90,7 +90,7 @@ def send(workspace_id: str, now: datetime | None = None) -> Outcome:
     moment, rules = now or timezone.now(), privacy_settings.of(workspace_id)
     if not rules.digest:
         return Outcome()
-    urgent, to = urgent_cases(workspace_id, moment), readers(workspace_id)
+    urgent, to = urgent_cases(workspace_id, moment), recipients(workspace_id)
     if not urgent or not to:
         return Outcome(
             fault="No compliance officer or admin has an address" if urgent else ""
@@ -140,6 +140,6 @@ def install() -> None:
             title="Digest of cases",
             schedule="daily, asked every hour",
             act=send,
-            every=timedelta(hours=1),
+            interval=timedelta(hours=1),
         )
     )

@@ -74,7 +74,7 @@ def _content(case: Case) -> dict[str, Any] | None:
         data = _path(case).read_bytes()
     except FileNotFoundError:
         return None
-    content = b"".join(encrypted_file.opened(io.BytesIO(data), _key(case)))
+    content = b"".join(encrypted_file.decrypted_pieces(io.BytesIO(data), _key(case)))
     return dict(json.loads(content))
 
 

@@ -213,7 +213,7 @@ def approve(case: Case, plan_hash: str, *, by: Actor) -> Case:
         return move(live, Verb.APPROVE, text, by=by, plan_hash=plan.plan_hash)
 
 
-def undecided(plan: CasePlan | None) -> int:
+def undecided_count(plan: CasePlan | None) -> int:
     """Return how many doubtful rows of a plan have no decision."""
     return int(plan.body.get("doubts", {}).get("undecided", 0)) if plan else 0
 
@@ -224,7 +224,7 @@ def _require_decisions(case: Case, plan: CasePlan) -> None:
     if decided_rows.spares_planned_row(case, plan.rows):
         detail = "A row of this plan is kept by decision; read the newer plan."
         raise errors.Conflict(detail, code="stale_plan")
-    count = undecided(plan)
+    count = undecided_count(plan)
     if count:
         raise errors.Conflict(
             "Rows of this plan may be about somebody else; decide on each of them.",

@@ -27,7 +27,7 @@ from memory.rules.json_structure import is_within
 VERSION: Final = 1
 ALGORITHM: Final = "Ed25519"
 CANONICAL: Final = "RFC 8785"
-MOST_BYTES: Final = 256 * 1024
+MAX_BYTES: Final = 256 * 1024
 # A certificate that names every place has a few hundred values.
 MAX_VALUES: Final = 10_000
 PUBLIC_BYTES: Final = 32
@@ -171,7 +171,7 @@ def parse(document: str | bytes) -> dict[str, Any]:
     """Return a certificate's JSON; raise Malformed for anything else."""
     try:
         raw = document if isinstance(document, bytes) else document.encode()
-        if len(raw) > MOST_BYTES or not is_within(raw, values=MAX_VALUES):
+        if len(raw) > MAX_BYTES or not is_within(raw, values=MAX_VALUES):
             raise Malformed
         parsed = json.loads(
             raw.decode("utf-8-sig"),

@@ -26,7 +26,7 @@ from gdpr.certificates import document as certificate_document
 from gdpr.certificates import keys as signing_keys
 from gdpr.certificates.document import Verdict
 from gdpr.models import Case, CaseKind, Certificate
-from gdpr.pagination import Ask, Page
+from gdpr.pagination import Page, PageQuery
 from memory.journal import append as journal
 from memory.models import ids
 from memory.rules import errors
@@ -255,7 +255,7 @@ def get(actor: Actor, certificate_id: str) -> Certificate:
     return certificate
 
 
-def page(actor: Actor, ask: Ask) -> Page[Certificate]:
+def page(actor: Actor, ask: PageQuery) -> Page[Certificate]:
     """Return a page of the workspace's certificates, newest first."""
     home = actor.workspace_id
     return pagination.newest(

@@ -93,7 +93,7 @@ def problem() -> str | None:
         private = _load(_path(row.key_id))
     except FileNotFoundError:
         return f"keys/{_path(row.key_id).name} is missing and signs certificates: {way}"
-    except (OSError, ValueError, errors.HouseError):
+    except (OSError, ValueError, errors.AppError):
         return f"keys/{_path(row.key_id).name} cannot be read as a key: {way}"
     if document.public_of(private) != row.public_key:
         return f"keys/{_path(row.key_id).name} is not the key on record: {way}"

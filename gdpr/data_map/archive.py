@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from gdpr.data_map import row_text
-from gdpr.data_map.base import Fate, Found, Person, Trace
+from gdpr.data_map.base import Fate, Person, RowMatch, Trace
 from gdpr.matching.matcher import Sign
 from memory.journal import append as journal
 from memory.journal import archive_erasure
@@ -20,14 +20,14 @@ def _subject_aliases(row: ArchivedEntry) -> list[str]:
 
 
 def _is_named(person: Person) -> Callable[[str], bool]:
-    return lambda alias: person.matcher.who(alias) is Sign.SURE
+    return lambda alias: person.matcher.sign_of_value(alias) is Sign.SURE
 
 
 def _text(row: ArchivedEntry) -> str:
     aliases = _subject_aliases(row)
     context_ids = [row.mission_id or "", row.trace_id or "", row.span_id or ""]
     payload = row_text.from_json(row.payload_text)
-    return row_text.joined([row.summary, payload, *aliases, *context_ids])
+    return row_text.join_texts([row.summary, payload, *aliases, *context_ids])
 
 
 def _rows(workspace_id: str) -> Iterator[ArchivedEntry]:
@@ -49,7 +49,7 @@ class Archive:
     tables = ("memory.ArchivedEntry",)
     files: tuple[str, ...] = ()
 
-    def find(self, person: Person) -> Iterator[Found]:
+    def find(self, person: Person) -> Iterator[RowMatch]:
         """Return every archived entry that is linked or names the person."""
         for row in _rows(person.workspace_id):
             text = _text(row)
@@ -60,7 +60,7 @@ class Archive:
             if self._is_shared(person, row, text):
                 fate, reason = Fate.REDACT, "It names somebody else too."
             sample, is_doubtful = row_text.sample(person, text), sign is not Sign.SURE
-            yield Found(row.id, fate, reason, sample, row.ts, is_doubtful)
+            yield RowMatch(row.id, fate, reason, sample, row.ts, is_doubtful)
 
     def _sign(self, person: Person, row: ArchivedEntry, text: str) -> Sign:
         """Return how surely an entry is about the person, by text or any link."""
@@ -74,7 +74,9 @@ class Archive:
         fates = {person.fate(place, row.id, text) for place in ("journal", PLACE)}
         return Fate.REDACT in fates
 
-    def export(self, person: Person, rows: Iterable[Found]) -> Iterator[dict[str, Any]]:
+    def export(
+        self, person: Person, rows: Iterable[RowMatch]
+    ) -> Iterator[dict[str, Any]]:
         """Return archived entries; other people are masked."""
         for part in row_text.batches([match.row_id for match in rows]):
             for row in ArchivedEntry.objects.filter(
@@ -87,7 +89,9 @@ class Archive:
                     "ts": journal.stamp(row.ts),
                     "entry_type": row.entry_type,
                     "archived_at": journal.stamp(row.archived_at),
-                    **row_text.masked(person.others, texts, row_text.OTHERS),
+                    **row_text.masked(
+                        person.others_matcher, texts, row_text.OTHERS_MARK
+                    ),
                 }
 
     def tokens(self, person: Person, row_ids: Sequence[str]) -> Iterator[bytes]:

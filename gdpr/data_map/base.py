@@ -40,12 +40,12 @@ class Person:
     workspace_id: str
     subject_id: str
     matcher: Matcher
-    others: Matcher
+    others_matcher: Matcher
     links: Mapping[str, frozenset[str]]
     # Rows that are also linked to somebody else: place → row ids.
     shared: Mapping[str, frozenset[str]] = field(default_factory=dict)
     matched: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    spared: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    spared_rows: Mapping[str, frozenset[str]] = field(default_factory=dict)
     confirmed: Mapping[str, frozenset[str]] = field(default_factory=dict)
     # Results of one holder that another uses, so that a journal is read once.
     memo: dict[str, frozenset[str]] = field(
@@ -65,12 +65,12 @@ class Person:
         sign = self.matcher.judge(text, linked=row_id in self.linked(place))
         if sign is Sign.NONE and row_id in self.once_matched(place):
             # It matched a name that was removed since.
-            return self.matcher.forgotten
+            return self.matcher.former_name_sign
         return sign
 
     def is_kept(self, place: str, row_id: str) -> bool:
         """Whether it was decided that a row is kept."""
-        return row_id in self.spared.get(place, frozenset())
+        return row_id in self.spared_rows.get(place, frozenset())
 
     def is_about(self, place: str, row_id: str, *, doubtful: bool) -> bool:
         """Whether a row is theirs: surely, or by decision."""
@@ -84,13 +84,15 @@ class Person:
 
     def fate(self, place: str, row_id: str, text: str) -> Fate:
         """Return ``redact`` for a row that names others too, else ``delete``."""
-        if row_id in self.shared.get(place, frozenset()) or self.others.names(text):
+        if row_id in self.shared.get(place, frozenset()) or self.others_matcher.names(
+            text
+        ):
             return Fate.REDACT
         return Fate.DELETE
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RowMatch:
     """One row that names a person; ``why`` is a sentence for the plan.
 
     A ``doubtful`` row may be about somebody else and needs a decision.
@@ -142,11 +144,13 @@ class Holder(Protocol):
     @property
     def derived(self) -> bool: ...
 
-    def find(self, person: Person) -> Iterator[Found]:
+    def find(self, person: Person) -> Iterator[RowMatch]:
         """Yield every row that names a person, by link or by content."""
         ...
 
-    def export(self, person: Person, rows: Iterable[Found]) -> Iterator[dict[str, Any]]:
+    def export(
+        self, person: Person, rows: Iterable[RowMatch]
+    ) -> Iterator[dict[str, Any]]:
         """Yield rows as JSON objects, bodies included, other people masked."""
         ...
 

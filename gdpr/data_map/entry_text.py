@@ -50,7 +50,7 @@ class Row(NamedTuple):
     @property
     def text(self) -> str:
         """All text of the entry."""
-        return row_text.joined(
+        return row_text.join_texts(
             (
                 self.summary,
                 row_text.from_json(self.payload_text),
@@ -123,4 +123,6 @@ def _as_row_text(text: str) -> str | None:
     seams = text.count(row_text.SEAM.strip())
     if len(parts) != _COLUMNS or seams != _COLUMNS - 1:
         return None
-    return row_text.joined((parts[0], *map(row_text.from_json, parts[1:3]), *parts[3:]))
+    return row_text.join_texts(
+        (parts[0], *map(row_text.from_json, parts[1:3]), *parts[3:])
+    )

@@ -17,7 +17,7 @@ from episodic.models import Embedding, MemoryRelation
 from episodic.vectors.base import VectorScope
 from episodic.vectors.scan import ScanIndex
 from gdpr.data_map import row_text
-from gdpr.data_map.base import Fate, Found, Person, Trace
+from gdpr.data_map.base import Fate, Person, RowMatch, Trace
 from gdpr.data_map.journal import entries_naming
 from memory import fulltext
 from memory.journal import erasure
@@ -38,17 +38,17 @@ class DerivedHolder(ABC):
     def _ids(self, workspace_id: str, entry_ids: Sequence[str]) -> Iterable[str]:
         """Return the keys of rows derived from these entries."""
 
-    def find(self, person: Person) -> Iterator[Found]:
+    def find(self, person: Person) -> Iterator[RowMatch]:
         """Yield rows derived from entries that name the person."""
         for part in row_text.batches(sorted(entries_naming(person))):
             for row_id in self._ids(person.workspace_id, part):
                 reason = "It was made from an entry and goes with it."
-                yield Found(row_id, Fate.DELETE, reason)
+                yield RowMatch(row_id, Fate.DELETE, reason)
 
     def export(
         self,
         person: Person,  # noqa: ARG002
-        rows: Iterable[Found],
+        rows: Iterable[RowMatch],
     ) -> Iterator[dict[str, Any]]:
         """Yield ids only: the text is exported with the entry."""
         for match in rows:
@@ -100,7 +100,7 @@ class WordIndex(DerivedHolder):
             )
             values = rows.values_list("pk", "summary", "body", "erased_at")
             for entry_id, summary, body, erased_at in values:
-                text = row_text.joined([summary, body])
+                text = row_text.join_texts([summary, body])
                 if erased_at is not None or person.matcher.names(text):
                     yield Trace(self.name, entry_id, "search hit")
 

@@ -17,7 +17,7 @@ from django.db import connection, transaction
 
 from gdpr import cache_version
 from gdpr.data_map import entry_text, row_text
-from gdpr.data_map.base import Fate, Found, Person, Trace
+from gdpr.data_map.base import Fate, Person, RowMatch, Trace
 from gdpr.matching.matcher import Sign
 from memory.journal import append as journal
 from memory.journal import erasure
@@ -43,7 +43,7 @@ def mentions(person: Person) -> tuple[frozenset[str], frozenset[str]]:
     """
     rows = SubjectMention.objects.filter(workspace_id=person.workspace_id)
     aliases = rows.order_by().values_list("alias", flat=True).distinct()
-    classify = person.matcher.who
+    classify = person.matcher.sign_of_value
     own_aliases = [
         alias for alias in aliases.iterator() if classify(alias) is Sign.SURE
     ]
@@ -127,7 +127,7 @@ class Journal:
     files: tuple[str, ...] = ()
 
     # ── Finding ──────────────────────────────────────────────────────────────
-    def find(self, person: Person) -> Iterator[Found]:
+    def find(self, person: Person) -> Iterator[RowMatch]:
         """Yield every entry that is linked, mentions the person or names them."""
         mentioned_ids, shared_ids = mentions(person)
         ids = person.linked(PLACE).union(mentioned_ids, person.once_matched(PLACE))
@@ -152,7 +152,7 @@ class Journal:
                 )
                 if person.is_about(PLACE, row.id, doubtful=is_doubtful):
                     follow.add(row.id)
-                yield Found(
+                yield RowMatch(
                     row.id, fate, reason, sample, times.get(row.id), is_doubtful
                 )
         # A link may lead to an entry that compaction moved to the archive.
@@ -162,7 +162,7 @@ class Journal:
         person.memo[PLACE] = frozenset(follow)
         if next(self.kept_texts(person), None):
             reason = "The audit trail says who acted; it is kept to account for access."
-            yield Found(_ACTOR, Fate.KEEP, reason)
+            yield RowMatch(_ACTOR, Fate.KEEP, reason)
 
     def _sign(
         self, person: Person, row: entry_text.Row, text: str, *, is_mentioned: bool
@@ -194,7 +194,9 @@ class Journal:
                 yield name.value
 
     # ── Reading ──────────────────────────────────────────────────────────────
-    def export(self, person: Person, rows: Iterable[Found]) -> Iterator[dict[str, Any]]:
+    def export(
+        self, person: Person, rows: Iterable[RowMatch]
+    ) -> Iterator[dict[str, Any]]:
         """Return entries with their payload; other people are masked."""
         for part in row_text.batches([match.row_id for match in rows]):
             live = JournalEntry.objects.filter(
@@ -225,7 +227,7 @@ class Journal:
             mentions_here = SubjectMention.objects.filter(
                 workspace_id=person.workspace_id, entry_id__in=list(remains)
             )
-            classify = person.matcher.who
+            classify = person.matcher.sign_of_value
             mention_ids = [
                 m.pk for m in mentions_here if classify(m.alias) is not Sign.NONE
             ]
@@ -289,7 +291,7 @@ def _as_json(row: JournalEntry, person: Person) -> dict[str, Any]:
         "crew_id": row.crew_id,
         "agent_id": row.agent_id,
         **{
-            name: row_text.masked(person.others, value, row_text.OTHERS)
+            name: row_text.masked(person.others_matcher, value, row_text.OTHERS_MARK)
             for name, value in texts.items()
         },
     }

@@ -17,7 +17,7 @@ from django.contrib.sessions.models import Session
 from django.db.models import Q
 
 from gdpr.data_map import row_text
-from gdpr.data_map.base import Fate, Found, Person, Trace
+from gdpr.data_map.base import Fate, Person, RowMatch, Trace
 from gdpr.data_map.table_holder import Rule, Table, TableHolder
 from memory.models import Invitation, Membership, User
 
@@ -92,14 +92,16 @@ class Sessions:
                 return
             last = chunk[-1].pk
 
-    def find(self, person: Person) -> Iterator[Found]:
+    def find(self, person: Person) -> Iterator[RowMatch]:
         """Return the sessions that name the person."""
         for row_id, row, text in self._rows(person):
             if person.matcher.sure(text):
                 reason = "The browser has to sign in again."
-                yield Found(row_id, Fate.DELETE, reason, "", row.expire_date)
+                yield RowMatch(row_id, Fate.DELETE, reason, "", row.expire_date)
 
-    def export(self, person: Person, rows: Iterable[Found]) -> Iterator[dict[str, Any]]:
+    def export(
+        self, person: Person, rows: Iterable[RowMatch]
+    ) -> Iterator[dict[str, Any]]:
         """Yield when sessions expire; their content is a credential and left out."""
         requested_ids = {match.row_id for match in rows}
         for row_id, row, _ in self._rows(person):

@@ -15,10 +15,10 @@ from typing import Any, Final
 from django.conf import settings
 
 from gdpr.data_map import row_text
-from gdpr.data_map.base import Fate, Found, Person, Trace
+from gdpr.data_map.base import Fate, Person, RowMatch, Trace
 from gdpr.matching.matcher import Sign
 from memory.files import erasure, reconcile
-from memory.files.erasure import Pen
+from memory.files.erasure import Redactor
 from memory.journal import append as journal
 from memory.models import MemoryChunk, MemoryFile, MemoryVersion, Workspace
 from memory.rules.tiers import Tier
@@ -39,7 +39,7 @@ def editor(
 
     With ``with_doubts``, lines that may be about somebody else are erased too.
     """
-    threshold = Sign.DOUBTFUL if with_doubts else Sign.SURE
+    threshold = Sign.UNSURE if with_doubts else Sign.SURE
     closer = person.matcher.for_redaction()
 
     def sign(line: str) -> Sign:
@@ -50,7 +50,11 @@ def editor(
     def edited_line(line: str) -> str:
         if sign(line) < threshold:
             return line
-        return closer.mask(line, row_text.ERASED) if person.others.names(line) else ""
+        return (
+            closer.mask(line, row_text.ERASED)
+            if person.others_matcher.names(line)
+            else ""
+        )
 
     def edit(text: str) -> str:
         lines = text.splitlines(keepends=True)
@@ -71,13 +75,13 @@ def pen(
     named_lines: frozenset[str] = frozenset(),
     *,
     with_doubts: bool = True,
-) -> Pen:
+) -> Redactor:
     """Return how a person is masked in files and held texts."""
 
     def mask(value: Any) -> Any:
         return row_text.masked(person.matcher.for_redaction(), value)
 
-    return Pen(editor(person, named_lines, with_doubts=with_doubts), mask)
+    return Redactor(editor(person, named_lines, with_doubts=with_doubts), mask)
 
 
 def slug(workspace_id: str) -> str:
@@ -101,7 +105,7 @@ def _doubtful_lines(
     """Return the lines that may be about the person, but not surely."""
     sign = person.matcher.sign
     lines = (line for line in text.splitlines() if line.strip() not in named_lines)
-    return [line for line in lines if sign(line) is Sign.DOUBTFUL]
+    return [line for line in lines if sign(line) is Sign.UNSURE]
 
 
 def _file_ids(row_ids: Sequence[str]) -> list[str]:
@@ -120,7 +124,7 @@ class MemoryFiles:
     files = ("files", "blobs", "locks")
 
     # ── Finding ──────────────────────────────────────────────────────────────
-    def find(self, person: Person) -> Iterator[Found]:
+    def find(self, person: Person) -> Iterator[RowMatch]:
         """Yield every file that names the person in its name or any version.
 
         Lines that may be about somebody else are a row of their own, for a decision.
@@ -132,19 +136,19 @@ class MemoryFiles:
                 reason = "It is a card about the person; all versions are deleted."
                 is_doubtful, at = card is not Sign.SURE, file.updated_at
                 row_id = f"{file.id}{CARD_MARK}" if is_doubtful else file.id
-                yield Found(row_id, Fate.DELETE, reason, file.key, at, is_doubtful)
+                yield RowMatch(row_id, Fate.DELETE, reason, file.key, at, is_doubtful)
                 if not is_doubtful:
                     continue
             yield from self._matches(file, person)
 
-    def _matches(self, file: MemoryFile, person: Person) -> Iterator[Found]:
+    def _matches(self, file: MemoryFile, person: Person) -> Iterator[RowMatch]:
         hits = self._hits(file, person)
         if hits.sure:
             reason = (
                 f"{hits.sure} of {hits.versions} versions name the person: those lines"
                 " are erased; lines that name somebody else too are masked."
             )
-            yield Found(file.id, Fate.REDACT, reason, hits.sample, file.updated_at)
+            yield RowMatch(file.id, Fate.REDACT, reason, hits.sample, file.updated_at)
         if hits.doubtful:
             reason = (
                 f"Lines in {hits.doubtful} of {hits.versions} versions hold a word that"
@@ -152,7 +156,7 @@ class MemoryFiles:
             )
             sample, row_id = hits.doubtful_sample, f"{file.id}{LINES_MARK}"
             at = file.updated_at
-            yield Found(row_id, Fate.REDACT, reason, sample, at, doubtful=True)
+            yield RowMatch(row_id, Fate.REDACT, reason, sample, at, doubtful=True)
 
     def _files(self, person: Person) -> Any:
         rows = MemoryFile.objects.filter(workspace_id=person.workspace_id)
@@ -163,7 +167,9 @@ class MemoryFiles:
         if file.tier != Tier.PEERS:
             return Sign.NONE
         matcher = person.matcher
-        return max(matcher.who(file.key), matcher.sign(file.key.replace("-", " ")))
+        return max(
+            matcher.sign_of_value(file.key), matcher.sign(file.key.replace("-", " "))
+        )
 
     def _hits(self, file: MemoryFile, person: Person) -> _Hits:
         linked, hits = person.linked("versions"), _Hits()
@@ -172,7 +178,7 @@ class MemoryFiles:
         for version, text in erasure.texts(file):
             hits.versions += 1
             by = row_text.plain(version.written_by, "written_by")
-            version_text = row_text.joined([text, version.note, by])
+            version_text = row_text.join_texts([text, version.note, by])
             is_linked = file_linked or version.id in linked
             sign = person.matcher.judge(version_text, linked=is_linked)
             if sign is Sign.SURE:
@@ -187,7 +193,9 @@ class MemoryFiles:
         return hits
 
     # ── Reading ──────────────────────────────────────────────────────────────
-    def export(self, person: Person, rows: Iterable[Found]) -> Iterator[dict[str, Any]]:
+    def export(
+        self, person: Person, rows: Iterable[RowMatch]
+    ) -> Iterator[dict[str, Any]]:
         """Return files with every version's text; other people are masked."""
         ids = _file_ids([match.row_id for match in rows])
         for part in row_text.batches(ids):
@@ -195,7 +203,7 @@ class MemoryFiles:
                 yield {
                     "place": PLACE,
                     "id": file.id,
-                    "path": person.others.mask(file.path, row_text.OTHERS),
+                    "path": person.others_matcher.mask(file.path, row_text.OTHERS_MARK),
                     "tier": file.tier,
                     "updated_at": journal.stamp(file.updated_at),
                     "versions": [
@@ -215,7 +223,9 @@ class MemoryFiles:
             "note": version.note,
             "text": text,
         }
-        return dict(row_text.masked(person.others, values, row_text.OTHERS))
+        return dict(
+            row_text.masked(person.others_matcher, values, row_text.OTHERS_MARK)
+        )
 
     def tokens(self, person: Person, row_ids: Sequence[str]) -> Iterator[bytes]:
         """Yield the long words of lines about to be erased, and the names of blobs."""
@@ -231,7 +241,7 @@ class MemoryFiles:
 
     def _pen(
         self, file: MemoryFile, person: Person, *, with_doubts: bool = True
-    ) -> Pen:
+    ) -> Redactor:
         return pen(person, self._named_lines(file, person), with_doubts=with_doubts)
 
     def _named_lines(self, file: MemoryFile, person: Person) -> frozenset[str]:
@@ -266,13 +276,13 @@ class MemoryFiles:
         for file in self._files(person):
             card = self._card(file, person)
             if card is not Sign.NONE or person.matcher.sure(file.path):
-                mark = CARD_MARK if card is Sign.DOUBTFUL else ""
+                mark = CARD_MARK if card is Sign.UNSURE else ""
                 yield Trace(PLACE, file.id, "file name", f"{file.id}{mark}")
             for version, text in erasure.texts(file):
                 by = row_text.plain(version.written_by, "written_by")
                 author = row_text.plain(version.author)
                 sign = person.matcher.sign(
-                    row_text.joined([text, version.note, author])
+                    row_text.join_texts([text, version.note, author])
                 )
                 sign = max(sign, person.matcher.sign(by))
                 if sign is not Sign.NONE:
@@ -280,7 +290,7 @@ class MemoryFiles:
         pieces = MemoryChunk.objects.filter(workspace_id=person.workspace_id)
         columns = ("pk", "heading", "text", "file_id")
         for pk, head, text, file_id in pieces.values_list(*columns).iterator():
-            sign = person.matcher.sign(row_text.joined([head, text]))
+            sign = person.matcher.sign(row_text.join_texts([head, text]))
             if sign is not Sign.NONE:
                 yield Trace(PLACE, str(pk), "chunk", _row(file_id, sign))
 
@@ -310,21 +320,25 @@ class OrphanFiles:
                 text = ""
             yield sha256(place.encode()).hexdigest()[:32], path, f"{place}\n{text}"
 
-    def find(self, person: Person) -> Iterator[Found]:
+    def find(self, person: Person) -> Iterator[RowMatch]:
         """Return strays that name the person in their path or bytes."""
         for row_id, _, text in self._rows(person):
             if (sign := person.matcher.sign(text)) is not Sign.NONE:
                 reason = "Nothing points to this file: it is deleted."
                 sample = row_text.sample(person, text)
                 is_doubtful = sign < Sign.SURE
-                yield Found(row_id, Fate.DELETE, reason, sample, doubtful=is_doubtful)
+                yield RowMatch(
+                    row_id, Fate.DELETE, reason, sample, doubtful=is_doubtful
+                )
 
-    def export(self, person: Person, rows: Iterable[Found]) -> Iterator[dict[str, Any]]:
+    def export(
+        self, person: Person, rows: Iterable[RowMatch]
+    ) -> Iterator[dict[str, Any]]:
         """Return the text of strays; other people are masked."""
         ids = {match.row_id for match in rows}
         for row_id, _, text in self._rows(person):
             if row_id in ids:
-                masked = person.others.mask(text, row_text.OTHERS)
+                masked = person.others_matcher.mask(text, row_text.OTHERS_MARK)
                 yield {"place": self.name, "id": row_id, "text": masked}
 
     def tokens(self, person: Person, row_ids: Sequence[str]) -> Iterator[bytes]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from episodic.index import engine
 from gdpr import linking
-from gdpr.data_map.base import Fate, Found, Person, Trace
+from gdpr.data_map.base import Fate, Person, RowMatch, Trace
 from memory import fulltext
 
 
@@ -20,7 +20,7 @@ def drop_cached_texts(person: Person) -> int:
     """Drop cached queries that name the person, and all names; return how many."""
     fulltext.frequencies.clear()
     # The names of subjects are cached for linking; they are read again.
-    linking.forget()
+    linking.clear_cache()
     return engine.embedder().forget(lambda text: bool(person.matcher.names(text)))
 
 
@@ -35,7 +35,7 @@ class _WithoutRows:
     def export(
         self,
         person: Person,  # noqa: ARG002
-        rows: Iterable[Found],
+        rows: Iterable[RowMatch],
     ) -> Iterator[dict[str, Any]]:
         """Yield that it was there."""
         for match in rows:
@@ -63,12 +63,12 @@ class Caches(_WithoutRows):
 
     name, title = "caches", "Questions kept in memory"
 
-    def find(self, person: Person) -> Iterator[Found]:
+    def find(self, person: Person) -> Iterator[RowMatch]:
         """Yield one row when a cached query names the person."""
         count = engine.embedder().count(lambda text: bool(person.matcher.names(text)))
         if count:
             reason = f"{count} questions kept in memory name the person."
-            yield Found("questions", Fate.DELETE, reason)
+            yield RowMatch("questions", Fate.DELETE, reason)
 
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:  # noqa: ARG002
         """Drop cached queries and word counts."""
@@ -98,14 +98,14 @@ class Logs(_WithoutRows):
                 if isinstance(handler, logging.FileHandler):
                     yield Path(handler.baseFilename)
 
-    def find(self, person: Person) -> Iterator[Found]:
+    def find(self, person: Person) -> Iterator[RowMatch]:
         """Yield log files that name the person: they cannot be rewritten here."""
         for number, path in enumerate(sorted(set(self._files()))):
             lines = path.open(encoding="utf-8", errors="replace")
             with lines:
                 if any(person.matcher.sure(line) for line in lines):
                     reason = "A log file names the person; rotate it away by hand."
-                    yield Found(f"log:{number}", Fate.KEEP, reason)
+                    yield RowMatch(f"log:{number}", Fate.KEEP, reason)
 
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:  # noqa: ARG002
         """Do nothing: a log handler holds the files open."""

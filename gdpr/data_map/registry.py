@@ -115,7 +115,7 @@ OUT_OF_REACH: Final[dict[str, str]] = {
 }
 
 
-def named(name: str) -> Holder:
+def by_name(name: str) -> Holder:
     """Return a holder by its name; KeyError for an unknown one."""
     return {holder.name: holder for holder in ALL}[name]
 
@@ -171,7 +171,7 @@ def person(subject: Subject) -> Person:
         workspace_id=subject.workspace_id,
         subject_id=subject.id,
         matcher=matcher_of(own_names, other_names),
-        others=Matcher(other_names),
+        others_matcher=Matcher(other_names),
         links=links,
         shared=shared_rows,
         matched=matched,

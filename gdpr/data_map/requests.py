@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db.models import Model, QuerySet
 
 from gdpr.data_map import row_text
-from gdpr.data_map.base import Fate, Found, Person, Trace
+from gdpr.data_map.base import Fate, Person, RowMatch, Trace
 from gdpr.data_map.table_holder import Rule, Table, TableHolder
 from gdpr.models import (
     Alias,
@@ -39,7 +39,7 @@ from gdpr.models import (
 class _Cases(TableHolder):
     """Texts of cases. A person's own cases are about them without doubt."""
 
-    def find(self, person: Person) -> Iterator[Found]:
+    def find(self, person: Person) -> Iterator[RowMatch]:
         """Yield what names the person; rows of their own cases are never doubtful."""
         own = self.own(person)
         for row in super().find(person):
@@ -152,11 +152,11 @@ class _Decisions(TableHolder):
             for pk in rows.order_by("pk").values_list("pk", flat=True):
                 yield self._row_id(table, pk)
 
-    def find(self, person: Person) -> Iterator[Found]:
+    def find(self, person: Person) -> Iterator[RowMatch]:
         """Yield decisions about the person, and others that name them."""
         own = dict.fromkeys(self.own(person))
         for row_id in own:
-            yield Found(row_id, Fate.DELETE, "It was decided about this person.")
+            yield RowMatch(row_id, Fate.DELETE, "It was decided about this person.")
         yield from (match for match in super().find(person) if match.row_id not in own)
 
 
@@ -192,14 +192,16 @@ class Exports:
         folder = Path(settings.DATA_DIR) / "exports" / export.workspace_id
         return sorted(folder.glob(f"{export.id}.*")) if folder.is_dir() else []
 
-    def find(self, person: Person) -> Iterator[Found]:
+    def find(self, person: Person) -> Iterator[RowMatch]:
         """Yield every bundle that still exists."""
         for row in self._rows(person):
             if row.state != ExportState.GONE or self._files(row):
                 reason = "It is a copy of everything about the person."
-                yield Found(row.id, Fate.DELETE, reason, "", row.made_at)
+                yield RowMatch(row.id, Fate.DELETE, reason, "", row.made_at)
 
-    def export(self, person: Person, rows: Iterable[Found]) -> Iterator[dict[str, Any]]:
+    def export(
+        self, person: Person, rows: Iterable[RowMatch]
+    ) -> Iterator[dict[str, Any]]:
         """Yield when bundles were made; their content is not repeated."""
         ids = [match.row_id for match in rows]
         for row in self._rows(person).filter(pk__in=ids):
@@ -263,20 +265,22 @@ class Subjects:
             (
                 subject.id,
                 subject,
-                row_text.joined([subject.display_name, subject.consent_note]),
+                row_text.join_texts([subject.display_name, subject.consent_note]),
             )
             for subject in subjects
         ]
         return named_rows + [(f"alias:{a.pk}", a, a.value) for a in aliases]
 
-    def find(self, person: Person) -> Iterator[Found]:
+    def find(self, person: Person) -> Iterator[RowMatch]:
         """Yield the row and every alias."""
         for row_id, _, text in self._named_rows(person):
             if text:
                 reason = "It is erased at the end: everything else is found by it."
-                yield Found(row_id, Fate.DELETE, reason, text)
+                yield RowMatch(row_id, Fate.DELETE, reason, text)
 
-    def export(self, person: Person, rows: Iterable[Found]) -> Iterator[dict[str, Any]]:
+    def export(
+        self, person: Person, rows: Iterable[RowMatch]
+    ) -> Iterator[dict[str, Any]]:
         requested_ids = {match.row_id for match in rows}
         for row_id, _, text in self._named_rows(person):
             if row_id in requested_ids:

@@ -18,11 +18,11 @@ from gdpr.matching.matcher import Matcher
 # Keys under which program output quotes text of users.
 QUOTES: Final = ("text",)
 ERASED: Final = "[erased]"
-OTHERS: Final = "[someone else]"
+OTHERS_MARK: Final = "[someone else]"
 CHUNK: Final = 1_000
 SEAM: Final = "\nzqjz\n"
 _ENTRY: Final = re.compile(r"\bj_[0-9a-f]{16}\b")
-_SURE: Final = (name_fields.Key.ANYBODY, name_fields.Key.PHONE)
+_SURE: Final = (name_fields.Key.PERSON, name_fields.Key.PHONE)
 _LONG: Final = re.compile(r"[^\W_]{8,}")
 
 
@@ -49,7 +49,7 @@ def plain(value: object, column: str = "") -> str:
 
 def from_json(text: str) -> str:
     """Return the words of JSON text."""
-    return name_fields.spoken(text)
+    return name_fields.json_as_text(text)
 
 
 def parsed(text: str) -> Any:
@@ -60,7 +60,7 @@ def parsed(text: str) -> Any:
         return text
 
 
-def joined(texts: Iterable[str]) -> str:
+def join_texts(texts: Iterable[str]) -> str:
     """Return the texts of one row as one."""
     return SEAM.join(text for text in texts if text)
 
@@ -123,7 +123,7 @@ def sample(person: Person, text: str) -> str:
         text[first : first + SAMPLE_CHARS].replace(SEAM, " · ")
     )
     excerpt = excerpt.replace(name_fields.BEGIN, " ").replace(name_fields.END, " ")
-    return " ".join(person.others.mask(excerpt, OTHERS).split())
+    return " ".join(person.others_matcher.mask(excerpt, OTHERS_MARK).split())
 
 
 def entry_ids(text: str) -> list[str]:

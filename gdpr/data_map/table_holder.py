@@ -16,7 +16,7 @@ from django.db import models, transaction
 from django.db.models import Q
 
 from gdpr.data_map import row_text
-from gdpr.data_map.base import Fate, Found, Person, Trace
+from gdpr.data_map.base import Fate, Person, RowMatch, Trace
 from gdpr.data_map.journal import entries_naming
 from gdpr.matching.matcher import Sign
 from memory.rules import entries
@@ -85,7 +85,7 @@ class Table:
         """Return the given columns of a row as one text."""
         card = self.cards and "key" in columns and row.get("tier") == Tier.PEERS
         card_owner = [row_text.plain(row["key"], "handle")] if card else []
-        return row_text.joined(
+        return row_text.join_texts(
             card_owner
             + [
                 row_text.from_json(row[name] or "")
@@ -103,7 +103,7 @@ class Table:
     def names_in_facts(self, person: Person, row: Mapping[str, Any]) -> bool:
         """Whether the ``facts`` of a row name the person."""
         own, quoted = (
-            row_text.joined(
+            row_text.join_texts(
                 text
                 for name in self.facts
                 for text in row_text.facts(row[name], quoted=quoted)
@@ -151,7 +151,7 @@ class TableHolder:
         return tuple(table.label for table in self._tables)
 
     # ── Finding ──────────────────────────────────────────────────────────────
-    def find(self, person: Person) -> Iterator[Found]:
+    def find(self, person: Person) -> Iterator[RowMatch]:
         """Yield every row that names the person."""
         for table in self._tables:
             for row in table.read(person.workspace_id):
@@ -164,25 +164,25 @@ class TableHolder:
 
     def _judge(
         self, table: Table, row: Mapping[str, Any], person: Person
-    ) -> Found | None:
+    ) -> RowMatch | None:
         row_id, at = self._row_id(table, row["pk"]), row.get(table.at)
         text = table.text(row, table.words)
         sign = self._sign(table, row, row_id, text, person)
         if sign is not Sign.NONE:
             fate, doubt = self._fate(table, row_id, text, person), sign is not Sign.SURE
             sample = row_text.sample(person, text)
-            return Found(row_id, fate, table.why, sample, at, doubt)
+            return RowMatch(row_id, fate, table.why, sample, at, doubt)
         label_text = table.text(row, table.labels)
         sign = table.sign(person, "", label_text, self.name)
         if sign is not Sign.NONE:
             reason = "It says that the person did this; the name is masked."
             sample, doubt = row_text.sample(person, label_text), sign is not Sign.SURE
-            return Found(row_id, Fate.REDACT, reason, sample, at, doubt)
+            return RowMatch(row_id, Fate.REDACT, reason, sample, at, doubt)
         if table.facts and table.names_in_facts(person, row):
-            return Found(row_id, Fate.REDACT, table.why, "", at)
+            return RowMatch(row_id, Fate.REDACT, table.why, "", at)
         kept_text = table.text(row, table.keeps)
         if table.sign(person, "", kept_text, self.name) is not Sign.NONE:
-            return Found(row_id, Fate.KEEP, table.keep_reason, "", at)
+            return RowMatch(row_id, Fate.KEEP, table.keep_reason, "", at)
         return None
 
     def _sign(
@@ -240,11 +240,15 @@ class TableHolder:
                 for row in rows.order_by("pk").values(*names):
                     yield table, row
 
-    def export(self, person: Person, rows: Iterable[Found]) -> Iterator[dict[str, Any]]:
+    def export(
+        self, person: Person, rows: Iterable[RowMatch]
+    ) -> Iterator[dict[str, Any]]:
         """Yield rows with all their columns; other people are masked."""
         for table, row in self._rows(person, [match.row_id for match in rows]):
             values = {
-                name: row_text.masked(person.others, _readable(value), row_text.OTHERS)
+                name: row_text.masked(
+                    person.others_matcher, _readable(value), row_text.OTHERS_MARK
+                )
                 for name, value in row.items()
                 if name != "pk"
             }

@@ -108,7 +108,7 @@ def suppress_subject(run: Run) -> None:
         Subject.objects.filter(pk=subject.pk, opted_out_at=None).update(
             opted_out_at=timezone.now()
         )
-        before = cache_version.held(home)
+        before = cache_version.locked_stamp(home)
         suppression.suppress(subject, case_ref=run.case.id)
         after = cache_version.current(home)
     journal.keep_reading(person, before, after)

@@ -113,7 +113,7 @@ def close(run: Run, report: Report) -> None:
     audit_log.finish(action, status, scope=proof)
     if run.case.kind == CaseKind.RECTIFICATION:
         # Texts of entries changed, so cached readings are invalid.
-        cache_version.changed(run.case.workspace_id)
+        cache_version.bump(run.case.workspace_id)
     failpoints.step("ledger_closed")
     if result == "complete":
         seal_names.finalize(run)
@@ -164,7 +164,7 @@ def _journal(run: Run) -> dict[str, Any]:
     Checks all links and seals; the text of other entries is the nightly check's part.
     """
     workspace_id = run.case.workspace_id
-    report = verify.walk_links(workspace_id, by=run.by)
+    report = verify.verify_links(workspace_id, by=run.by)
     head = ChainHead.objects.filter(pk=workspace_id).first()
     return {
         "ok": report.ok,

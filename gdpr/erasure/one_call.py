@@ -43,7 +43,7 @@ class StartedErasure:
     warnings: list[str]
 
 
-def home(text: str, slug: str = "") -> str:
+def workspace_of(text: str, slug: str = "") -> str:
     """Return a workspace id: of the slug, or of the only one that knows the person.
 
     For commands, which have no credential bound to a workspace.
@@ -62,7 +62,7 @@ def home(text: str, slug: str = "") -> str:
 
 def _knows(workspace_id: str, text: str) -> bool:
     is_id = Subject.objects.filter(workspace_id=workspace_id, pk=text).exists()
-    if is_id or subjects.aliased(workspace_id, text):
+    if is_id or subjects.with_alias(workspace_id, text):
         return True
     return subjects.is_named(workspace_id, text)
 
@@ -76,7 +76,7 @@ def _kind(text: str) -> AliasKind:
     return AliasKind.NAME if " " in text.strip() else AliasKind.USER_ID
 
 
-def person(text: str, *, by: Actor, named: bool) -> Subject:
+def person(text: str, *, by: Actor, must_be_named: bool) -> Subject:
     """Return the subject of an id or alias; an unknown alias becomes a new subject.
 
     With ``named`` only if a writer named it: reading creates no arbitrary subjects.
@@ -85,16 +85,16 @@ def person(text: str, *, by: Actor, named: bool) -> Subject:
         return subjects.find(text, by=by)
     except errors.NotFound:
         if text.startswith("sub_") or (
-            named and not subjects.is_named(by.workspace_id, text)
+            must_be_named and not subjects.is_named(by.workspace_id, text)
         ):
             raise
     return subjects.create("", [NewAlias(_kind(text).value, text)], by=by)
 
 
-def everything(alias: str, *, by: Actor) -> dict[str, Any]:
+def export_all(alias: str, *, by: Actor) -> dict[str, Any]:
     """Return all data about a person, given by id or alias, or raise."""
     by.require("gdpr.manage")
-    return export.export_document(person(alias, by=by, named=True), by=by)
+    return export.export_document(person(alias, by=by, must_be_named=True), by=by)
 
 
 def erase(alias: str, reason: str, *, by: Actor) -> StartedErasure:
@@ -108,11 +108,11 @@ def erase(alias: str, reason: str, *, by: Actor) -> StartedErasure:
     if rules.two_person or rules.require_identity:
         detail = "This workspace requires more than one step: open a case."
         raise errors.Conflict(detail, code="case_required")
-    subject = person(alias, by=by, named=False)
+    subject = person(alias, by=by, must_be_named=False)
     new = NewCase(subject_id=subject.id, kind=CaseKind.ERASURE, reason=reason)
     case = cases.open_case(new, by=by)
     plan = dry_run.make(case, by=by)
-    if cases.undecided(plan):
+    if cases.undecided_count(plan):
         case = transitions.case(by, case.id)
         # The run that follows the decisions takes this row over.
         action = _action(case, {audit_log.WAITS: case.run + 1}, by)
@@ -149,7 +149,7 @@ def _rows(rows: dict[str, list[list[str]]]) -> dict[str, int]:
 
 def _warn(plan: CasePlan) -> list[str]:
     warnings, rows = [], plan.rows
-    doubtful_count = cases.undecided(plan)
+    doubtful_count = cases.undecided_count(plan)
     if doubtful_count:
         warnings.append(
             f"{doubtful_count} rows may be about others. Nothing was erased: the case"

@@ -42,7 +42,7 @@ def flush(workspace_id: str) -> None:
     The vectors of a workspace are brought up to date: erased rows are overwritten.
     """
     fulltext.frequencies.clear()
-    linking.forget()
+    linking.clear_cache()
     engine.embedder().clear()
     index = engine.vectors()
     if isinstance(index, ScanIndex):

@@ -54,7 +54,7 @@ class Replayed:
     subject_id: str
     erased: int = 0
     redacted: int = 0
-    found: list[str] = field(default_factory=list)
+    remaining: list[str] = field(default_factory=list)
     todo: list[str] = field(default_factory=list)
 
 
@@ -85,7 +85,7 @@ def _names_by_digest(record: Record) -> list[Name]:
     for piece in expected_words.rows():
         for text in piece.decode("utf-8", "replace").split("\x00"):
             if text:
-                matches = suppression.said(record.workspace_id, text, digests)
+                matches = suppression.names_in(record.workspace_id, text, digests)
                 values.update(dict.fromkeys(matches))
     kinds = {alias.kind for alias in record.aliases}
     return [
@@ -114,14 +114,14 @@ def _person(records: list[Record]) -> Person:
     if subject is None:
         subject = Subject(id=first.subject_id, workspace_id=first.workspace_id)
     person = registry.person(subject)
-    matcher = registry.matcher_of(names, person.others.names_known)
+    matcher = registry.matcher_of(names, person.others_matcher.names_known)
     kept_rows = decided_rows.by_place(
         (place, row_id)
         for place, rows in _rows_by_place(records).items()
         for row_id, fate in rows
         if fate == Fate.KEEP
     )
-    return replace(person, matcher=matcher, spared=kept_rows)
+    return replace(person, matcher=matcher, spared_rows=kept_rows)
 
 
 def _rows_by_place(records: list[Record]) -> dict[str, list[tuple[str, str]]]:
@@ -186,7 +186,7 @@ def _erase_names(first: Record) -> None:
             subject_ref=first.subject_id,
             case_ref=first.case_id,
         )
-        cache_version.changed(first.workspace_id)
+        cache_version.bump(first.workspace_id)
 
 
 def _flush_servers(workspace_id: str, report: Report) -> None:
@@ -227,7 +227,7 @@ def _run(records: list[Record], watch: Progress) -> Replayed:
     _flush_servers(first.workspace_id, report)
     _clean(report)
     search.run(person, registry.ALL, tokens, report)
-    replayed.found = [
+    replayed.remaining = [
         f"{trace.place} {trace.where}: {trace.description}" for trace in report.traces
     ]
     replayed.todo = report.todo
@@ -246,7 +246,7 @@ def _note(first: Record, replayed: Replayed) -> None:
         reason=f"Case {first.case_id}, replayed after a restore",
         scope={"run": first.run, "replayed": True, **counts},
     )
-    is_clean = not replayed.found and not replayed.todo
+    is_clean = not replayed.remaining and not replayed.todo
     audit_log.finish(
         action, ActionStatus.COMPLETED if is_clean else ActionStatus.PARTIAL
     )

@@ -89,7 +89,7 @@ class Run:
         if sealed is None:
             return base
         names = [name for name in sealed if name.kind != DISPLAY_NAME]
-        matcher = registry.matcher_of(names, base.others.names_known)
+        matcher = registry.matcher_of(names, base.others_matcher.names_known)
         return replace(base, matcher=matcher)
 
     def person_now(self) -> Person:
@@ -107,7 +107,7 @@ class Run:
     def correction(self, sealed: list[Name] | None) -> tuple[str, str]:
         """Return the wrong and the right text, from the sealed names or the case."""
         if sealed is None:
-            return rectification.told(self.case)
+            return rectification.correction_of(self.case)
         return sealed[0].value, sealed[1].value
 
     def steps(self) -> dict[str, CaseStep]:

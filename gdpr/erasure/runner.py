@@ -73,7 +73,7 @@ def _attempt(run: Run) -> bool:
 
 
 def _report_fault(run: Run, error: Exception) -> None:
-    is_ours = isinstance(error, errors.HouseError)
+    is_ours = isinstance(error, errors.AppError)
     message = str(error) if is_ours else f"{type(error).__name__}; see the server's log"
     try:
         for step in leases.steps(run.case):
@@ -146,8 +146,8 @@ def _restrict(run: Run) -> None:
     subject = run.case.subject
     assert subject is not None  # noqa: S101
     person = run.person()
-    decisions = restriction.Judged(person.confirmed, person.spared)
-    restriction.restrict(subject, by=run.by, judged=decisions)
+    decisions = restriction.RowDecisions(person.confirmed, person.spared_rows)
+    restriction.restrict(subject, by=run.by, decisions=decisions)
     run.renew_lease()
     leases.finish(step)
     _end(run, "complete", {})

@@ -29,7 +29,7 @@ def seal(run: Run) -> None:
         sealed_names.put(run.case, _names(subject), _links(subject))
     failpoints.step("names_sealed")
     if run.is_rectification:
-        leases.wipe(run.case)
+        leases.erase_texts(run.case)
     else:
         _erase_names(subject)
         leases.erase_texts_of(subject.workspace_id, subject.id)
@@ -121,7 +121,7 @@ def _restore_names(
             ignore_conflicts=True,
             batch_size=500,
         )
-        cache_version.changed(subject.workspace_id)
+        cache_version.bump(subject.workspace_id)
 
 
 def finalize(run: Run) -> None:

@@ -27,7 +27,7 @@ def start(
     by.require(cases.MAY, case.workspace_id)
     plan = cases.latest_plan(case)
     if plan is not None and plan.plan_hash == plan_hash:
-        dry_run.must_fit(case, plan_hash)
+        dry_run.require_current(case, plan_hash)
     running = cases.execute(case, plan_hash, phrase, by=by, break_glass=break_glass)
     notify_worker()
     return running

@@ -35,7 +35,7 @@ from gdpr.models import (
     GdprAction,
     Subject,
 )
-from gdpr.pagination import Ask, Page
+from gdpr.pagination import Page, PageQuery
 from memory.journal import append as journal
 from memory.rules import errors
 from memory.rules.entries import NewEntry
@@ -45,7 +45,7 @@ LEASE: Final = timedelta(minutes=15)
 log = structlog.get_logger(__name__)
 
 
-class NotReady(errors.HouseError):
+class NotReady(errors.AppError):
     """The bundle is still being made, failed, or is gone."""
 
     code, status, title = "export_not_ready", 409, "Export is not ready"
@@ -228,7 +228,7 @@ def _end(export: Export, **fields: Any) -> bool:
 
 def _failed(export: Export, action: GdprAction, error: Exception) -> Export:
     message = (
-        error.title if isinstance(error, errors.HouseError) else type(error).__name__
+        error.title if isinstance(error, errors.AppError) else type(error).__name__
     )
     log.warning("export_failed", export=export.id, why=type(error).__name__)
     if _end(export, state=ExportState.FAILED, error=message):
@@ -281,22 +281,22 @@ def sweep() -> dict[str, int]:
 
 
 # ── Reading and ending ───────────────────────────────────────────────────────
-def listed(by: Actor, *, subject_ref: str = "") -> QuerySet[Export]:
+def exports(by: Actor, *, subject_ref: str = "") -> QuerySet[Export]:
     """Return a workspace's exports, newest first."""
     by.require("gdpr.read")
     rows = Export.objects.filter(workspace_id=by.workspace_id)
     return rows.filter(subject_ref=subject_ref) if subject_ref else rows
 
 
-def page(by: Actor, ask: Ask, *, subject_ref: str = "") -> Page[Export]:
+def page(by: Actor, ask: PageQuery, *, subject_ref: str = "") -> Page[Export]:
     """Return a page of exports, newest first."""
-    rows, question = listed(by, subject_ref=subject_ref), ["exports", subject_ref]
+    rows, question = exports(by, subject_ref=subject_ref), ["exports", subject_ref]
     return pagination.newest(rows, "made_at", ask, question, by.workspace_id)
 
 
 def get(export_id: str, *, by: Actor) -> Export:
     """Return one export of the caller's workspace, or raise NotFound."""
-    export = listed(by).filter(pk=export_id).first()
+    export = exports(by).filter(pk=export_id).first()
     if export is None:
         raise errors.NotFound
     return export

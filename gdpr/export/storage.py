@@ -47,7 +47,7 @@ def _opens(export: Export, key: str) -> bool:
     with path(export).open("rb") as file:
         try:
             next(
-                encrypted_file.opened(
+                encrypted_file.decrypted_pieces(
                     file, encrypted_file.key_for(key.encode(), export.id)
                 ),
                 b"",
@@ -95,4 +95,4 @@ def store(export: Export, collection: Collection) -> None:
 def pieces(export: Export) -> Iterator[bytes]:
     """Yield the decrypted bytes; the file is opened on the first read."""
     with path(export).open("rb") as file:
-        yield from encrypted_file.opened(file, _key(export))
+        yield from encrypted_file.decrypted_pieces(file, _key(export))

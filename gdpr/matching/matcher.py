@@ -37,7 +37,7 @@ class Sign(IntEnum):
     """How surely a text is about somebody."""
 
     NONE = 0
-    DOUBTFUL = 1
+    UNSURE = 1
     SURE = 2
 
 
@@ -178,12 +178,12 @@ class Matcher(Masker):
             form = patterns.folded(kind, value)
             bare = form.lstrip("@")
             for name in forms.get(form) or forms.get(bare) or ():
-                is_sure = key is Key.ANYBODY and not self._is_shared_name(kind, form)
+                is_sure = key is Key.PERSON and not self._is_shared_name(kind, form)
                 yield name, is_sure
 
-    def who(self, value: object) -> Sign:
+    def sign_of_value(self, value: object) -> Sign:
         """Return how surely a value of such a field means them, whole or in part."""
-        return self.sign(f"{value}\n{name_fields.line(Key.ANYBODY, value)}")
+        return self.sign(f"{value}\n{name_fields.line(Key.PERSON, value)}")
 
     def _in_view(self, view: View) -> Iterator[Span]:
         for start, end, name, sure in self._hits(view.text):
@@ -289,7 +289,7 @@ class Matcher(Masker):
         for span in self._all(text) if text and self.names_known else ():
             if span.sure:
                 return Sign.SURE
-            best = Sign.DOUBTFUL
+            best = Sign.UNSURE
         return best
 
     def judge(self, text: str, *, linked: bool) -> Sign:
@@ -307,9 +307,9 @@ class Matcher(Masker):
         return tuple(n for n in names if reach(n.kind, n.value) is not Reach.FIELDS)
 
     @property
-    def forgotten(self) -> Sign:
+    def former_name_sign(self) -> Sign:
         """How surely a row is about them that only a former name of theirs matched."""
-        return Sign.DOUBTFUL
+        return Sign.UNSURE
 
     def only_sure(self) -> Matcher:
         """Return a matcher of the names that are sure in any text."""

@@ -60,7 +60,7 @@ _DEPTH: Final = 40
 class Key(StrEnum):
     """What the value of a key is: a person, a telephone number, perhaps a person."""
 
-    ANYBODY = "a"
+    PERSON = "a"
     PHONE = "p"
     UNSURE = "u"
 
@@ -73,15 +73,15 @@ def key_of(name: str, parent: str = "", siblings: Iterable[str] = ()) -> Key | N
     only where the other half is missing. ``siblings`` are the other keys.
     """
     if _WHO_KEY.fullmatch(name):
-        return Key.ANYBODY
+        return Key.PERSON
     if _PHONE_KEY.fullmatch(name):
         return Key.PHONE
     if name.lower() in ("id", "key") and _WHO_KEY.fullmatch(parent):
-        return Key.ANYBODY
+        return Key.PERSON
     if name.lower() == "name":
         has_no_person_sibling = not any(map(_WHO_KEY.fullmatch, siblings))
         return (
-            Key.ANYBODY
+            Key.PERSON
             if has_no_person_sibling and _WHO_KEY.fullmatch(parent)
             else Key.UNSURE
         )
@@ -212,7 +212,7 @@ def people(text: str) -> list[str]:
     data = person_json(text)
     if data is None:
         return []
-    names = (text for key, text in values(data) if key is Key.ANYBODY)
+    names = (text for key, text in values(data) if key is Key.PERSON)
     return list(dict.fromkeys(names))
 
 
@@ -223,7 +223,7 @@ def rendered(value: Any) -> str:
     return "\n".join([*strings(value), *lines(value), *field_lines])
 
 
-def spoken(text: str) -> str:
+def json_as_text(text: str) -> str:
     """Return JSON text as the text to search; other text unchanged."""
     if text[:1] not in ("{", "["):
         return text

@@ -26,7 +26,7 @@ def _person_with(alias: Alias) -> Person:
         workspace_id=alias.workspace_id,
         subject_id=alias.subject_id,
         matcher=matcher,
-        others=Matcher([]),
+        others_matcher=Matcher([]),
         links={},
     )
 
@@ -57,7 +57,7 @@ def sweep_alias(alias: Alias) -> int:
     person, count = _person_with(alias), 0
     for place in PLACES:
         batch: list[str] = []
-        for row in registry.named(place).find(person):
+        for row in registry.by_name(place).find(person):
             if row.fate == Fate.KEEP or row.doubtful:
                 continue
             batch.append(row.row_id)

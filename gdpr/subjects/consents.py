@@ -58,5 +58,5 @@ def _opt_in(subject: Subject, by: Actor) -> None:
         lifted_at=None,
     )
     reason = "The person opted in again."
-    cache_version.changed(subject.workspace_id)
+    cache_version.bump(subject.workspace_id)
     rows.update(lifted_at=timezone.now(), lifted_by=by.label, lift_reason=reason)

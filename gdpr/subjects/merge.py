@@ -42,7 +42,7 @@ def merge(subject_id: str, into_id: str, *, by: Actor) -> Subject:
         source.merged_into, source.display_name = target, ""
         source.consent_note = ""
         source.save(update_fields=["merged_into", "display_name", "consent_note"])
-        cache_version.changed(workspace_id)
+        cache_version.bump(workspace_id)
         record("merged", target, by, merged=source.pk)
     return target
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from gdpr.data_map import registry
-from gdpr.data_map.base import Fate, Found, Holder, Person
+from gdpr.data_map.base import Fate, Holder, Person, RowMatch
 from gdpr.models import Case, Hold, Lifting, Subject, SubjectLink
 from gdpr.subjects import registry as subjects
 from gdpr.subjects import suggested_aliases
@@ -40,7 +40,7 @@ class Place:
     samples: list[str] = field(default_factory=list)
     ids: list[str] = field(default_factory=list, repr=False)
 
-    def add(self, row: Found) -> None:
+    def add(self, row: RowMatch) -> None:
         self.rows += 1
         self.doubtful += row.doubtful
         if not row.doubtful:
@@ -143,7 +143,7 @@ def of(subject_id: str, *, by: Actor) -> SubjectProfile:
     return SubjectProfile(
         subject=subject,
         places=where,
-        beside=suggested_aliases.found(
+        beside=suggested_aliases.neighbours_of(
             person, {place.name: place.ids for place in where}
         ),
         liftings=liftings,

@@ -50,7 +50,7 @@ class Corrector(Matcher):
         return bool(self._base.matcher.names(text))
 
     @property
-    def forgotten(self) -> Sign:
+    def former_name_sign(self) -> Sign:
         """A row without the wrong words needs no correction."""
         return Sign.NONE
 
@@ -69,7 +69,7 @@ class Corrector(Matcher):
         is_sure = self.sign(text) is Sign.SURE
         return frozenset({self._base.subject_id}) if is_sure else frozenset()
 
-    def who(self, value: object) -> Sign:
+    def sign_of_value(self, value: object) -> Sign:
         """Return how surely a value with the wrong words means the person."""
         return self.sign(str(value))
 
@@ -117,7 +117,7 @@ class Corrector(Matcher):
         return "".join(self._put(line) if line in selected else line for line in lines)
 
     def _of_others(self, line: str) -> bool:
-        return bool(self._base.others.names(line))
+        return bool(self._base.others_matcher.names(line))
 
     def _put(self, line: str) -> str:
         return self._wrong.sub(lambda _: self._right, line)
@@ -158,7 +158,7 @@ class Corrector(Matcher):
         return " ".join(words[:at]), " ".join(words[at:])
 
 
-def told(case: Case) -> tuple[str, str]:
+def correction_of(case: Case) -> tuple[str, str]:
     """Return the wrong and the right words of a case; raise Invalid without them."""
     wrong = str(case.correction.get("wrong", "")).strip()
     right = str(case.correction.get("right", "")).strip()
@@ -178,9 +178,9 @@ def person(base: Person, wrong: str, right: str) -> Person:
         workspace_id=base.workspace_id,
         subject_id=base.subject_id,
         matcher=Corrector(base, wrong, right),
-        others=AnotherPerson(),
+        others_matcher=AnotherPerson(),
         links=base.links,
         shared=base.shared,
-        spared=base.spared,
+        spared_rows=base.spared_rows,
         confirmed=base.confirmed,
     )

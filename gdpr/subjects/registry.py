@@ -125,7 +125,7 @@ def get(actor: Actor, subject_id: str) -> Subject:
     return subject
 
 
-def aliased(workspace_id: str, text: str) -> list[Subject]:
+def with_alias(workspace_id: str, text: str) -> list[Subject]:
     """Return the subjects that have a text as an alias, of any kind."""
     query = Q(pk__in=[])
     for kind in AliasKind.values:
@@ -143,7 +143,7 @@ def find(text: str, *, by: Actor) -> Subject:
     """
     by.require("gdpr.read")
     rows = Subject.objects.filter(workspace_id=by.workspace_id, pk=text)
-    matches = list(rows) or aliased(by.workspace_id, text)
+    matches = list(rows) or with_alias(by.workspace_id, text)
     if not matches:
         raise errors.NotFound
     if len(matches) > 1:

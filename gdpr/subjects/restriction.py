@@ -25,11 +25,11 @@ REASON_CHARS: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class RowDecisions:
     """Decisions on rows, place → entry ids: about the subject, or to stay in use."""
 
     confirmed: Mapping[str, frozenset[str]]
-    spared: Mapping[str, frozenset[str]]
+    staying: Mapping[str, frozenset[str]]
 
 
 def _record(verb: str, subject: Subject, count: int, by: Actor) -> None:
@@ -57,7 +57,9 @@ def _batches(ids: list[str]) -> Iterator[list[str]]:
     yield from (list(batch) for batch in erasure.batches(ids))
 
 
-def restrict(subject: Subject, *, by: Actor, judged: Judged | None = None) -> int:
+def restrict(
+    subject: Subject, *, by: Actor, decisions: RowDecisions | None = None
+) -> int:
     """Take all entries about a person out of use; return how many are restricted now.
 
     The flag is set first, so that entries written meanwhile are marked on writing.
@@ -70,17 +72,17 @@ def restrict(subject: Subject, *, by: Actor, judged: Judged | None = None) -> in
         live.save(update_fields=["restricted_at"])
     for alias in live.aliases.select_related("subject").order_by("pk"):
         backfill.sweep_alias(alias)
-    if judged is not None:
-        _link_confirmed(live, judged)
+    if decisions is not None:
+        _link_confirmed(live, decisions)
     count = restrict_linked(live)
-    if judged is not None:
-        count -= _release_kept(live, judged)
+    if decisions is not None:
+        count -= _release_kept(live, decisions)
     subject.restricted_at = live.restricted_at
     _record("restricted", live, count, by)
     return count
 
 
-def _link_confirmed(subject: Subject, decisions: Judged) -> None:
+def _link_confirmed(subject: Subject, decisions: RowDecisions) -> None:
     """Link the entries that were confirmed to be about the subject."""
     for place in _PLACES:
         SubjectLink.objects.bulk_create(
@@ -99,11 +101,11 @@ def _link_confirmed(subject: Subject, decisions: Judged) -> None:
         )
 
 
-def _release_kept(subject: Subject, decisions: Judged) -> int:
+def _release_kept(subject: Subject, decisions: RowDecisions) -> int:
     """Unlink and release the entries that were decided to stay; return how many."""
     linked = set(_linked(subject))
     ids = {
-        row_id for place in _PLACES for row_id in decisions.spared.get(place, ())
+        row_id for place in _PLACES for row_id in decisions.staying.get(place, ())
     } & linked
     count = 0
     for batch in _batches(sorted(ids)):

@@ -16,7 +16,7 @@ from django.db import transaction
 
 from gdpr import suppression
 from gdpr.data_map import registry, row_text
-from gdpr.data_map.base import SAMPLE_CHARS, Fate, Found, Person
+from gdpr.data_map.base import SAMPLE_CHARS, Fate, Person, RowMatch
 from gdpr.linking import JOURNAL
 from gdpr.matching import patterns, proximity
 from gdpr.matching.matcher import Matcher, Name, Sign
@@ -91,8 +91,8 @@ class _Sightings:
     def _is_unregistered(self, value: str) -> bool:
         """Whether an address is no alias of anybody."""
         if value not in self._unregistered:
-            own, other_people = self._person.matcher, self._person.others
-            sign = max(own.who(value), other_people.who(value))
+            own, other_people = self._person.matcher, self._person.others_matcher
+            sign = max(own.sign_of_value(value), other_people.sign_of_value(value))
             self._unregistered[value] = sign is Sign.NONE
         return self._unregistered[value]
 
@@ -149,19 +149,19 @@ class _Sightings:
         return self._masked(text[max(0, address.start - room) : address.end + room])
 
     def _masked(self, cut_text: str) -> str:
-        masked = self._person.others.mask(
-            cut_text.replace(row_text.SEAM, " · "), row_text.OTHERS
+        masked = self._person.others_matcher.mask(
+            cut_text.replace(row_text.SEAM, " · "), row_text.OTHERS_MARK
         )
         return " ".join(masked.split())
 
 
 # ── Reading ──────────────────────────────────────────────────────────────────
 def _texts(person: Person, place: str, ids: list[str]) -> Iterator[tuple[str, str]]:
-    unmasked = replace(person, others=Matcher([]))
-    rows = [Found(row_id, Fate.KEEP, "") for row_id in ids]
-    for row in registry.named(place).export(unmasked, rows):
+    unmasked = replace(person, others_matcher=Matcher([]))
+    rows = [RowMatch(row_id, Fate.KEEP, "") for row_id in ids]
+    for row in registry.by_name(place).export(unmasked, rows):
         texts = (row_text.plain(v) for k, v in row.items() if k not in _NON_TEXT_FIELDS)
-        yield str(row["id"]), row_text.joined(texts)
+        yield str(row["id"]), row_text.join_texts(texts)
 
 
 def _mentions(person: Person, ids: list[str]) -> Iterator[tuple[str, str]]:
@@ -187,7 +187,7 @@ def _reason(sight: _Sighting, *, is_alike: bool) -> str:
     return "It looks like their name, in rows about them." if is_alike else ""
 
 
-def found(person: Person, rows: Mapping[str, Iterable[str]]) -> list[Neighbour]:
+def neighbours_of(person: Person, rows: Mapping[str, Iterable[str]]) -> list[Neighbour]:
     """Return the addresses near a person that nobody decided on, the likeliest first.
 
     ``rows`` is place → ids of rows about the person.
@@ -252,12 +252,12 @@ def dismiss(subject_id: str, alias: NewAlias, *, by: Actor) -> Dismissal:
 
 
 # ── In a plan ────────────────────────────────────────────────────────────────
-def told(neighbours: Iterable[Neighbour]) -> list[dict[str, Any]]:
+def plan_lines(neighbours: Iterable[Neighbour]) -> list[dict[str, Any]]:
     """Return what a plan stores: kinds, digests and counts, no address."""
     return [{"kind": n.kind, "key": n.key, "rows": n.rows} for n in neighbours]
 
 
-def undecided(subject: Subject | None, plan: Mapping[str, Any]) -> int:
+def count_undecided(subject: Subject | None, plan: Mapping[str, Any]) -> int:
     """Return how many of a plan's addresses are not decided on."""
     keys = {str(entry.get("key")) for entry in plan.get("beside", ())}
     if subject is None or not keys:

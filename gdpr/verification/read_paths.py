@@ -52,7 +52,10 @@ def readers(workspace_id: str) -> list[Actor]:
 
 
 def _names_subject(person: Person, row: JournalEntry) -> bool:
-    objects = (name_fields.spoken(row.payload_text), name_fields.spoken(row.refs_text))
+    objects = (
+        name_fields.json_as_text(row.payload_text),
+        name_fields.json_as_text(row.refs_text),
+    )
     text = "\n".join([row.summary, *objects])
     return person.subject_id in person.matcher.names(text)
 
@@ -67,7 +70,7 @@ def _journal(person: Person, name: str, by: Actor) -> Iterator[Trace]:
 def _recall(person: Person, name: str, by: Actor) -> Iterator[Trace]:
     for mode in _modes(person.workspace_id):
         request = recall.Request(query=name, k=K, mode=mode, mark=False)
-        for hit in recall.ask(request, by=by).hits:
+        for hit in recall.search(request, by=by).hits:
             if _names_subject(person, hit.entry):
                 yield Trace("journal", hit.entry.id, f"recalled, {mode.value} leg")
 

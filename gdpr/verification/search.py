@@ -125,9 +125,9 @@ _ENTRIES: Final = ("journal", "archive", "word_index", "vectors", "relations")
 
 def _without_kept(person: Person, traces: Iterable[Trace]) -> list[Trace]:
     """Return the traces outside rows that are kept by decision."""
-    entries = person.spared.get("journal", frozenset())
-    entries |= person.spared.get("archive", frozenset())
-    files = person.spared.get("files", frozenset())
+    entries = person.spared_rows.get("journal", frozenset())
+    entries |= person.spared_rows.get("archive", frozenset())
+    files = person.spared_rows.get("files", frozenset())
     remaining = []
     for trace in traces:
         row_id = trace.row_id or trace.where

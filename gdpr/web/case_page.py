@@ -15,7 +15,7 @@ from gdpr.cases import (
     queries,
     reminder_email,
 )
-from gdpr.cases.queries import Dossier
+from gdpr.cases.queries import CaseDetail
 from gdpr.certificates import issue as certificates
 from gdpr.export import make as export
 from gdpr.models import (
@@ -83,7 +83,7 @@ class Extension:
 class CasePage:
     """Everything on the page of a case."""
 
-    dossier: Dossier
+    dossier: CaseDetail
     finding: str
     steps: list[progress_line.ProgressStep]
     todo: str
@@ -177,7 +177,7 @@ def _has_news(step: CaseStep) -> bool:
 
 
 # ── The headline ─────────────────────────────────────────────────────────────
-def finding(dossier: Dossier) -> str:
+def finding(dossier: CaseDetail) -> str:
     """Return the headline: the state of the case in words."""
     case, kind = dossier.case, CaseKind(dossier.case.kind)
     total = dossier.plan.body.get("total", {}) if dossier.plan else {}
@@ -214,7 +214,7 @@ def finding(dossier: Dossier) -> str:
 
 
 # ── What was found ───────────────────────────────────────────────────────────
-def places(dossier: Dossier) -> list[Place]:
+def places(dossier: CaseDetail) -> list[Place]:
     """Return the lines of the plan, each with what the search after the run found."""
     if dossier.plan is None:
         return []
@@ -233,13 +233,13 @@ def _after(traces: int) -> tuple[str, str]:
     return ("yellow", f"{traces} found") if traces else ("green", "Clean")
 
 
-def _extensions(case: Case, dossier: Dossier) -> list[Extension]:
+def _extensions(case: Case, dossier: CaseDetail) -> list[Extension]:
     if case.extended_until or "extend" not in dossier.verbs:
         return []
     zone = privacy_settings.zone(dossier.rules)
     return [
         Extension(months, deadlines.due(case.received_at, zone, months))
-        for months in range(1, deadlines.MOST_EXTRA + 1)
+        for months in range(1, deadlines.MAX_EXTRA_MONTHS + 1)
     ]
 
 
@@ -251,7 +251,7 @@ def _certificate(actor: Actor, case: Case) -> Certificate | None:
 
 
 def _exports(actor: Actor, case: Case) -> list[Export]:
-    rows = export.listed(actor, subject_ref=case.subject_ref)[:50]
+    rows = export.exports(actor, subject_ref=case.subject_ref)[:50]
     return [row for row in rows if row.case_id == case.id]
 
 
@@ -260,9 +260,13 @@ def _common_aliases(case: Case) -> int:
     return sum(alias.is_common for alias in names)
 
 
-def _undecided_addresses(dossier: Dossier) -> int:
+def _undecided_addresses(dossier: CaseDetail) -> int:
     plan = dossier.plan
-    return suggested_aliases.undecided(dossier.case.subject, plan.body) if plan else 0
+    return (
+        suggested_aliases.count_undecided(dossier.case.subject, plan.body)
+        if plan
+        else 0
+    )
 
 
 def of(actor: Actor, case: Case) -> CasePage:
@@ -277,10 +281,10 @@ def of(actor: Actor, case: Case) -> CasePage:
         todo=progress_line.todo(dossier),
         places=places(dossier),
         residue=case.result.get("residue", {}),
-        holds=legal_holds.listed(
+        holds=legal_holds.list_holds(
             actor, subject_id=subject_id, state="standing", limit=20
         ),
-        people=reminder_email.readers(case.workspace_id),
+        people=reminder_email.recipients(case.workspace_id),
         extensions=_extensions(case, dossier),
         certificate=_certificate(actor, case),
         exports=_exports(actor, case),

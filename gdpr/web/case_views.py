@@ -31,7 +31,7 @@ from gdpr.web.refusals import reraise_unless_shown
 from memory.rules import errors
 from memory.rules.permissions import Actor
 from memory.web import pages
-from memory.web.fragments import part
+from memory.web.fragments import target_fragment
 
 PAGE: Final = 50
 CHOICES: Final = 8
@@ -52,7 +52,7 @@ def case_list(request: HttpRequest) -> HttpResponse:
     actor = pages.actor(request)
     actor.require("gdpr.read")
     form = CaseFilterForm(
-        request.GET, people=reminder_email.readers(actor.workspace_id)
+        request.GET, people=reminder_email.recipients(actor.workspace_id)
     )
     query = CaseQuery(
         state=form.filter_value("state", "" if form.filter_value("due") else "open"),
@@ -67,7 +67,7 @@ def case_list(request: HttpRequest) -> HttpResponse:
         "form": form,
         "lines": [(case, queries.deadline(case, rules)) for case in page.items],
         "next_cursor": page.next_cursor,
-        "numbers": overview.numbers(actor),
+        "numbers": overview.case_counts(actor),
         "is_narrow": any(request.GET.get(name) for name in form.fields),
         "rules": rules,
     }
@@ -91,7 +91,7 @@ def new(request: HttpRequest) -> HttpResponse:
         if not isinstance(subject, Subject):
             return _new_case_page(request, form, candidates=subject, status=422)
         case = _open(form, subject, actor)
-    except errors.HouseError as error:
+    except errors.AppError as error:
         reraise_unless_shown(error)
         form.add_error(None, error.detail)
         return _new_case_page(request, form, status=error.status)
@@ -148,12 +148,12 @@ def _case_page(
     request: HttpRequest,
     case: Case,
     *,
-    refusal: errors.HouseError | None = None,
+    refusal: errors.AppError | None = None,
     revealed: bool = False,
 ) -> HttpResponse:
     """Render a case; with a refusal, forms keep their input."""
     page = case_page.of(pages.actor(request), case)
-    fragment = part(request, "live") if request.method == "GET" else ""
+    fragment = target_fragment(request, "live") if request.method == "GET" else ""
     context = {
         "page": page,
         "revealed": revealed,
@@ -210,7 +210,7 @@ def act(request: HttpRequest, case_id: str, action: str) -> HttpResponse:
     try:
         _must_be_current(request, case)
         row.service(case, *values, by=actor)
-    except errors.HouseError as error:
+    except errors.AppError as error:
         reraise_unless_shown(error)
         return _case_page(request, transitions.case(actor, case_id), refusal=error)
     messages.success(request, row.success(values))

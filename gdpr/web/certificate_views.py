@@ -57,7 +57,7 @@ class CheckForm(forms.Form):
         """Return the certificate; of too large a file one byte more than allowed."""
         file = self.cleaned_data.get("file")
         if file:
-            return bytes(file.read(certificate_document.MOST_BYTES + 1))
+            return bytes(file.read(certificate_document.MAX_BYTES + 1))
         return str(self.cleaned_data["text"]).encode(errors="replace")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from gdpr.cases.queries import Dossier
+from gdpr.cases.queries import CaseDetail
 from gdpr.models import Case, CaseKind, CaseState
 
 ORDER: Final = ("received", "identity", "plan", "approve", "run", "verify", "end")
@@ -43,7 +43,7 @@ class ProgressStep:
     mark: str
 
 
-def todo(dossier: Dossier) -> str:
+def todo(dossier: CaseDetail) -> str:
     """Return what a person has to do now, as the name of its panel."""
     case = dossier.case
     if case.state in UNDER_WAY:
@@ -57,7 +57,7 @@ def todo(dossier: Dossier) -> str:
     return "plan"
 
 
-def _stamps(_days_by_verb: Dossier) -> dict[str, str]:
+def _stamps(_days_by_verb: CaseDetail) -> dict[str, str]:
     """Return verb → the day on which it was last done."""
     days: dict[str, str] = {}
     for event in _days_by_verb.events:
@@ -66,7 +66,7 @@ def _stamps(_days_by_verb: Dossier) -> dict[str, str]:
     return days
 
 
-def _notes(dossier: Dossier) -> dict[str, str]:
+def _notes(dossier: CaseDetail) -> dict[str, str]:
     case, days = dossier.case, _stamps(dossier)
     plan = f", plan {dossier.plan.number}" if dossier.plan else ""
     return {
@@ -80,7 +80,7 @@ def _notes(dossier: Dossier) -> dict[str, str]:
     }
 
 
-def _steps(dossier: Dossier) -> list[str]:
+def _steps(dossier: CaseDetail) -> list[str]:
     """Return the steps of this case, without those that its settings skip."""
     case = dossier.case
     omitted = set()
@@ -95,21 +95,21 @@ def _steps(dossier: Dossier) -> list[str]:
     return [key for key in ORDER if key not in omitted]
 
 
-def _steps_not_reached(dossier: Dossier) -> set[str]:
+def _steps_not_reached(dossier: CaseDetail) -> set[str]:
     """Return the steps that a refused case never reached: they must not look done."""
     verbs = {"plan": "plan", "run": "execute", "verify": "verify"}
     days = _stamps(dossier)
     return {key for key, verb in verbs.items() if verb not in days}
 
 
-def _current_step(dossier: Dossier) -> str:
+def _current_step(dossier: CaseDetail) -> str:
     panel = todo(dossier)
     if panel in ("identity", "approve"):
         return panel
     return STEP_OF_STATE.get(dossier.case.held_from or dossier.case.state, "plan")
 
 
-def steps_of(dossier: Dossier) -> list[ProgressStep]:
+def steps_of(dossier: CaseDetail) -> list[ProgressStep]:
     """Return the steps of the progress line."""
     case, keys, notes, current = (
         dossier.case,

@@ -14,13 +14,13 @@ from memory.rules import errors
 SHOWN_STATUSES: Final = (400, 409, 413, 422)
 
 
-def reraise_unless_shown(error: errors.HouseError) -> None:
+def reraise_unless_shown(error: errors.AppError) -> None:
     """Raise ``error`` again unless it belongs on the page that asked."""
     if error.status not in SHOWN_STATUSES:
         raise error
 
 
-def show_on_next_page(request: HttpRequest, error: errors.HouseError) -> None:
+def show_on_next_page(request: HttpRequest, error: errors.AppError) -> None:
     """Show after the redirect why something was not done."""
     reraise_unless_shown(error)
     messages.error(request, error.detail)
@@ -30,7 +30,7 @@ def run(request: HttpRequest, service: Callable[[], object], message: str) -> No
     """Call a service; show ``message``, or why it was refused, after the redirect."""
     try:
         service()
-    except errors.HouseError as error:
+    except errors.AppError as error:
         show_on_next_page(request, error)
     else:
         messages.success(request, message)

@@ -54,7 +54,7 @@ def _list_page(
     request: HttpRequest,
     form: PersonForm,
     *,
-    refusal: errors.HouseError | None = None,
+    refusal: errors.AppError | None = None,
 ) -> HttpResponse:
     actor = pages.actor(request)
     query = request.GET.get("q", "")[:320]
@@ -83,7 +83,7 @@ def new(request: HttpRequest) -> HttpResponse:
     display_name = form.cleaned_data["display_name"]
     try:
         subject = subjects.create(display_name, form.aliases(), by=actor)
-    except errors.HouseError as error:
+    except errors.AppError as error:
         reraise_unless_shown(error)
         return _list_page(request, form, refusal=error)
     messages.success(request, "Registered. What is stored is searched for them.")
@@ -99,7 +99,7 @@ def _subject_page(
     request: HttpRequest,
     subject_id: str,
     *,
-    refusal: errors.HouseError | None = None,
+    refusal: errors.AppError | None = None,
     revealed: bool = False,
     filled: Filled | None = None,
 ) -> HttpResponse:
@@ -116,7 +116,7 @@ def _subject_page(
         "profile": subject_profile,
         "revealed": revealed,
         "refusal": refusal,
-        "exports": export.listed(actor, subject_ref=subject.pk)[:5],
+        "exports": export.exports(actor, subject_ref=subject.pk)[:5],
         "alias": AliasForm(auto_id="alias-%s"),
         "consent": ConsentForm(initial=first, auto_id="consent-%s"),
         "merge": MergeForm(auto_id="merge-%s"),
@@ -158,7 +158,7 @@ def _act(
         return _subject_page(request, subject_id, filled=filled)
     try:
         act(subject, actor)
-    except errors.HouseError as error:
+    except errors.AppError as error:
         reraise_unless_shown(error)
         return _subject_page(request, subject_id, refusal=error, filled=filled)
     messages.success(request, message)
@@ -225,7 +225,7 @@ def merge(request: HttpRequest, subject_id: str) -> HttpResponse:
         return _subject_page(
             request, subject_id, refusal=refusal, filled={"merge": form}
         )
-    except errors.HouseError as error:
+    except errors.AppError as error:
         reraise_unless_shown(error)
         return _subject_page(request, subject_id, refusal=error, filled={"merge": form})
     messages.success(request, f"{subject_id} is part of this person now")

@@ -21,7 +21,7 @@ from gdpr.cases.privacy_settings import Change
 from gdpr.certificates import issue as certificates
 from gdpr.export import make as export
 from gdpr.models import Certificate, Hold
-from gdpr.pagination import Ask
+from gdpr.pagination import PageQuery
 from gdpr.web import certificate_views, refusals
 from gdpr.web.forms import LedgerForm, SettingsForm
 from memory.rules import errors
@@ -30,8 +30,8 @@ from memory.web import pages
 PAGE: Final = 50
 
 
-def _page_query(request: HttpRequest) -> Ask:
-    return Ask(limit=PAGE, cursor=request.GET.get("cursor") or None)
+def _page_query(request: HttpRequest) -> PageQuery:
+    return PageQuery(limit=PAGE, cursor=request.GET.get("cursor") or None)
 
 
 # ── Holds ────────────────────────────────────────────────────────────────────

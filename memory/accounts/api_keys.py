@@ -207,7 +207,7 @@ def issue_agent_key(
     A key for an ``end_user`` opens only the tools, over that user's memories.
     """
     by.require("keys.manage", agent.workspace_id)
-    user = end_users.checked(end_user) if end_user else ""
+    user = end_users.validate(end_user) if end_user else ""
     token, fields = _fields(name or agent.slug, scopes, expires_at, by)
     with transaction.atomic():
         key = AgentKey.objects.create(

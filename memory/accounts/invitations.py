@@ -104,7 +104,7 @@ def get(invitation_id: str, *, by: Actor) -> Invitation:
     return invitation
 
 
-def waiting(actor: Actor) -> list[Invitation]:
+def pending(actor: Actor) -> list[Invitation]:
     """Return the open invitations of a workspace."""
     actor.require("members.manage")
     return list(Invitation.objects.filter(workspace_id=actor.workspace_id))
@@ -249,7 +249,7 @@ def _join(invitation: Invitation, user: User, *, proves: bool) -> Membership:
     _record("accepted", f"Somebody joined as {invitation.role}", invitation, by)
     member = workspaces.admit(user, Role(invitation.role), by=by)
     if proves:
-        accounts.prove(user)
+        accounts.mark_proven(user)
     return member
 
 

@@ -48,7 +48,7 @@ def is_proven(user: User) -> bool:
     return user.is_superuser or rows.exists()
 
 
-def prove(user: User) -> None:
+def mark_proven(user: User) -> None:
     """Mark the address as proven; other addresses of the account are deleted."""
     EmailAddress.objects.filter(user=user).exclude(email=user.email).delete()
     EmailAddress.objects.filter(email=user.email).exclude(user=user).delete()
@@ -142,7 +142,7 @@ def set_password(opening: Opening, password: str) -> None:
     user.set_password(password)
     user.save(update_fields=["password"])
     if opening.purpose is Purpose.MAILBOX:
-        prove(user)
+        mark_proven(user)
     elif opening.purpose is Purpose.MEMBER:
         mark_unproven(user)
     end_sessions(user)

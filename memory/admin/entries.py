@@ -87,7 +87,7 @@ class EntryRows(rows.ReadOnly):
                 actor = rows.staff_actor(request, entry.workspace_id)
                 journal.prioritise(entry, priority, REASON, by=actor)
                 count += 1
-            except errors.HouseError as error:
+            except errors.AppError as error:
                 text = f"{entry.pk}: {error.detail}"
                 self.message_user(request, text, messages.ERROR)
         self.message_user(request, f"{count} set to {priority.value}.")

@@ -174,7 +174,7 @@ class KeyRows(rows.ReadOnly):
             try:
                 api_keys.revoke(key, by=rows.staff_actor(request, key.workspace_id))
                 count += 1
-            except errors.HouseError as error:
+            except errors.AppError as error:
                 text = f"{key.prefix}…: {error.detail}"
                 self.message_user(request, text, messages.ERROR)
         self.message_user(request, f"{count} revoked.")

@@ -10,7 +10,7 @@ from ninja import Router, Schema, Status
 
 from memory.jobs import registry as jobs
 from memory.jobs import status as job_status
-from memory.jobs.status import Told
+from memory.jobs.status import RunView
 from memory.journal import append as journal
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _stamp(moment: datetime | None) -> str | None:
     return journal.stamp(moment) if moment else None
 
 
-def _run(report: Told) -> dict[str, Any]:
+def _run(report: RunView) -> dict[str, Any]:
     run = report.run
     return {
         "id": run.pk,
@@ -81,7 +81,7 @@ def _run(report: Told) -> dict[str, Any]:
 @router.get("", response=JobsOut, operation_id="list_jobs")
 def list_jobs(request: ApiRequest) -> dict[str, Any]:
     """List the scheduled jobs with their last runs; operators only."""
-    overview = job_status.board(request.auth)
+    overview = job_status.overview(request.auth)
     return {
         "items": [
             {
@@ -101,5 +101,5 @@ def list_jobs(request: ApiRequest) -> dict[str, Any]:
 @router.post("/{job}/run", response={202: JobRunOut}, operation_id="run_job")
 def run_job(request: ApiRequest, job: str) -> Status[dict[str, Any]]:
     """Start a job now; poll the list for its result."""
-    run = jobs.ask(job, by=request.auth)
-    return Status(202, _run(job_status.told(request.auth, run)))
+    run = jobs.run_now(job, by=request.auth)
+    return Status(202, _run(job_status.run_view(request.auth, run)))

@@ -43,7 +43,7 @@ def outage_of(request: HttpRequest) -> errors.Outage | None:
     return outage
 
 
-def _refusal_text(tool: Tool, error: errors.HouseError) -> str:
+def _refusal_text(tool: Tool, error: errors.AppError) -> str:
     """Return a refusal for the model: the tool, what is wrong, what to do."""
     names_tool = error.detail.startswith((tool.name, tool.name.replace("__", " ")))
     return error.detail if names_tool else f"{tool.name}: {error.detail}"
@@ -59,7 +59,7 @@ def _add_tool(server: MCPServer, tool: Tool) -> None:
         except errors.Outage as error:
             request.outage = error  # type: ignore[attr-defined]
             raise
-        except errors.HouseError as error:
+        except errors.AppError as error:
             raise ToolError(_refusal_text(tool, error)) from None
         except outages.KINDS as error:
             request.outage = outages.meaning(error)  # type: ignore[attr-defined]

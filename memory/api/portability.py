@@ -120,5 +120,5 @@ def import_files(request: ApiRequest, data: ImportIn) -> dict[str, Any]:
     )
     if data.apply:
         items = import_export.apply(items, by=request.auth)
-    counts, documents = import_export.tally(items), [item.told() for item in items]
+    counts, documents = import_export.tally(items), [item.as_dict() for item in items]
     return {"applied": data.apply, "counts": counts, "documents": documents}

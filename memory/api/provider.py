@@ -12,7 +12,7 @@ from memory.api.request import ApiRequest
 from memory.integrations.atomicmemory.provider import extension_calls
 from memory.journal import append as journal
 from memory.providers import base, deadline, ownership, registry
-from memory.providers.base import Bound, Provider
+from memory.providers.base import Binding, Provider
 from memory.rules.permissions import Actor
 
 router = Router(tags=["provider"])
@@ -24,14 +24,14 @@ def _bind(
     agent_id: str,
     crew_id: str,
     action: str = "provider.use",
-) -> Bound:
+) -> Binding:
     by.require(action)
     return ownership.bind(
         by, workspace_id=workspace_id, agent_id=agent_id, crew_id=crew_id
     )
 
 
-def _provider(by: Actor, binding: Bound) -> Provider:
+def _provider(by: Actor, binding: Binding) -> Provider:
     return registry.provider(workspace_tree.workspace(by), binding)
 
 
@@ -96,8 +96,8 @@ def health(request: ApiRequest, query: Query[schemas.HealthQuery]) -> dict[str, 
     by = request.auth
     binding = _bind(by, by.workspace_id, query.agent_id, query.crew_id)
     workspace = workspace_tree.workspace(by)
-    seconds = registry.entry(registry.chosen(workspace)).seconds
-    status = deadline.pulse(registry.provider(workspace, binding), seconds)
+    seconds = registry.entry(registry.workspace_provider(workspace)).seconds
+    status = deadline.check_health(registry.provider(workspace, binding), seconds)
     return {
         "ok": status.ok,
         "message": status.message or None,

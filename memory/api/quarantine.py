@@ -96,7 +96,7 @@ def _preview(decision: str, preview: Preview) -> schemas.Answer:
         "level": preview.remainder.level,
         "why": preview.remainder.why or None,
         "findings": [
-            redaction.found_in(finding) for finding in preview.remainder.findings
+            redaction.finding_facts(finding) for finding in preview.remainder.findings
         ],
         "removed": _spans(review_preview.edges(preview.remainder)),
         "beside": _spans(preview.remainder.beside),

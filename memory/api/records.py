@@ -31,7 +31,7 @@ def record(row: Record) -> dict[str, Any]:
     return {
         **{name: getattr(row, name) for name in plain},
         "type": row.kind,
-        "scope": records.scope_of(row).whole(),
+        "scope": records.scope_of(row).as_map(),
         "superseded_by": row.superseded_by_id,
         "entry_id": row.current_entry_id,
         "created_at": journal.stamp(row.created_at),
@@ -73,7 +73,7 @@ def provenance(by: Actor) -> Provenance:
 def _owner(data: schemas.RecordIn, by: Actor) -> Owner | None:
     by.require("records.write")
     return records.owner_for(
-        by, crew_id=data.crew_id, agent_id=data.agent_id, shared=data.shared
+        by, crew_id=data.crew_id, agent_id=data.agent_id, is_shared=data.shared
     )
 
 
@@ -106,7 +106,7 @@ def _once(data: schemas.RecordIn, key: str, by: Actor) -> Saved:
         return {"id": row.id, "action": action.value}
 
     result = journal.once(key, data.model_dump(mode="json"), act, by=by)
-    return records.told_again(result["id"], Action(result["action"]), by=by)
+    return records.repeated_answer(result["id"], Action(result["action"]), by=by)
 
 
 # ── Operations ───────────────────────────────────────────────────────────────

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from ninja import Schema
 from pydantic import Field, StringConstraints
 
-from memory.records import KEEP, Amendment, Match, Order, Wanted
+from memory.records import KEEP, Amendment, Criteria, Match, Order
 from memory.rules.scopes import Scope
 from memory.rules.shapes import NO_NUL, Id, Moment, Strict
 
@@ -113,9 +113,9 @@ class RecordsQuery(Strict):
     limit: int = Field(50, ge=1, le=500)
     cursor: str | None = Field(None, max_length=2_000)
 
-    def record_filter(self) -> Wanted:
+    def record_filter(self) -> Criteria:
         all_statuses = ("current", "superseded")
-        return Wanted(
+        return Criteria(
             crew_id=self.crew_id,
             agent_id=self.agent_id,
             scope=Scope(
@@ -152,8 +152,8 @@ class RecordSearchIn(Strict):
     crew_id: Id | None = None
     agent_id: Id | None = None
 
-    def record_filter(self) -> Wanted:
-        return Wanted(
+    def record_filter(self) -> Criteria:
+        return Criteria(
             crew_id=self.crew_id,
             agent_id=self.agent_id,
             scope=Scope.of(self.scope),

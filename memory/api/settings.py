@@ -36,7 +36,7 @@ def _text(setting: Setting[Any]) -> Any:
 TYPES: Final[dict[Kind, Callable[[Setting[Any]], Any]]] = {
     Kind.SWITCH: lambda _setting: Annotated[bool, Field(strict=True)],
     Kind.CHOICE: _choice,
-    Kind.WHOLE: lambda setting: _number(int, setting),
+    Kind.INTEGER: lambda setting: _number(int, setting),
     Kind.NUMBER: lambda setting: _number(float, setting),
     Kind.TEXT: _text,
     Kind.ADDRESS: _text,

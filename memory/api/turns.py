@@ -187,7 +187,7 @@ def _setup(row: GatewaySetup) -> dict[str, Any]:
 @router.get("/setups", response=TurnSetupsOut, operation_id="list_turn_setups")
 def list_turn_setups(request: ApiRequest) -> dict[str, Any]:
     """List the set-ups of turns; admins only."""
-    rows = gateway_settings.listed(request.auth)
+    rows = gateway_settings.list_setups(request.auth)
     return {"items": [_setup(row) for row in rows], "next_cursor": None}
 
 
@@ -195,5 +195,5 @@ def list_turn_setups(request: ApiRequest) -> dict[str, Any]:
 def choose_turn_setup(request: ApiRequest, data: TurnSetupIn) -> dict[str, Any]:
     """Choose where turns get their memory from; admins only."""
     section = {"mode": data.mode.value, "gateway": data.gateway}
-    row = gateway_settings.choose(section, agent_id=data.agent_id, by=request.auth)
+    row = gateway_settings.save(section, agent_id=data.agent_id, by=request.auth)
     return _setup(row)

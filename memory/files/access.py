@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from memory import workspace_tree
 from memory.files import paths, reading, writer
 from memory.files.paths import Owner
-from memory.files.writer import Written
+from memory.files.writer import WriteResult
 from memory.models import Agent, Crew, HeldFile, HeldState, MemoryFile, MemoryVersion
 from memory.rules import errors, tiers
 from memory.rules.permissions import Actor
@@ -126,7 +126,7 @@ def version(file: MemoryFile, sha256: str) -> MemoryVersion:
     return row
 
 
-def restore(file: MemoryFile, sha256: str, *, by: Actor) -> Written:
+def restore(file: MemoryFile, sha256: str, *, by: Actor) -> WriteResult:
     """Restore a version as a new one, with all checks of a write; for operators."""
     by.require("files.restore", file.workspace_id)
     return writer.restore(file, version(file, sha256), by=by)

@@ -236,7 +236,7 @@ def _plain(path: str, text: str | None) -> Document:
     place = tiers.split(label)
     if place is None:
         return Document(path, label, "", fault="is no memory file")
-    if place.tier in tiers.WRITTEN_BY_US:
+    if place.tier in tiers.SYSTEM_TIERS:
         fault = f"{place.tier.value} has a writer of its own"
         return Document(path, label, "", fault=fault)
     if text is None:

@@ -57,7 +57,7 @@ def recover(file: MemoryFile) -> None:
         paths.require_tree(paths.owner_of(file).crew.workspace.slug)
     for version in unfinished:
         owner, place = paths.owner_of(file), paths.place_of(file)
-        stored = paths.vault().read(owner.parts(place))
+        stored = paths.file_store().read(owner.parts(place))
         on_disk = stored.sha256 if stored else ""
         if on_disk == version.sha256:
             text = stored.data.decode("utf-8", "replace") if stored else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memory.files import listing, writer
 from memory.files.paths import Owner
-from memory.files.writer import Request, Written
+from memory.files.writer import Request, WriteResult
 from memory.rules import errors
 from memory.rules.permissions import Actor
 from memory.rules.tiers import Place, WriteMode
@@ -22,7 +22,7 @@ class EditedSince(errors.Conflict):
 
 def edit(
     owner: Owner, place: Place, text: str, mode: WriteMode, *, base: str, by: Actor
-) -> Written:
+) -> WriteResult:
     """Write a person's text over, or below, the state whose SHA-256 is ``base``.
 
     Appending needs no base: it overwrites nothing.
@@ -36,7 +36,7 @@ def edit(
     return writer.write(Request(owner, place, text, mode, "operator"), by=by)
 
 
-def restore(owner: Owner, place: Place, number: int, *, by: Actor) -> Written:
+def restore(owner: Owner, place: Place, number: int, *, by: Actor) -> WriteResult:
     """Put a version back as a new one, through every check of a write."""
     by.require("files.write", owner.workspace_id)
     row = listing.row_of(owner, place)

@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from memory import scanner
 from memory.files import commit, paths, reconcile, search_index, versions
-from memory.files.storage import RootLost, Vault, digest
+from memory.files.storage import FileStore, RootLost, digest
 from memory.models import (
     BlockedSource,
     Clearance,
@@ -44,7 +44,7 @@ _HELD_TEXTS: Final[dict[str, int | None]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Pen:
+class Redactor:
     """The functions that erase: ``edit`` for a file's text, ``mask`` for other values.
 
     Both return their argument unchanged when nothing in it is to be erased.
@@ -73,7 +73,7 @@ def _text(workspace_id: str, sha256: str) -> str:
         stored = versions.blobs().read(versions.blob_parts(workspace_id, sha256))
     except RootLost:
         raise
-    except errors.HouseError:
+    except errors.AppError:
         return ""
     return stored.data.decode("utf-8", "replace") if stored else ""
 
@@ -88,12 +88,12 @@ def added(version: MemoryVersion) -> frozenset[str]:
     return frozenset(line for line in fresh if any(map(str.isalnum, line)))
 
 
-def rewrite(file: MemoryFile, pen: Pen) -> int:
+def rewrite(file: MemoryFile, pen: Redactor) -> int:
     """Edit a file and every version of it; return how many versions changed.
 
     A version keeps its number and gets the note ``REDACTED``. Raises Busy or Unsafe.
     """
-    store = paths.vault()
+    store = paths.file_store()
     with store.locked(file.path):
         reconcile.look(file)
         _repair_newest_blob(store, file)
@@ -109,14 +109,16 @@ def rewrite(file: MemoryFile, pen: Pen) -> int:
     return count
 
 
-def _repair_newest_blob(store: Vault, file: MemoryFile) -> None:
+def _repair_newest_blob(store: FileStore, file: MemoryFile) -> None:
     """Restore a damaged newest blob from the live file, before it is edited."""
     live = store.read(tuple(file.path.split("/")))
     if live is not None and live.sha256 == file.sha256:
         versions.keep(file.workspace_id, live.data)
 
 
-def _edited(file: MemoryFile, pen: Pen) -> tuple[list[MemoryVersion], dict[str, str]]:
+def _edited(
+    file: MemoryFile, pen: Redactor
+) -> tuple[list[MemoryVersion], dict[str, str]]:
     """Return a file's versions, and old sha → new sha of the texts that change."""
     rows: list[MemoryVersion] = []
     new_shas: dict[str, str] = {}
@@ -135,7 +137,7 @@ def _keep_remainder(file: MemoryFile, text: str) -> str:
     return versions.keep(file.workspace_id, text.encode()) if text.strip() else ""
 
 
-def _put(store: Vault, file: MemoryFile, sha256: str) -> None:
+def _put(store: FileStore, file: MemoryFile, sha256: str) -> None:
     """Set the live file to the bytes of a blob; remove it when there is no blob."""
     parts = tuple(file.path.split("/"))
     if sha256 == file.sha256:
@@ -147,7 +149,7 @@ def _put(store: Vault, file: MemoryFile, sha256: str) -> None:
 
 
 def _commit(
-    file: MemoryFile, rows: list[MemoryVersion], new_shas: dict[str, str], pen: Pen
+    file: MemoryFile, rows: list[MemoryVersion], new_shas: dict[str, str], pen: Redactor
 ) -> int:
     count = 0
     with transaction.atomic():
@@ -178,7 +180,7 @@ def remove(file: MemoryFile) -> None:
 
     For a file about one person, whose name is in the file's name.
     """
-    store = paths.vault()
+    store = paths.file_store()
     with store.locked(file.path):
         shas = set(file.versions.values_list("sha256", flat=True))
         store.remove(tuple(file.path.split("/")))
@@ -212,16 +214,16 @@ def strays(workspace_id: str, slug: str) -> Iterator[Path]:
 
     Temporary files of a crash, blobs without a version, files with names of no tier.
     """
-    paths.vault().check()
+    paths.file_store().check()
     versions.blobs().check()
-    live, blobs = paths.vault().root / slug, versions.blobs().root / workspace_id
+    live, blobs = paths.file_store().root / slug, versions.blobs().root / workspace_id
     live_paths = set(
         MemoryFile.objects.filter(workspace_id=workspace_id)
         .exclude(sha256="")
         .values_list("path", flat=True)
     )
     for path in _plain_files(live):
-        if path.relative_to(paths.vault().root).as_posix() not in live_paths:
+        if path.relative_to(paths.file_store().root).as_posix() not in live_paths:
             yield path
     rows = MemoryVersion.objects.filter(workspace_id=workspace_id)
     version_shas = set(rows.values_list("sha256", flat=True))
@@ -275,7 +277,7 @@ def _empty(row: HeldFile) -> None:
         model.objects.filter(held=row).delete()
 
 
-def mask_held(workspace_id: str, ids: Iterable[str], pen: Pen) -> int:
+def mask_held(workspace_id: str, ids: Iterable[str], pen: Redactor) -> int:
     """Mask words in held texts and scan them again; return how many."""
     with transaction.atomic():
         rows = HeldFile.objects.select_for_update(of=("self",)).filter(
@@ -288,7 +290,7 @@ def mask_held(workspace_id: str, ids: Iterable[str], pen: Pen) -> int:
     return count
 
 
-def _mask_held(row: HeldFile, pen: Pen) -> None:
+def _mask_held(row: HeldFile, pen: Redactor) -> None:
     for name, limit in _HELD_TEXTS.items():
         setattr(row, name, str(pen.mask(getattr(row, name)))[:limit])
     row.outcome = pen.mask(row.outcome)

@@ -24,7 +24,7 @@ from memory.rules.tiers import Place, WriteMode
 
 REJECTED: Final = (
     writer.TierFull,
-    quarantine.Refused,
+    quarantine.WriteRefused,
     errors.Invalid,
     errors.Forbidden,
     errors.TooLarge,
@@ -59,7 +59,7 @@ class Item:
     place: Place | None = field(default=None, repr=False)
     text: str = field(default="", repr=False)
 
-    def told(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """Return the item for a report, without its text."""
         names = ("path", "target", "action", "outcome", "size", "reason", "held_id")
         return {name: getattr(self, name) for name in names}
@@ -129,7 +129,7 @@ def _plan(doc: Document, into: Scope, targets: set[str]) -> Item:
     place = paths.refuse_unknown(tiers.split(doc.label))
     try:
         owner = _owner(doc, place, into)
-    except errors.HouseError as error:
+    except errors.AppError as error:
         return replace(item, reason=error.detail)
     target = owner.path(place)
     reason = _objection(doc, place, size) or ("twice" if target in targets else "")
@@ -190,12 +190,12 @@ def _apply(item: Item, by: Actor) -> Item:
     )
     try:
         writer.write(request, by=by)
-    except quarantine.Held as error:
+    except quarantine.HeldForReview as error:
         held_id = str(error.fields["held_id"])
         return replace(item, outcome="held", reason=error.detail, held_id=held_id)
     except REJECTED as error:
         return replace(item, outcome="rejected", reason=error.detail)
-    except errors.HouseError as error:
+    except errors.AppError as error:
         return replace(item, outcome="failed", reason=error.detail)
     except (OSError, DatabaseError):
         return replace(item, outcome="failed", reason="The server could not write it.")

@@ -237,7 +237,7 @@ def _by_tier(row: MemoryFile) -> tuple[int, int, str]:
 def _strays(workspace_slug: str) -> dict[str, list[str]]:
     """Return names on disk that are no tier file, by the tree they lie in."""
     names_by_tree: dict[str, list[str]] = defaultdict(list)
-    for parts in paths.vault().walk((workspace_slug,)):
+    for parts in paths.file_store().walk((workspace_slug,)):
         depth = 4 if len(parts) > 2 and parts[2] == "agents" else 3
         label = "/".join(parts[depth:])
         place_ = tiers.split(label)
@@ -317,7 +317,7 @@ def _history(newest: MemoryVersion | None, fault: str) -> History:
         return History.RECORDED
     try:
         versions.read(newest)
-    except errors.HouseError:
+    except errors.AppError:
         return History.UNAVAILABLE
     return History.RECORDED
 
@@ -341,6 +341,6 @@ def compare(row: MemoryFile | None, first: int, second: int) -> Comparison:
     older, newer = (version(row, number) for number in sorted((first, second)))
     try:
         lines = versions.diff(versions.read(older), versions.read(newer))
-    except errors.HouseError as error:
+    except errors.AppError as error:
         return Comparison(older, newer, (), error.detail)
     return Comparison(older, newer, tuple(lines))

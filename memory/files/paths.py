@@ -8,7 +8,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from memory.files.storage import RootLost, Vault
+from memory.files.storage import FileStore, RootLost
 from memory.installation import identity as installation
 from memory.models import Agent, Crew, MemoryFile
 from memory.rules import errors, tiers
@@ -50,10 +50,10 @@ class Owner:
         return "/".join(self.parts(place))
 
 
-def vault() -> Vault:
+def file_store() -> FileStore:
     """Return the storage of the live files."""
     data = Path(settings.DATA_DIR)
-    return Vault(data / "files", data / "locks", installation.installation_id())
+    return FileStore(data / "files", data / "locks", installation.installation_id())
 
 
 def require_tree(slug: str) -> None:
@@ -61,7 +61,7 @@ def require_tree(slug: str) -> None:
 
     Removing single files leaves the folder; a missing folder is a fault, no removal.
     """
-    if not vault().has_folder((slug,)):
+    if not file_store().has_folder((slug,)):
         raise RootLost(label=f"files/{slug}")
 
 

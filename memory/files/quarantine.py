@@ -32,7 +32,7 @@ from memory.rules import errors
 from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor
 from memory.scanner import Verdict
-from memory.scanner.similarity import SAME
+from memory.scanner.similarity import SAME_FROM
 from memory.workspace_settings import declarations
 
 KNOWN_ATTACKS: Final = 2_000
@@ -41,7 +41,7 @@ NO_FINDINGS_RISK: Final = 0.4
 ACTIONS: Final = declarations.ACTIONS
 
 
-class Held(errors.HouseError):
+class HeldForReview(errors.AppError):
     """The text is held until a person decides; ``held_id`` names the case."""
 
     code, status, title = "held", 409, "Held for review"
@@ -51,7 +51,7 @@ class Held(errors.HouseError):
     )
 
 
-class Refused(errors.HouseError):
+class WriteRefused(errors.AppError):
     """The writer is blocked, or the rule's mode is block; nothing was stored."""
 
     code, status, title = "refused", 403, "Refused"
@@ -161,7 +161,8 @@ class Policy:
             return False
         signature = scanner.signature(text)
         return any(
-            scanner.similarity(signature, attack) >= SAME for attack in self.attacks
+            scanner.similarity(signature, attack) >= SAME_FROM
+            for attack in self.attacks
         )
 
 
@@ -298,7 +299,7 @@ def hold(incoming: Incoming, judgement: Judgement, *, by: Actor) -> HeldFile:
         if held_file is None:
             held_file = _case(incoming, judgement, fingerprint)
             held_file.save(force_insert=True)
-            text_row = subject_linker.Written(
+            text_row = subject_linker.TextRow(
                 held_file.pk, (incoming.text, incoming.place.key), incoming.subjects
             )
             subject_linker.note(held_file.workspace_id, "held", [text_row])

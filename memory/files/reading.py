@@ -73,7 +73,7 @@ def read(owner: Owner, place: Place, *, by: Actor) -> Text:
     """Return a file's text; the bytes on disk are scanned first."""
     permit(owner, by)
     reconcile.notice(owner, place)
-    stored = paths.vault().read(owner.of(place).parts(place))
+    stored = paths.file_store().read(owner.of(place).parts(place))
     data = stored.data if stored else b""
     return Text(
         label=place.label,
@@ -111,7 +111,7 @@ def _reconciled(rows: Sequence[MemoryFile]) -> list[MemoryFile]:
             reconcile.notice(paths.owner_of(file), paths.place_of(file))
         except RootLost:
             raise
-        except errors.HouseError:
+        except errors.AppError:
             continue
         readable.append(file)
     return readable

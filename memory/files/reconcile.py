@@ -49,7 +49,7 @@ def notice(owner: Owner, place: Place) -> str:
     RootLost when the whole tree is gone: then no file counts as removed.
     """
     owner = owner.of(place)
-    store = file_paths.vault()
+    store = file_paths.file_store()
     file = MemoryFile.objects.filter(
         workspace_id=owner.workspace_id, path=owner.path(place)
     ).first()
@@ -69,7 +69,7 @@ def look(file: MemoryFile) -> str:
     owner, place = file_paths.owner_of(file), file_paths.place_of(file)
     commit.recover(file)
     file.refresh_from_db(fields=["sha256", "bytes", "updated_at"])
-    stored = file_paths.vault().read(owner.parts(place))
+    stored = file_paths.file_store().read(owner.parts(place))
     if (stored.sha256 if stored else "") == file.sha256:
         return "same"
     return _record_change(file, owner, place, stored)
@@ -141,10 +141,10 @@ def _is_held(
 
 def _put_back(file: MemoryFile, owner: Owner, place: Place) -> None:
     """Restore the last good version in place of a held text."""
-    store, version = file_paths.vault(), versions.latest(file)
+    store, version = file_paths.file_store(), versions.latest(file)
     try:
         data = versions.read(version) if version is not None else b""
-    except errors.HouseError:
+    except errors.AppError:
         log.warning("last_good_version_unreadable", file=file.id)
         data = b""
     if data:
@@ -166,7 +166,7 @@ def visit(parts: Iterable[str], report: Report) -> None:
         return
     except RootLost:
         raise
-    except errors.HouseError as error:
+    except errors.AppError as error:
         log.warning("file_not_reconciled", code=error.problem_code)
         return
     if outcome != "same":
@@ -178,7 +178,7 @@ def sweep(workspace_slug: str | None = None) -> Report:
 
     Raises RootLost when the folder of the files is gone or another installation's.
     """
-    report, store = Report(), file_paths.vault()
+    report, store = Report(), file_paths.file_store()
     start = (workspace_slug,) if workspace_slug else ()
     paths = set(store.walk(start))
     workspaces = Workspace.objects.filter(

@@ -21,7 +21,7 @@ from memory.scanner import Finding, Level, Span, Verdict
 MAX_FINDINGS: Final = 20
 
 
-class NotClean(errors.HouseError):
+class NotClean(errors.AppError):
     """The rest after a redaction is not clean; the case is unchanged."""
 
     code, status, title = "not_clean", 422, "Not clean"
@@ -60,11 +60,11 @@ class Remainder:
         """Raise NotClean unless it may be released; the words are not repeated."""
         if self.is_clean:
             return
-        findings = [found_in(finding) for finding in self.findings[:MAX_FINDINGS]]
+        findings = [finding_facts(finding) for finding in self.findings[:MAX_FINDINGS]]
         raise NotClean(level=self.level, why=self.why, findings=findings)
 
 
-def found_in(finding: Finding) -> dict[str, Any]:
+def finding_facts(finding: Finding) -> dict[str, Any]:
     """Return a finding without the matched words."""
     names = ("rule", "family", "severity", "weight", "start", "end", "why")
     return {name: getattr(finding, name) for name in names}
@@ -95,7 +95,7 @@ def of(
     spans: Sequence[Span],
     by: Standard,
     *,
-    known: Sequence[Span] = (),
+    findings: Sequence[Span] = (),
     before: str = "",
     is_reviewed: bool = True,
 ) -> Remainder:
@@ -105,12 +105,14 @@ def of(
     the text the rest would be appended to: an attack across both is found as well.
     Without a reviewer whole paragraphs are removed.
     """
-    excerpt = scanner.take_out(text, spans, known=known, by_sentence=is_reviewed)
+    excerpt = scanner.redact_units(
+        text, spans, findings=findings, by_sentence=is_reviewed
+    )
     verdict = by.scan(excerpt.text)
     remainder = Remainder(
         text=excerpt.text,
         parts=excerpt.parts,
-        beside=excerpt.beside,
+        beside=excerpt.neighbours,
         level=verdict.verdict,
         why=_reason(verdict),
         findings=verdict.findings,

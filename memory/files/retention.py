@@ -33,6 +33,6 @@ def run() -> dict[str, Pruned]:
             pruned[workspace.slug] = versions.prune(workspace.id, days=days)
         except RootLost:
             raise
-        except (errors.HouseError, OSError, DatabaseError):
+        except (errors.AppError, OSError, DatabaseError):
             log.exception("retention_failed", workspace=workspace.slug)
     return pruned

@@ -39,7 +39,7 @@ def put(file: MemoryFile, text: str) -> None:
             line_start=piece.line_start,
             line_end=piece.line_end,
         )
-        for piece in chunks.cut(text.replace("\x00", " "))
+        for piece in chunks.split(text.replace("\x00", " "))
     )
 
 
@@ -54,7 +54,7 @@ def find(file_ids: Sequence[str], query: str, limit: int) -> list[ChunkHit]:
     File names are not searched. Words of the query are quoted, never query grammar.
     """
     words = tokenizer.split(query)
-    terms = tokenizer.telling(words)[:TERMS]
+    terms = tokenizer.without_stop_words(words)[:TERMS]
     if not terms or not file_ids:
         return []
     phrases = [" ".join(words)] if 2 <= len(words) <= fulltext.MAX_PHRASE else []

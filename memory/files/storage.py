@@ -33,21 +33,21 @@ _TEMPORARY: Final = ".crewship-tmp-"
 TEMPORARY_SECONDS: Final = 600
 
 
-class Unsafe(errors.HouseError):
+class Unsafe(errors.AppError):
     """A path is a link, a device, or has a second name."""
 
     code, status, title = "unsafe_path", 409, "Not a plain file"
     sentence = "{label} is not a plain file here, and was not touched."
 
 
-def _refusal(error: OSError, parts: Sequence[str]) -> errors.HouseError:
+def _refusal(error: OSError, parts: Sequence[str]) -> errors.AppError:
     """Return the error for a failure: a full disk, or no plain file."""
     if error.errno in errors.NO_ROOM:
         return errors.StorageFull()
     return Unsafe(label="/".join(parts[-2:]))
 
 
-class Busy(errors.HouseError):
+class Busy(errors.AppError):
     """Another process has held a file's lock for too long."""
 
     code, status, title = "file_busy", 503, "Busy"
@@ -82,7 +82,7 @@ def _check(part: str) -> None:
         raise Unsafe(label="The path")
 
 
-class Vault:
+class FileStore:
     """One folder tree. Paths are tuples of segments below its root.
 
     ``owner`` is the installation whose mark the root must carry. The mark is read

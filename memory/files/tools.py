@@ -17,7 +17,7 @@ from memory import tool_registry
 from memory.files import paths, reading, writer
 from memory.files.paths import Owner
 from memory.files.storage import RootLost
-from memory.files.writer import Request, Written
+from memory.files.writer import Request, WriteResult
 from memory.installation import identity as installation
 from memory.journal import append as journal
 from memory.models import Agent
@@ -72,7 +72,7 @@ def _read(owner: Owner, arguments: Mapping[str, Any], by: Actor) -> Result:
     return Result(ok=True, content=text.text, metadata=metadata)
 
 
-def _metadata(write: Written, body: str) -> dict[str, Any]:
+def _metadata(write: WriteResult, body: str) -> dict[str, Any]:
     metadata: dict[str, Any] = {
         "source": write.label,
         "bytes_written": write.size,
@@ -87,7 +87,7 @@ def _metadata(write: Written, body: str) -> dict[str, Any]:
     return metadata
 
 
-def _write_result(write: Written, by: Actor) -> Result:
+def _write_result(write: WriteResult, by: Actor) -> Result:
     content = f"Wrote {write.label}: {write.usage}."
     body = reading.visible_text(by.workspace_id, write.body, by)
     if write.is_nearly_full:
@@ -233,7 +233,7 @@ CATALOGUE: Final = (
 
 def offered(by: Actor) -> list[Tool]:
     """Return the registered tools over files that a caller may use."""
-    registered = [tool_registry.named(tool.name) or tool for tool in CATALOGUE]
+    registered = [tool_registry.find(tool.name) or tool for tool in CATALOGUE]
     return [tool for tool in registered if tool.available(by)]
 
 
@@ -254,11 +254,11 @@ def call(name: str, arguments: Mapping[str, Any], *, by: Actor) -> Result:
     except (errors.Outage, installation.NotReady, RootLost):
         # A model cannot act on these, and would believe an empty text.
         raise
-    except errors.HouseError as error:
+    except errors.AppError as error:
         return _refusal(name, error, by)
 
 
-def _refusal(name: str, error: errors.HouseError, by: Actor) -> Result:
+def _refusal(name: str, error: errors.AppError, by: Actor) -> Result:
     """Return an error as a result; its content has all a model needs."""
     content = f"{name}: {error.detail}"
     metadata, body = dict(error.fields), error.fields.get("current_entries")

@@ -19,7 +19,7 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from memory.files.storage import RootLost, Vault, digest
+from memory.files.storage import FileStore, RootLost, digest
 from memory.installation import identity as installation
 from memory.models import MemoryFile, MemoryVersion
 from memory.ports import subject_linker
@@ -32,7 +32,7 @@ KEEP_DAYS: Final = declarations.VERSIONS_RETENTION_DAYS.default
 ORPHAN_AGE: Final = timedelta(hours=1)
 
 
-class BlobDamaged(errors.HouseError):
+class BlobDamaged(errors.AppError):
     """A version's blob is missing or has other bytes than were written."""
 
     code, status, title = "blob_damaged", 409, "Version is damaged"
@@ -55,10 +55,10 @@ class Pruned:
     blobs: int
 
 
-def blobs() -> Vault:
+def blobs() -> FileStore:
     """Return the storage of version blobs."""
     data = Path(settings.DATA_DIR)
-    return Vault(data / "blobs", data / "locks", installation.installation_id())
+    return FileStore(data / "blobs", data / "locks", installation.installation_id())
 
 
 def blob_parts(workspace_id: str, sha256: str) -> tuple[str, str, str]:
@@ -86,7 +86,7 @@ def keep(workspace_id: str, data: bytes) -> str:
             stored = store.read(parts)
         except RootLost:
             raise
-        except errors.HouseError:
+        except errors.AppError:
             stored = None
         if stored is not None and stored.sha256 == sha256:
             store.touch(parts)
@@ -156,7 +156,7 @@ def begin(
         note=note[:400],
     )
     text = (data or b"").decode("utf-8", "replace")
-    text_row = subject_linker.Written(version.pk, (text, file.key, note), subjects)
+    text_row = subject_linker.TextRow(version.pk, (text, file.key, note), subjects)
     with transaction.atomic():
         version.save(force_insert=True)
         subject_linker.note(file.workspace_id, "versions", [text_row])

@@ -22,7 +22,7 @@ from memory.files import (
     versions,
 )
 from memory.files.paths import Owner
-from memory.files.quarantine import Held, Incoming, Judgement, Refused
+from memory.files.quarantine import HeldForReview, Incoming, Judgement, WriteRefused
 from memory.files.redaction import Remainder, Standard
 from memory.models import MemoryFile, MemoryVersion
 from memory.ports import subject_linker
@@ -33,7 +33,7 @@ from memory.rules.tiers import Place, Tier, WriteMode
 JUDGED_TAIL: Final = 600
 
 
-class TierFull(errors.HouseError):
+class TierFull(errors.AppError):
     """The file would exceed its cap.
 
     The error has the current body, so that an agent can consolidate it and write again
@@ -48,7 +48,7 @@ class TierFull(errors.HouseError):
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WriteResult:
     """The result of a write: the file's new state."""
 
     version: MemoryVersion
@@ -115,7 +115,7 @@ def _check_text(request: Request) -> None:
     subject_linker.refuse(request.owner.workspace_id, texts, subjects)
 
 
-def joined(current: str, request: Request) -> str:
+def resulting_text(current: str, request: Request) -> str:
     """Return a file's text after a write; appending starts on a new line."""
     if request.mode is WriteMode.REPLACE:
         return request.text
@@ -168,7 +168,7 @@ def _gate(request: Request, current: str, final: str, by: Actor) -> str:
         subjects=request.subjects,
     )
     if quarantine.is_blocked(incoming):
-        raise Refused(why="this writer is blocked until an operator lifts it.")
+        raise WriteRefused(why="this writer is blocked until an operator lifts it.")
     if quarantine.is_cleared(request.owner.workspace_id, request.text):
         return final
     suspect = _suspect(request, current, final)
@@ -176,14 +176,14 @@ def _gate(request: Request, current: str, final: str, by: Actor) -> str:
     if judgement.action == "allow":
         return final
     if judgement.action == "block":
-        raise Refused(why=judgement.why)
+        raise WriteRefused(why=judgement.why)
     judgement = quarantine.aligned(judgement, incoming, len(suspect))
     if judgement.action == "redact":
-        remainder = _redacted(incoming, judgement, before(request, current))
+        remainder = _redacted(incoming, judgement, preceding_text(request, current))
         if remainder.is_clean:
-            return joined(current, replace(request, text=remainder.text))
+            return resulting_text(current, replace(request, text=remainder.text))
     held_file = quarantine.hold(incoming, judgement, by=by)
-    raise Held(held_id=held_file.id, why=judgement.why)
+    raise HeldForReview(held_id=held_file.id, why=judgement.why)
 
 
 def _redacted(incoming: Incoming, judgement: Judgement, ahead: str) -> Remainder:
@@ -193,22 +193,22 @@ def _redacted(incoming: Incoming, judgement: Judgement, ahead: str) -> Remainder
     return redaction.of(incoming.text, spans, by, before=ahead, is_reviewed=False)
 
 
-def before(request: Request, current: str) -> str:
+def preceding_text(request: Request, current: str) -> str:
     """Return the text before a new one, that is scanned together with it."""
     if request.mode is WriteMode.REPLACE or not current:
         return ""
-    ahead = joined(current, replace(request, text=""))
+    ahead = resulting_text(current, replace(request, text=""))
     return ahead[-JUDGED_TAIL:] if scanner.scan(current).is_held else ahead
 
 
 # ── Writing ──────────────────────────────────────────────────────────────────
-def current(owner: Owner, place: Place) -> str:
+def current_text(owner: Owner, place: Place) -> str:
     """Return a file's text as it is on disk, empty when there is none."""
-    stored = paths.vault().read(owner.of(place).parts(place))
+    stored = paths.file_store().read(owner.of(place).parts(place))
     return stored.data.decode("utf-8", "replace") if stored else ""
 
 
-def write(request: Request, *, by: Actor) -> Written:
+def write(request: Request, *, by: Actor) -> WriteResult:
     """Write a memory file; it is on the disk and in the journal when this returns.
 
     Raises Forbidden, Invalid, TierFull, Held, Refused, Unsafe or Busy; in each case the
@@ -218,20 +218,20 @@ def write(request: Request, *, by: Actor) -> Written:
     _check_text(request)
     # A change on disk by others is scanned and versioned as theirs first.
     reconcile.notice(request.owner, request.place)
-    present = current(request.owner, request.place)
+    present = current_text(request.owner, request.place)
     final = _prepare(request, present, by)
     owner = request.owner.of(request.place)
-    with paths.vault().locked(owner.path(request.place)):
+    with paths.file_store().locked(owner.path(request.place)):
         file = commit.file_of(owner, request.place)
         reconcile.look(file)
-        present_now = current(request.owner, request.place)
+        present_now = current_text(request.owner, request.place)
         if present_now != present:
             final = _prepare(request, present_now, by)
         return _put(file, request, final, by)
 
 
 def _prepare(request: Request, present: str, by: Actor) -> str:
-    final = joined(present, request)
+    final = resulting_text(present, request)
     _check_cap(request, present, final)
     allowed = _gate(request, present, final, by)
     if allowed != final:
@@ -239,7 +239,7 @@ def _prepare(request: Request, present: str, by: Actor) -> str:
     return allowed
 
 
-def _put(file: MemoryFile, request: Request, final: str, by: Actor) -> Written:
+def _put(file: MemoryFile, request: Request, final: str, by: Actor) -> WriteResult:
     data = final.encode()
     version = versions.begin(
         file,
@@ -250,11 +250,11 @@ def _put(file: MemoryFile, request: Request, final: str, by: Actor) -> Written:
         subjects=request.subjects,
     )
     commit.step("intention")
-    paths.vault().write(paths.owner_of(file).parts(request.place), data)
+    paths.file_store().write(paths.owner_of(file).parts(request.place), data)
     commit.step("rename")
     commit.settle(file, version, final)
     commit.step("settled")
-    return Written(
+    return WriteResult(
         version=version,
         label=file.label,
         sha256=version.sha256,
@@ -264,21 +264,21 @@ def _put(file: MemoryFile, request: Request, final: str, by: Actor) -> Written:
     )
 
 
-def write_released(request: Request, *, by: Actor) -> Written:
+def write_released(request: Request, *, by: Actor) -> WriteResult:
     """Write a text that a person judged: everything as in ``write``, but the scan."""
     _permit(request, by)
     _check_text(request)
     owner = request.owner.of(request.place)
-    with paths.vault().locked(owner.path(request.place)):
+    with paths.file_store().locked(owner.path(request.place)):
         file = commit.file_of(owner, request.place)
         reconcile.look(file)
-        present = current(request.owner, request.place)
-        final = joined(present, request)
+        present = current_text(request.owner, request.place)
+        final = resulting_text(present, request)
         _check_cap(request, present, final)
         return _put(file, request, final, by)
 
 
-def restore(file: MemoryFile, version: MemoryVersion, *, by: Actor) -> Written:
+def restore(file: MemoryFile, version: MemoryVersion, *, by: Actor) -> WriteResult:
     """Restore an old version as a new one, with every check of a write."""
     text = versions.read(version).decode("utf-8", "replace")
     request = Request(
@@ -294,7 +294,7 @@ def restore(file: MemoryFile, version: MemoryVersion, *, by: Actor) -> Written:
 
 def take_back(owner: Owner, place: Place, version_id: str, *, by: Actor) -> None:
     """Undo one write, if it is still the newest, by restoring its parent."""
-    with paths.vault().locked(owner.path(place)):
+    with paths.file_store().locked(owner.path(place)):
         file = commit.file_of(owner, place)
         reconcile.look(file)
         newest = versions.latest(file)
@@ -305,12 +305,12 @@ def take_back(owner: Owner, place: Place, version_id: str, *, by: Actor) -> None
         note = f"version {newest.number} taken back"
         if before is None or not before.sha256:
             removal = versions.begin(file, None, by=by, source="undo", note=note)
-            paths.vault().remove(owner.parts(place))
+            paths.file_store().remove(owner.parts(place))
             commit.settle(file, removal, "")
             return
         data = versions.read(before)
         version = versions.begin(file, data, by=by, source="undo", note=note)
-        paths.vault().write(owner.parts(place), data)
+        paths.file_store().write(owner.parts(place), data)
         commit.settle(file, version, data.decode("utf-8", "replace"))
 
 
@@ -319,14 +319,14 @@ def remove(owner: Owner, place: Place, *, source: str, by: Actor) -> bool:
     request = Request(owner, place, "-", WriteMode.REPLACE, source)
     _permit(request, by)
     owner = owner.of(place)
-    with paths.vault().locked(owner.path(place)):
+    with paths.file_store().locked(owner.path(place)):
         file = commit.file_of(owner, place)
         reconcile.look(file)
         if not file.sha256:
             return False
         version = versions.begin(file, None, by=by, source=source)
         commit.step("intention")
-        paths.vault().remove(owner.parts(place))
+        paths.file_store().remove(owner.parts(place))
         commit.step("rename")
         commit.settle(file, version, "")
     return True

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 MARK: Final = "installation.id"
-OTHERS: Final = 0o077
+GROUP_AND_OTHERS: Final = 0o077
 _FINGERPRINT: Final = b"crewship key fingerprint v1\x00"
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MARK_BYTES: Final = 100
@@ -117,13 +117,13 @@ def tighten(paths: Iterator[Path]) -> Path | None:
     for path in paths:
         with suppress(FileNotFoundError):
             facts = path.lstat()
-            if stat.S_ISLNK(facts.st_mode) or not facts.st_mode & OTHERS:
+            if stat.S_ISLNK(facts.st_mode) or not facts.st_mode & GROUP_AND_OTHERS:
                 continue
             try:
-                path.chmod(stat.S_IMODE(facts.st_mode) & ~OTHERS)
+                path.chmod(stat.S_IMODE(facts.st_mode) & ~GROUP_AND_OTHERS)
             except PermissionError:
                 return path
-            if path.lstat().st_mode & OTHERS:
+            if path.lstat().st_mode & GROUP_AND_OTHERS:
                 return path
     return None
 
@@ -138,6 +138,6 @@ def readable_by_others(folder: Path) -> Path | None:
     for path in _paths(folder):
         with suppress(FileNotFoundError):
             mode = path.lstat().st_mode
-            if not stat.S_ISLNK(mode) and mode & OTHERS:
+            if not stat.S_ISLNK(mode) and mode & GROUP_AND_OTHERS:
                 return path
     return None

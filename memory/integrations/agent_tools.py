@@ -92,7 +92,7 @@ class EndUserRequired(errors.NotFound):
     )
 
 
-def remembering(by: Actor) -> Executor:
+def executor_for(by: Actor) -> Executor:
     """Return the executor of the tools, bound to an agent and to its end user.
 
     The scope already limits a key that is issued for one end user, so the store acts
@@ -123,15 +123,15 @@ def call_by_name(
     by.require("tools.call")
     if not has_memories(by):
         raise EndUserRequired
-    tool = tool_registry.named(name)
+    tool = tool_registry.find(name)
     if tool is None or tool not in RECORDS:
-        return remembering(by).execute(None, arguments)
+        return executor_for(by).execute(None, arguments)
     return tool_registry.call(tool, arguments, by=by)
 
 
 def _of_records(descriptor: Descriptor) -> Run:
     def run(arguments: Mapping[str, Any], by: Actor) -> dict[str, Any]:
-        return remembering(by).execute(descriptor, arguments)
+        return executor_for(by).execute(descriptor, arguments)
 
     return run
 

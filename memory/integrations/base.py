@@ -102,7 +102,7 @@ class Dialect:
 
     prefix: str
     routes: tuple[Route, ...]
-    refuse: Callable[[errors.HouseError], Answer]
+    refuse: Callable[[errors.AppError], Answer]
     authenticate: Callable[[Call], Actor | None] = bearer
     reads_first: bool = False
     is_known: Callable[[Mapping[str, str], bytes], bool] | None = None
@@ -177,7 +177,7 @@ def moment(value: datetime) -> str:
 
 
 # ── Errors ───────────────────────────────────────────────────────────────────
-def headers_of(error: errors.HouseError) -> dict[str, str]:
+def headers_of(error: errors.AppError) -> dict[str, str]:
     """Return Retry-After in whole seconds, WWW-Authenticate and Allow where due."""
     headers: dict[str, str] = {}
     if error.status == errors.TooMany.status:
@@ -191,14 +191,14 @@ def headers_of(error: errors.HouseError) -> dict[str, str]:
 
 def detail_refusal(
     key: str, statuses: Mapping[int, int] | None = None
-) -> Callable[[errors.HouseError], Answer]:
+) -> Callable[[errors.AppError], Answer]:
     """Return a ``refuse`` that answers ``{key: detail}``.
 
     ``statuses`` maps our statuses to the dialect's, like 422 to 400.
     """
     table = dict(statuses or {})
 
-    def refuse(error: errors.HouseError) -> Answer:
+    def refuse(error: errors.AppError) -> Answer:
         status = table.get(error.status, error.status)
         return Answer({key: error.detail}, status, headers_of(error))
 

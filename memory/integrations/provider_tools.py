@@ -14,7 +14,7 @@ from memory import tool_registry
 from memory.integrations import agent_tools
 from memory.integrations.atomicmemory.provider import extension_calls
 from memory.providers import ownership
-from memory.providers.base import Bound
+from memory.providers.base import Binding
 from memory.rules.permissions import Actor
 from memory.tool_registry import Tool, schema
 
@@ -33,7 +33,7 @@ _MAKER: Final = {
 _LIST: Final = {"type": "array", "items": {"type": "object"}}
 
 
-def _binding(by: Actor) -> Bound:
+def _binding(by: Actor) -> Binding:
     return ownership.bind(by, workspace_id=by.workspace_id)
 
 

@@ -21,14 +21,14 @@ from memory.models import JobRun, ProviderRun, RunState, Workspace
 from memory.providers import parity_runs
 from memory.providers import registry as providers
 from memory.providers.parity.base import Failed, NotApplicable
-from memory.providers.parity.suite import FAILED, PASSED, SKIPPED
+from memory.providers.parity.suite import FAILED, NOT_APPLICABLE, PASSED
 from memory.providers.parity.suite import Outcome as CheckOutcome
 from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor, system
 
 JOB: Final = "conformance"
 KEPT_RUNS: Final = 20
-PROVIDERS: Final = parity_runs.TRIED
+PROVIDERS: Final = parity_runs.TESTED_PROVIDERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def _try(promise: Promise, new_client: Callable[[], Client]) -> tuple[str, str]:
     try:
         promise.check(new_client())
     except NotApplicable as reason:
-        return SKIPPED, str(reason)
+        return NOT_APPLICABLE, str(reason)
     except Failed as failure:
         return FAILED, str(failure)
     except Exception as error:  # noqa: BLE001  (an answer may have any shape at all)
@@ -97,7 +97,7 @@ def _keep(
 ) -> ProviderRun:
     counts = {
         state: sum(outcome.state == state for outcome in outcomes)
-        for state in (PASSED, FAILED, SKIPPED)
+        for state in (PASSED, FAILED, NOT_APPLICABLE)
     }
     passed, failed = counts[PASSED], counts[FAILED]
     with transaction.atomic():
@@ -108,7 +108,7 @@ def _keep(
             seconds=round(sum(outcome.milliseconds for outcome in outcomes) / 1000, 2),
             passed=passed,
             failed=failed,
-            skipped=counts[SKIPPED],
+            skipped=counts[NOT_APPLICABLE],
             details=[asdict(outcome) for outcome in outcomes],
             started_by=by.label,
         )
@@ -152,7 +152,7 @@ def run(workspace_id: str) -> Outcome:
 
 def begin(*, by: Actor) -> JobRun:
     """Request a run, by the worker where there is one; Conflict while one runs."""
-    return jobs.ask(JOB, by=by)
+    return jobs.run_now(JOB, by=by)
 
 
 # ── Results ──────────────────────────────────────────────────────────────────

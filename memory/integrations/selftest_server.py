@@ -34,7 +34,7 @@ class Client:
     promise, or ``nobody``, who sends no key.
     """
 
-    def __init__(self, http: httpx.Client, cast: parity_harness.Cast) -> None:
+    def __init__(self, http: httpx.Client, cast: parity_harness.ParityCrew) -> None:
         self._http, self._cast = http, cast
 
     @property
@@ -127,7 +127,7 @@ def running_server() -> Iterator[Callable[[], Client]]:
     crew_number = 0
     try:
         with (
-            parity_harness.server() as url,
+            parity_harness.local_server() as url,
             httpx.Client(
                 base_url=url, timeout=SECONDS, trust_env=False, headers=_headers()
             ) as http,
@@ -136,8 +136,8 @@ def running_server() -> Iterator[Callable[[], Client]]:
             def new_client() -> Client:
                 nonlocal crew_number
                 crew_number += 1
-                return Client(http, parity_harness.Cast(workspace, crew_number))
+                return Client(http, parity_harness.ParityCrew(workspace, crew_number))
 
             yield new_client
     finally:
-        parity_harness.strike(workspace)
+        parity_harness.remove_workspace(workspace)

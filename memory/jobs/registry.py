@@ -35,7 +35,7 @@ HEARTBEAT_SECONDS: Final = 10.0
 # A process without a heartbeat for this long counts as dead.
 STALE: Final = timedelta(seconds=60)
 MAX_RUNS: Final = 50
-HOUSE: Final = ""
+ALL_WORKSPACES: Final = ""
 log = structlog.get_logger(__name__)
 
 
@@ -60,7 +60,7 @@ class Job:
     title: str
     schedule: str
     act: Callable[[str], Outcome]
-    every: timedelta | None = None
+    interval: timedelta | None = None
     night: int | None = None
     house_wide: bool = False
     longest: timedelta = timedelta(hours=1)
@@ -78,11 +78,11 @@ def registered() -> list[Job]:
     """Return every job: those without a schedule, by interval, then nightly."""
     return sorted(
         _registry.values(),
-        key=lambda job: (job.night or 0, job.every or timedelta(), job.title),
+        key=lambda job: (job.night or 0, job.interval or timedelta(), job.title),
     )
 
 
-def named(name: str) -> Job:
+def get(name: str) -> Job:
     """Return a job, or raise NotFound."""
     if name not in _registry:
         raise errors.NotFound
@@ -92,7 +92,7 @@ def named(name: str) -> Job:
 def _workspace_ids(job: Job) -> list[str]:
     """Return the workspaces a job runs for, or "" once for the whole installation."""
     if job.house_wide:
-        return [HOUSE]
+        return [ALL_WORKSPACES]
     return list(Workspace.objects.order_by("number").values_list("pk", flat=True))
 
 
@@ -151,7 +151,7 @@ def _heartbeat(run: JobRun) -> Iterator[None]:
 
 def cause(error: Exception) -> str:
     """Return why a job failed, as shown to people: never another library's message."""
-    if isinstance(error, errors.HouseError):
+    if isinstance(error, errors.AppError):
         return error.detail[:400]
     return f"{type(error).__name__}; the server's log has the details"
 
@@ -172,7 +172,7 @@ def _attempt(job: Job, workspace_id: str) -> tuple[RunState, Outcome]:
 def execute(job: Job, run: JobRun) -> JobRun:
     """Run a claimed job and record how it ended."""
     with _heartbeat(run):
-        state, outcome = _attempt(job, run.workspace_id or HOUSE)
+        state, outcome = _attempt(job, run.workspace_id or ALL_WORKSPACES)
     now = timezone.now()
     JobRun.objects.filter(pk=run.pk, claimed_by=run.claimed_by).update(
         state=state,
@@ -221,14 +221,14 @@ def tick(now: datetime | None = None) -> list[JobRun]:
     schema_version.guard()
     moment, runs = now or timezone.now(), []
     for job in registered():
-        if job.every is not None:
-            slot = slot_of(job.every, moment).strftime("%Y-%m-%dT%H:%M:%SZ")
+        if job.interval is not None:
+            slot = slot_of(job.interval, moment).strftime("%Y-%m-%dT%H:%M:%SZ")
             runs += _run_all(job, slot)
     overdue = JobRun.objects.filter(
         state=RunState.WAITING, started_at__lt=moment - STALE / 2
     )
     for pk in list(overdue.values_list("pk", flat=True)):
-        runs += run_asked(pk)
+        runs += run_requested(pk)
     return runs
 
 
@@ -291,15 +291,15 @@ def _note(name: str, started_at: datetime, state: RunState, outcome: Outcome) ->
 
 
 # ── On request ───────────────────────────────────────────────────────────────
-def ask(name: str, *, by: Actor) -> JobRun:
+def run_now(name: str, *, by: Actor) -> JobRun:
     """Run a job now: in the worker if there is one, else in this process.
 
     Raises Conflict ``job_running`` when it is running already.
     """
     by.require("jobs.run")
     schema_version.guard()
-    job = named(name)
-    workspace_id = HOUSE if job.house_wide else by.workspace_id
+    job = get(name)
+    workspace_id = ALL_WORKSPACES if job.house_wide else by.workspace_id
     now = timezone.now()
     alive = JobRun.objects.filter(
         name=name,
@@ -321,12 +321,12 @@ def ask(name: str, *, by: Actor) -> JobRun:
         # Without a broker the tick finds the run waiting.
         transaction.on_commit(lambda: dispatch.send("memory.run_job", [run.pk]))
         return run
-    run_asked(run.pk)
+    run_requested(run.pk)
     run.refresh_from_db()
     return run
 
 
-def run_asked(run_id: int) -> list[JobRun]:
+def run_requested(run_id: int) -> list[JobRun]:
     """Do a requested run, unless another process has claimed it."""
     schema_version.guard()
     worker_id, now = _worker_id(), timezone.now()
@@ -337,4 +337,4 @@ def run_asked(run_id: int) -> list[JobRun]:
     if not is_claimed:
         return []
     run = JobRun.objects.get(pk=run_id)
-    return [execute(named(run.name), run)]
+    return [execute(get(run.name), run)]

@@ -29,7 +29,7 @@ LABELS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RunView:
     """One run as people read it; ``stuck`` is why it counts as stuck, else empty."""
 
     run: JobRun
@@ -54,7 +54,7 @@ class Told:
         return {} if self.is_secret else dict(self.run.counts)
 
     @property
-    def did(self) -> str:
+    def summary(self) -> str:
         """What it did, in words."""
         if self.is_secret:
             return ""
@@ -77,11 +77,11 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class JobRow:
     """A job with its last run, None before the first, and when it runs next."""
 
     job: Job
-    last: Told | None
+    last: RunView | None
     next_at: datetime | None
 
     @property
@@ -91,12 +91,12 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Board:
+class JobsOverview:
     """Every job, and those that need attention."""
 
-    lines: list[Line]
-    stuck: list[Line] = field(default_factory=list)
-    failed: list[Line] = field(default_factory=list)
+    lines: list[JobRow]
+    stuck: list[JobRow] = field(default_factory=list)
+    failed: list[JobRow] = field(default_factory=list)
 
     @property
     def finding(self) -> str:
@@ -111,7 +111,7 @@ class Board:
         return "Every job that ran finished its work"
 
 
-def _subject_and_verb(lines: list[Line]) -> str:
+def _subject_and_verb(lines: list[JobRow]) -> str:
     is_stuck = any(line.last and line.last.stuck for line in lines)
     if len(lines) == 1:
         return f"{lines[0].job.title} {'is' if is_stuck else 'did'}"
@@ -127,7 +127,7 @@ def _visible(actor: Actor) -> QuerySet[JobRun]:
     return JobRun.objects.filter(visible)
 
 
-def why_stuck(run: JobRun, longest: timedelta, now: datetime) -> str:
+def stuck_reason(run: JobRun, longest: timedelta, now: datetime) -> str:
     """Return why a run counts as stuck, "" when it does not."""
     if run.ended_at is not None:
         return ""
@@ -140,18 +140,18 @@ def why_stuck(run: JobRun, longest: timedelta, now: datetime) -> str:
     return "it runs longer than it ever should" if late else ""
 
 
-def _run_view(job: Job, run: JobRun, *, is_shared: bool, now: datetime) -> Told:
+def _run_view(job: Job, run: JobRun, *, is_shared: bool, now: datetime) -> RunView:
     is_secret = is_shared and run.workspace_id is None
-    return Told(run, why_stuck(run, job.longest, now), is_secret)
+    return RunView(run, stuck_reason(run, job.longest, now), is_secret)
 
 
 def _next(job: Job, now: datetime) -> datetime | None:
-    if job.every is not None:
-        return jobs.slot_of(job.every, now) + job.every
+    if job.interval is not None:
+        return jobs.slot_of(job.interval, now) + job.interval
     return None if job.night is None else jobs.last_night(now) + timedelta(days=1)
 
 
-def board(actor: Actor) -> Board:
+def overview(actor: Actor) -> JobsOverview:
     """Return every job with its last run."""
     actor.require("jobs.read")
     now, is_shared = timezone.now(), _is_shared()
@@ -162,24 +162,24 @@ def board(actor: Actor) -> Board:
     for job in jobs.registered():
         run = last.get(job.name)
         view = _run_view(job, run, is_shared=is_shared, now=now) if run else None
-        lines.append(Line(job, view, _next(job, now)))
-    return Board(
+        lines.append(JobRow(job, view, _next(job, now)))
+    return JobsOverview(
         lines,
         [line for line in lines if line.last and line.last.stuck],
         [line for line in lines if line.has_failed],
     )
 
 
-def history(actor: Actor, name: str) -> tuple[Job, list[Told]]:
+def history(actor: Actor, name: str) -> tuple[Job, list[RunView]]:
     """Return the last runs of a job, newest first."""
     actor.require("jobs.read")
-    job, now, is_shared = jobs.named(name), timezone.now(), _is_shared()
+    job, now, is_shared = jobs.get(name), timezone.now(), _is_shared()
     runs = _visible(actor).filter(name=name).order_by("-pk")[:HISTORY]
     return job, [_run_view(job, run, is_shared=is_shared, now=now) for run in runs]
 
 
-def told(actor: Actor, run: JobRun) -> Told:
+def run_view(actor: Actor, run: JobRun) -> RunView:
     """Return one run as this actor may read it."""
     actor.require("jobs.read")
-    job = jobs.named(run.name)
+    job = jobs.get(run.name)
     return _run_view(job, run, is_shared=_is_shared(), now=timezone.now())

@@ -246,7 +246,7 @@ def append_batch(items: Sequence[NewEntry | Rejected], *, by: Actor) -> BatchRes
         try:
             validation.check_offered(item)
             _admit(item, now, by, gate)
-        except errors.HouseError as error:
+        except errors.AppError as error:
             rejected.append(Rejected(index, error.problem_code, error.detail))
         else:
             good.append((index, item))

@@ -43,7 +43,7 @@ TYPES: Final = (
 )
 SEVERITIES: Final = (Severity.INFO.value, Severity.NOTICE.value)
 DAYS: Final = 30
-LEAST: Final = 10
+MIN_ENTRIES: Final = 10
 CHUNK: Final = 500
 SUMMARY_CHARS: Final = 200
 PAYLOAD_CHARS: Final = 400
@@ -54,7 +54,7 @@ COPIED_COLUMNS: Final = (
 )  # fmt: skip
 
 
-class RowsLost(errors.HouseError):
+class RowsLost(errors.AppError):
     """The numbers of archived and deleted rows differ; the bucket was rolled back."""
 
     code, status, title = "rows_lost", 500, "Rows would have been lost"
@@ -144,7 +144,7 @@ def plan(
         rows.annotate(day=TruncDate("ts", tzinfo=UTC))
         .values("crew_id", "day", "entry_type")
         .annotate(count=Count("pk"))
-        .filter(count__gte=LEAST)
+        .filter(count__gte=MIN_ENTRIES)
         .order_by("day", "crew_id", "entry_type")
     )
     return [Bucket(**row) for row in groups]
@@ -284,7 +284,7 @@ def _compact(workspace_id: str, bucket: Bucket, before: datetime) -> _Removal | 
         ids = list(rows.values_list("pk", flat=True))
         # The archive shortens texts: entries under a legal hold stay in the journal.
         held_ids = legal_holds.held_ids(workspace_id, ids)
-        if len(ids) - len(held_ids) < LEAST:
+        if len(ids) - len(held_ids) < MIN_ENTRIES:
             return None
         rows = rows.exclude(pk__in=held_ids)
         point = ChainCheckpoint.objects.create(

@@ -185,7 +185,7 @@ def archived(actor: Actor, filters: JournalFilter) -> QuerySet[ArchivedEntry]:
         rows = rows.filter(subjects__contains=f"\n{tokenizer.fold(filters.subject)}\n")
     if filters.q.strip():
         quoted, single = tokenizer.phrases(filters.q)
-        terms = [*(" ".join(p) for p in quoted), *tokenizer.telling(single)]
+        terms = [*(" ".join(p) for p in quoted), *tokenizer.without_stop_words(single)]
         if not terms:
             return rows.none()
         for word in terms[: fulltext.MAX_TERMS]:

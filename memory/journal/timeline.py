@@ -37,7 +37,7 @@ class Tally:
     """A count up to a cap; with ``more`` the real number is larger."""
 
     number: int
-    more: bool = False
+    is_capped: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +101,7 @@ def _cursor(row: JournalEntry, filters: JournalFilter) -> str:
 
 def _tally(rows: Rows) -> Tally:
     count = rows.order_by()[: COUNT_CAP + 1].count()
-    return Tally(min(count, COUNT_CAP), more=count > COUNT_CAP)
+    return Tally(min(count, COUNT_CAP), is_capped=count > COUNT_CAP)
 
 
 def _newest(rows: Rows, limit: int) -> list[JournalEntry]:
@@ -174,7 +174,7 @@ def authors(actor: Actor, entries: Sequence[JournalEntry]) -> dict[str, str]:
 
     A person who is no longer a member is not named.
     """
-    slugs = workspace_tree.names(entries)
+    slugs = workspace_tree.agent_slugs(entries)
     user_ids = {e.actor_id for e in entries if e.actor_type == ActorType.USER}
     people: dict[str, str] = {}
     if user_ids:

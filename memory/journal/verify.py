@@ -261,7 +261,7 @@ def verify(workspace_id: str, *, by: Actor, watch: Watch = _unwatched) -> Report
     return report
 
 
-def walk_links(workspace_id: str, *, by: Actor) -> Report:
+def verify_links(workspace_id: str, *, by: Actor) -> Report:
     """Verify every link, and the content of erased and redacted entries only.
 
     For use after an erasure: contents of other entries are not read, which makes this

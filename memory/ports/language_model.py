@@ -34,7 +34,7 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class Thought:
+class Conclusion:
     """A conclusion and the ids of the statements it rests on."""
 
     content: str
@@ -52,7 +52,7 @@ class Question:
 
 
 WORDS: Final = Engine("transformers", "words-only", 1)
-NOBODY: Final = "none: rules and extraction"
+NO_MODEL: Final = "none: rules and extraction"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +63,12 @@ class Answer:
     unknown_ids, empty_answer, unsafe_answer, busy; it is empty without a model.
     """
 
-    thoughts: tuple[Thought, ...] = ()
-    model: str = NOBODY
+    thoughts: tuple[Conclusion, ...] = ()
+    model: str = NO_MODEL
     fault: str = ""
 
 
-class Mind(Protocol):
+class LanguageModel(Protocol):
     """What ``episodic`` implements."""
 
     def engine(self) -> Engine:
@@ -91,7 +91,7 @@ class NoLanguageModel:
         return WORDS
 
     def thinker(self) -> str:
-        return NOBODY
+        return NO_MODEL
 
     def answer(
         self,
@@ -103,17 +103,17 @@ class NoLanguageModel:
 
 class _Port:
     def __init__(self) -> None:
-        self.mind: Mind = NoLanguageModel()
+        self.mind: LanguageModel = NoLanguageModel()
 
 
 _port = _Port()
 
 
-def register(mind: Mind) -> None:
+def register(mind: LanguageModel) -> None:
     """Set the implementation; called once, at start-up."""
     _port.mind = mind
 
 
-def mind() -> Mind:
+def current() -> LanguageModel:
     """Return the registered implementation."""
     return _port.mind

@@ -102,7 +102,7 @@ class Ranker(Protocol):
         ...
 
     def nearest(
-        self, query: str, scope: WordScope, *, limit: int, least: float
+        self, query: str, scope: WordScope, *, limit: int, min_similarity: float
     ) -> dict[str, float] | None:
         """Return the entries of a scope that are nearest to a question, best first.
 
@@ -147,7 +147,7 @@ class WordsOnly:
         scope: WordScope,  # noqa: ARG002
         *,
         limit: int,  # noqa: ARG002
-        least: float,  # noqa: ARG002
+        min_similarity: float,  # noqa: ARG002
     ) -> dict[str, float] | None:
         return None
 
@@ -179,7 +179,7 @@ def _word_scope(question: Question, by: Actor) -> WordScope:
 def words_only(question: Question, *, by: Actor) -> list[Recalled]:
     """Return the best entries by words alone."""
     by.require("recall.ask")
-    query = fulltext.ask(by.workspace_id, question.query)
+    query = fulltext.word_query(by.workspace_id, question.query)
     hits = fulltext.rank(query, _word_scope(question, by), question.limit)
     rows = JournalEntry.objects.filter(
         pk__in=[hit.entry_id for hit in hits],

@@ -18,7 +18,7 @@ RESTRICTED: Final = "[restricted]"
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class TextRow:
     """One stored row: its texts, and the subjects its writer named."""
 
     row_id: str
@@ -30,14 +30,14 @@ class Written:
 Gate = Callable[[Iterable[str], Sequence[str]], None]
 
 
-class People(Protocol):
+class SubjectLinker(Protocol):
     """What ``gdpr`` implements; every call is about one workspace."""
 
     def gate(self, workspace_id: str) -> Gate | None:
         """Return what raises Conflict ``subject_suppressed``; None refuses nothing."""
         ...
 
-    def note(self, workspace_id: str, place: str, rows: Sequence[Written]) -> None:
+    def note(self, workspace_id: str, place: str, rows: Sequence[TextRow]) -> None:
         """Link stored rows to the people they name, inside the transaction."""
         ...
 
@@ -52,7 +52,7 @@ class NoSubjects:
     def gate(self, workspace_id: str) -> Gate | None:  # noqa: ARG002
         return None
 
-    def note(self, workspace_id: str, place: str, rows: Sequence[Written]) -> None:
+    def note(self, workspace_id: str, place: str, rows: Sequence[TextRow]) -> None:
         """Nothing is linked."""
 
     def mask(self, workspace_id: str, text: str) -> str:  # noqa: ARG002
@@ -61,13 +61,13 @@ class NoSubjects:
 
 class _Port:
     def __init__(self) -> None:
-        self.people: People = NoSubjects()
+        self.people: SubjectLinker = NoSubjects()
 
 
 _port = _Port()
 
 
-def register(people: People) -> None:
+def register(people: SubjectLinker) -> None:
     """Set the linker; called once, at start-up."""
     _port.people = people
 
@@ -93,15 +93,15 @@ def entry_texts(entry: JournalEntry) -> tuple[str, ...]:
     return (entry.summary, *objects, *(text for text in trace_ids if text))
 
 
-def entries_of(rows: Sequence[JournalEntry], news: Sequence[NewEntry]) -> list[Written]:
+def entries_of(rows: Sequence[JournalEntry], news: Sequence[NewEntry]) -> list[TextRow]:
     """Return journal entries as rows to link."""
     return [
-        Written(row.id, entry_texts(row), new.subjects)
+        TextRow(row.id, entry_texts(row), new.subjects)
         for row, new in zip(rows, news, strict=True)
     ]
 
 
-def note(workspace_id: str, place: str, rows: Sequence[Written]) -> None:
+def note(workspace_id: str, place: str, rows: Sequence[TextRow]) -> None:
     """Link rows to the people they name; call it inside the writing transaction."""
     if rows:
         _port.people.note(workspace_id, place, rows)

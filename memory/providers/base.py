@@ -99,7 +99,7 @@ class Forgotten:
 
 
 @dataclass(frozen=True, slots=True)
-class Pulse:
+class HealthStatus:
     """Whether the provider works; ``message`` is empty unless it does not."""
 
     ok: bool
@@ -123,13 +123,13 @@ class Provider(Protocol):
         """Remove an item, or every item that names a person."""
         ...
 
-    def health(self, request: Health) -> Pulse:
+    def health(self, request: Health) -> HealthStatus:
         """Return whether the provider works; never raises."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bound:
+class Binding:
     """Whose memory a provider keeps. ``by`` is the actor; an empty id is unbound."""
 
     by: Actor
@@ -139,7 +139,7 @@ class Bound:
 
 
 # ── Errors ───────────────────────────────────────────────────────────────────
-class ProviderError(errors.HouseError):
+class ProviderError(errors.AppError):
     """The base of every error of a provider."""
 
     code, status, title = "provider_error", 409, "The provider refused"
@@ -224,7 +224,7 @@ class Refusal(ProviderError):
 
     code, status, title = "refusal", 409, "The provider refused"
 
-    def __init__(self, verb: str, error: errors.HouseError) -> None:
+    def __init__(self, verb: str, error: errors.AppError) -> None:
         fields: dict[str, Any] = {
             k: v for k, v in error.fields.items() if k in PUBLIC_FIELDS
         }
@@ -238,7 +238,7 @@ class Refusal(ProviderError):
 
 
 # ── What every provider checks ─────────────────────────────────────────
-def guard(binding: Bound | None, request: Retain | Recall | Forget) -> Bound:
+def guard(binding: Binding | None, request: Retain | Recall | Forget) -> Binding:
     """Return the binding; refuse a request for another scope.
 
     An empty field is no override. The error names the differing field, not its value.

@@ -12,7 +12,7 @@ from typing import Final
 
 from memory.models import Agent, Workspace
 from memory.providers import base, parity_runs, registry, remote
-from memory.providers.base import Bound
+from memory.providers.base import Binding
 from memory.rules import errors, permissions
 from memory.rules.permissions import Actor
 
@@ -36,7 +36,7 @@ def _recall(workspace: Workspace) -> str:
     agent = Agent.objects.filter(workspace=workspace).order_by("created_at").first()
     if agent is None:
         return NO_AGENT
-    binding = Bound(
+    binding = Binding(
         by=permissions.system(workspace.id, "connection test"),
         workspace_id=workspace.id,
         agent_id=agent.id,
@@ -58,7 +58,7 @@ def test(*, by: Actor) -> Outcome:
     if status.ok:
         try:
             message, ok = _recall(workspace), True
-        except errors.HouseError as error:
+        except errors.AppError as error:
             message = f"It answers, and refuses a recall for this workspace. {error}"
     milliseconds = (time.perf_counter() - start) * 1000
     return Outcome(ok, message, round(milliseconds, 1))

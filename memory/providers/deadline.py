@@ -15,7 +15,7 @@ from weakref import WeakSet
 from django.db import connections
 from django.utils import timezone
 
-from memory.providers.base import Health, Provider, Pulse
+from memory.providers.base import Health, HealthStatus, Provider
 
 BROKEN: Final = "the provider's health check failed"
 _hanging_threads: WeakSet[threading.Thread] = WeakSet()
@@ -24,19 +24,21 @@ MAX_HANGING: Final = 16
 
 @dataclass(slots=True)
 class _Answer:
-    status: Pulse | None = None
+    status: HealthStatus | None = None
 
 
 def _check_health(provider: Provider, answer: _Answer) -> None:
     try:
         answer.status = provider.health(Health())
     except Exception:  # noqa: BLE001  (any error means unhealthy)
-        answer.status = Pulse(ok=False, message=BROKEN, checked_at=timezone.now())
+        answer.status = HealthStatus(
+            ok=False, message=BROKEN, checked_at=timezone.now()
+        )
     finally:
         connections.close_all()
 
 
-def pulse(provider: Provider, seconds: float) -> Pulse:
+def check_health(provider: Provider, seconds: float) -> HealthStatus:
     """Return a provider's health within ``seconds``, whatever the provider does."""
     alive = [thread for thread in list(_hanging_threads) if thread.is_alive()]
     if len(alive) >= MAX_HANGING:
@@ -53,13 +55,13 @@ def pulse(provider: Provider, seconds: float) -> Pulse:
     return answer.status
 
 
-def _too_late(seconds: float) -> Pulse:
+def _too_late(seconds: float) -> HealthStatus:
     message = f"time-out: no answer within {round(seconds * 1000)} ms"
-    return Pulse(ok=False, message=message, checked_at=timezone.now())
+    return HealthStatus(ok=False, message=message, checked_at=timezone.now())
 
 
-def timed(provider: Provider, seconds: float) -> tuple[Pulse, float]:
+def timed(provider: Provider, seconds: float) -> tuple[HealthStatus, float]:
     """Return a provider's health and the milliseconds it took."""
     start = time.perf_counter()
-    status = pulse(provider, seconds)
+    status = check_health(provider, seconds)
     return status, (time.perf_counter() - start) * 1000

@@ -20,7 +20,7 @@ from memory.files.paths import Owner
 from memory.files.writer import TierFull
 from memory.models import Record
 from memory.providers import base, ownership
-from memory.providers.base import Bound, Hit, Pulse
+from memory.providers.base import Binding, HealthStatus, Hit
 from memory.records import drafts
 from memory.records.drafts import Draft
 from memory.rules import errors, tiers, tokenizer
@@ -33,7 +33,7 @@ _EMAIL: Final = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
 _RECORD: Final = re.compile(r"rec_[0-9a-f]{16}")
 
 
-def probe(binding: Bound) -> None:
+def probe(binding: Binding) -> None:
     """Raise when the database does not answer."""
     records.probe(binding.workspace_id)
 
@@ -64,7 +64,7 @@ class Native:
     """Memory in records."""
 
     def __init__(
-        self, binding: Bound | None, check: Callable[[Bound], None] = probe
+        self, binding: Binding | None, check: Callable[[Binding], None] = probe
     ) -> None:
         self._binding, self._probe = binding, check
 
@@ -87,13 +87,13 @@ class Native:
                 subjects=tuple(dict.fromkeys(subjects)),
             )
             record = self._save(binding, owner, draft, place, mode)
-        except errors.HouseError as error:
+        except errors.AppError as error:
             raise base.Refusal("retain", error) from error
         return base.Retained(place.label, len(record.content.encode()))
 
     def _save(
         self,
-        binding: Bound,
+        binding: Binding,
         owner: Owner,
         request: Draft,
         place: Place,
@@ -128,8 +128,10 @@ class Native:
             record, change, provenance=SOURCE, subjects=subjects, by=binding.by
         )
 
-    def _record(self, binding: Bound, owner: Owner, place: Place) -> Record | None:
-        rows = records.mine(owner, by=binding.by).filter(external_id=place.label)
+    def _record(self, binding: Binding, owner: Owner, place: Place) -> Record | None:
+        rows = records.current_records(owner, by=binding.by).filter(
+            external_id=place.label
+        )
         agent_id = None if place.rule.shared else owner.agent_id
         return rows.filter(agent_id=agent_id).first()
 
@@ -148,7 +150,7 @@ class Native:
                 limit=base.clamp(request.limit),
                 by=binding.by,
             )
-        except errors.HouseError as error:
+        except errors.AppError as error:
             raise base.Refusal("recall", error) from error
         unsafe = {
             hit.record.id for hit in candidates if not records.is_safe(hit.record)
@@ -172,15 +174,15 @@ class Native:
                 return self._forget_subject(binding, request.data_subject_id)
             owner = ownership.owner(binding)
             record = self._record_by_id(binding, owner, request.id)
-        except errors.HouseError as error:
+        except errors.AppError as error:
             raise base.Refusal("forget", error) from error
         try:
             is_removed = record is not None and records.forget(record, by=binding.by)
-        except errors.HouseError as error:
+        except errors.AppError as error:
             raise base.Refusal("forget: remove", error) from error
         return base.Forgotten(int(is_removed))
 
-    def _forget_subject(self, binding: Bound, alias: str) -> base.Forgotten:
+    def _forget_subject(self, binding: Binding, alias: str) -> base.Forgotten:
         """Forget by person: of the bound owner, or of the workspace without one."""
         has_owner = binding.agent_id or binding.crew_id or binding.by.is_agent
         owner = ownership.owner(binding) if has_owner else None
@@ -188,15 +190,17 @@ class Native:
         return base.Forgotten(count)
 
     def _record_by_id(
-        self, binding: Bound, owner: Owner, item_id: str
+        self, binding: Binding, owner: Owner, item_id: str
     ) -> Record | None:
         if _RECORD.fullmatch(item_id):
-            return records.mine(owner, by=binding.by).filter(pk=item_id).first()
+            return (
+                records.current_records(owner, by=binding.by).filter(pk=item_id).first()
+            )
         place = ownership.writable(ownership.place_of(item_id), owner, binding.by)
         return self._record(binding, owner.of(place), place)
 
     # ── Health ───────────────────────────────────────────────────────────────
-    def health(self, request: base.Health) -> Pulse:  # noqa: ARG002  (the contract's)
+    def health(self, request: base.Health) -> HealthStatus:  # noqa: ARG002  (the contract's)
         """Return whether the database of the records answers."""
         message = ""
         if self._binding is None or not self._binding.workspace_id:
@@ -206,12 +210,15 @@ class Native:
                 self._probe(self._binding)
             except Exception:  # noqa: BLE001  (health never raises)
                 message = "the records do not answer"
-        return Pulse(ok=not message, message=message, checked_at=timezone.now())
+        return HealthStatus(ok=not message, message=message, checked_at=timezone.now())
 
 
 def _hit(hit: records.Hit, query: str) -> Hit:
     """Return a hit with the record's text from the first line that matches."""
-    text, words = hit.record.content, tokenizer.telling(tokenizer.split(query))
+    text, words = (
+        hit.record.content,
+        tokenizer.without_stop_words(tokenizer.split(query)),
+    )
     lines = text.splitlines() or [""]
     matching_lines = (
         n for n, line in enumerate(lines) if set(tokenizer.split(line)) & set(words)
@@ -238,5 +245,5 @@ def _quarantined_labels(owner: Owner, tier: Tier | None) -> list[str]:
     return [label for label, place in places if place and tier in (None, place.tier)]
 
 
-def make(binding: Bound | None) -> Native:
+def make(binding: Binding | None) -> Native:
     return Native(binding)

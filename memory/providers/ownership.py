@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memory.files.paths import Owner
 from memory.models import Agent, Crew
-from memory.providers.base import Bound, ScopeMismatch
+from memory.providers.base import Binding, ScopeMismatch
 from memory.rules import errors, tiers
 from memory.rules.permissions import Actor, AgentRole
 from memory.rules.tiers import Place, Tier, WriteMode
@@ -12,7 +12,7 @@ from memory.rules.tiers import Place, Tier, WriteMode
 
 def bind(
     by: Actor, *, workspace_id: str, agent_id: str = "", crew_id: str = ""
-) -> Bound:
+) -> Binding:
     """Return the binding of a request; an agent is itself, a person names one."""
     if workspace_id != by.workspace_id:
         raise ScopeMismatch(what="workspace")
@@ -27,20 +27,20 @@ def bind(
         crews = Crew.objects.filter(pk=crew_id, workspace_id=workspace_id)
         if not crews.exists():
             raise ScopeMismatch(what="crew")
-    return Bound(by=by, workspace_id=workspace_id, agent_id=agent_id, crew_id=crew_id)
+    return Binding(by=by, workspace_id=workspace_id, agent_id=agent_id, crew_id=crew_id)
 
 
-def _own_binding(by: Actor, agent_id: str, crew_id: str) -> Bound:
+def _own_binding(by: Actor, agent_id: str, crew_id: str) -> Binding:
     """Return an agent's own binding; it may name no other agent or crew."""
     if agent_id not in ("", by.id):
         raise ScopeMismatch(what="agent")
     if crew_id not in ("", by.crew_id):
         raise ScopeMismatch(what="crew")
     own = by.crew_id or ""
-    return Bound(by=by, workspace_id=by.workspace_id, agent_id=by.id, crew_id=own)
+    return Binding(by=by, workspace_id=by.workspace_id, agent_id=by.id, crew_id=own)
 
 
-def owner(binding: Bound) -> Owner:
+def owner(binding: Binding) -> Owner:
     """Return the agent or crew of a binding; NotFound or Invalid without one."""
     if binding.agent_id:
         rows = Agent.objects.select_related("crew__workspace")
@@ -79,7 +79,7 @@ def writable(place: Place, owner: Owner, by: Actor) -> Place:
 
     An agent's own tiers need an agent; the crew's is written by the lead.
     """
-    if place.tier in tiers.WRITTEN_BY_US or (by.is_agent and not place.rule.by_tools):
+    if place.tier in tiers.SYSTEM_TIERS or (by.is_agent and not place.rule.by_tools):
         detail = f"{place.tier.value} is read-only here."
         raise errors.Forbidden(detail, code="read_only_tier")
     if not place.rule.shared and owner.agent is None:

@@ -31,7 +31,7 @@ from memory.files import paths as file_paths
 from memory.files.storage import digest
 from memory.models import Agent, Crew, JournalEntry, MemoryFile, Record, Workspace
 from memory.providers import base, native, remote, tierfiles
-from memory.providers.base import Bound, Provider
+from memory.providers.base import Binding, Provider
 from memory.providers.parity.base import Harness, NotApplicable
 from memory.records.drafts import Draft
 from memory.rules import permissions, tiers
@@ -47,7 +47,7 @@ CAST: Final = (
 )
 
 
-class Cast:
+class ParityCrew:
     """A crew with two agents and a lead, new for every check."""
 
     def __init__(self, workspace: Workspace, number: int) -> None:
@@ -61,15 +61,15 @@ class Cast:
             self.agents[name] = agent
             self.tokens[name] = api_keys.issue_agent_key(agent, by=actor).token
 
-    def binding(self, name: str) -> Bound:
+    def binding(self, name: str) -> Binding:
         """Return the binding of an agent; that of ``nobody`` is the workspace alone."""
         if name == "nobody":
             system_actor = permissions.system(self.workspace.id, "parity")
-            return Bound(by=system_actor, workspace_id=self.workspace.id)
+            return Binding(by=system_actor, workspace_id=self.workspace.id)
         actor = api_keys.authenticate(self.tokens[name])
         if actor is None:
             raise NotApplicable("the key of the suite was revoked")
-        return Bound(
+        return Binding(
             by=actor,
             workspace_id=self.workspace.id,
             agent_id=actor.id,
@@ -85,12 +85,12 @@ def place(label: str) -> Place:
     return result
 
 
-def never_answer(_: Bound) -> None:
+def never_answer(_: Binding) -> None:
     """Simulate a store that does not answer."""
     threading.Event().wait(HANG_SECONDS)
 
 
-def raise_os_error(_: Bound) -> None:
+def raise_os_error(_: Binding) -> None:
     """Simulate a store that is down; the message must not reach the caller."""
     message = f"no route to {settings.DATA_DIR}"
     raise OSError(message)
@@ -101,14 +101,14 @@ class WorkspaceHarness(Harness):
 
     def __init__(self, workspace: Workspace, folder: Path) -> None:
         self.workspace, self.folder, self._number = workspace, folder, 0
-        self.cast = Cast(workspace, 0)
+        self.cast = ParityCrew(workspace, 0)
 
     def reset(self) -> None:
         """Run the next check in a new crew."""
         self._number += 1
-        self.cast = Cast(self.workspace, self._number)
+        self.cast = ParityCrew(self.workspace, self._number)
 
-    def binding(self, role: str = "agent") -> Bound:
+    def binding(self, role: str = "agent") -> Binding:
         return self.cast.binding(role)
 
     def secrets(self) -> tuple[str, ...]:
@@ -130,7 +130,7 @@ class FilesHarness(WorkspaceHarness):
 
     def _path(self, label: str) -> Path:
         owner = file_paths.owner_of_agent(self.cast.agents["agent"])
-        return file_paths.vault().root.joinpath(*owner.parts(place(label)))
+        return file_paths.file_store().root.joinpath(*owner.parts(place(label)))
 
     def poison(self, label: str, text: str) -> None:
         """Write the file without the file writer."""
@@ -160,7 +160,7 @@ class FilesHarness(WorkspaceHarness):
             return tierfiles.TierFiles(self.binding(), raise_os_error)
         return tierfiles.TierFiles(self.binding(), partial(tierfiles.probe, data=data))
 
-    def hung(self) -> Provider:
+    def hanging(self) -> Provider:
         """Return the provider over a folder that does not answer."""
         return tierfiles.TierFiles(self.binding(), never_answer)
 
@@ -168,7 +168,7 @@ class FilesHarness(WorkspaceHarness):
     def busy(self, label: str) -> Iterator[None]:
         """Hold a file's lock."""
         owner = file_paths.owner_of_agent(self.cast.agents["agent"])
-        with file_paths.vault().locked(owner.path(place(label))):
+        with file_paths.file_store().locked(owner.path(place(label))):
             yield
 
     def unremovable(self, label: str) -> Provider:
@@ -178,7 +178,7 @@ class FilesHarness(WorkspaceHarness):
 
     def traces(self) -> frozenset[str]:
         """Return every name in the tree."""
-        root = file_paths.vault().root / self.workspace.slug
+        root = file_paths.file_store().root / self.workspace.slug
         return frozenset(str(path.relative_to(root)) for path in root.rglob("*"))
 
 
@@ -220,7 +220,7 @@ class RecordsHarness(WorkspaceHarness):
             raise NotApplicable("records are stored in a database, not in a folder")
         return native.Native(self.binding(), raise_os_error)
 
-    def hung(self) -> Provider:
+    def hanging(self) -> Provider:
         """Return the provider over a database that does not answer."""
         return native.Native(self.binding(), never_answer)
 
@@ -262,7 +262,7 @@ class RemoteHarness(FilesHarness):
             port = closed.getsockname()[1]
         return self._at(f"http://127.0.0.1:{port}")
 
-    def hung(self) -> Provider:
+    def hanging(self) -> Provider:
         """Return the provider with a server that accepts but never answers."""
         silent = socket.socket()
         silent.bind(("127.0.0.1", 0))
@@ -282,7 +282,7 @@ class _Quiet(WSGIRequestHandler):
 
 
 @contextmanager
-def server() -> Iterator[str]:
+def local_server() -> Iterator[str]:
     """Serve this process's application on a free loopback port; yield its address."""
     httpd = ThreadedWSGIServer(("127.0.0.1", 0), _Quiet)
     httpd.set_app(get_internal_wsgi_application())
@@ -298,7 +298,7 @@ def server() -> Iterator[str]:
         httpd.server_close()
 
 
-def strike(workspace: Workspace) -> None:
+def remove_workspace(workspace: Workspace) -> None:
     """Remove the workspace with its rows, files, blobs and locks."""
     data = Path(settings.DATA_DIR)
     paths = MemoryFile.objects.filter(workspace=workspace)
@@ -328,7 +328,7 @@ def _delete(workspace_id: str) -> None:
 
 
 @contextmanager
-def up(name: str) -> Iterator[Harness]:
+def open_harness(name: str) -> Iterator[Harness]:
     """Yield the harness of a built-in provider."""
     workspace, _ = workspaces.ensure_workspace(
         f"parity-{secrets.token_hex(6)}", "Parity"
@@ -336,11 +336,11 @@ def up(name: str) -> Iterator[Harness]:
     with tempfile.TemporaryDirectory(prefix="crewship-parity-") as folder:
         try:
             if name == remote.NAME:
-                with server() as url:
+                with local_server() as url:
                     yield RemoteHarness(workspace, Path(folder), url)
             elif name == native.NAME:
                 yield RecordsHarness(workspace, Path(folder))
             else:
                 yield FilesHarness(workspace, Path(folder))
         finally:
-            strike(workspace)
+            remove_workspace(workspace)

@@ -21,7 +21,7 @@ from memory.providers import (
     remote,
     tierfiles,
 )
-from memory.providers.base import Bound
+from memory.providers.base import Binding
 from memory.providers.parity import suite as parity
 from memory.rules import errors
 from memory.rules.entries import NewEntry, Severity
@@ -30,7 +30,7 @@ from memory.workspace_settings import declarations
 
 FRESH: Final = timedelta(seconds=10)
 KEPT_RUNS: Final = 20
-TRIED: Final = (tierfiles.NAME, native.NAME, remote.NAME)
+TESTED_PROVIDERS: Final = (tierfiles.NAME, native.NAME, remote.NAME)
 _running = threading.Lock()
 
 
@@ -61,14 +61,14 @@ def run_now(workspace: Workspace, provider: str, *, by: Actor) -> ProviderRun:
     Takes seconds. One run at a time in a process: the second caller gets Conflict.
     """
     by.require("providers.manage", workspace.id)
-    if provider not in TRIED:
+    if provider not in TESTED_PROVIDERS:
         raise errors.NotFound
     if not _running.acquire(blocking=False):
         detail = "A conformance run is going on; wait for its result."
         raise errors.Conflict(detail, code="run_going_on")
     try:
         started = timezone.now()
-        with parity_harness.up(provider) as harness:
+        with parity_harness.open_harness(provider) as harness:
             report = parity.run(harness)
     finally:
         _running.release()
@@ -87,7 +87,7 @@ def _keep(
             seconds=report.seconds,
             passed=passed,
             failed=failed,
-            skipped=report.count(parity.SKIPPED),
+            skipped=report.count(parity.NOT_APPLICABLE),
             details=[asdict(outcome) for outcome in report.outcomes],
             started_by=by.label,
         )
@@ -107,12 +107,12 @@ def _keep(
 # ── Health ───────────────────────────────────────────────────────────────────
 def check_health(workspace: Workspace, entry: registry.Entry) -> ProviderPulse:
     """Check a provider's health within its deadline, and store the result."""
-    binding = Bound(by=system(workspace.id, "pulse"), workspace_id=workspace.id)
+    binding = Binding(by=system(workspace.id, "pulse"), workspace_id=workspace.id)
     try:
         provider = registry.provider(workspace, binding, entry.name)
         status, milliseconds = deadline.timed(provider, entry.seconds)
         ok, message, moment = status.ok, status.message, status.checked_at
-    except errors.HouseError as error:
+    except errors.AppError as error:
         ok, message, moment, milliseconds = False, error.detail, timezone.now(), 0.0
     fields = {"ok": ok, "message": message[:300], "checked_at": moment}
     fields["milliseconds"] = round(milliseconds, 1)
@@ -124,7 +124,7 @@ def check_health(workspace: Workspace, entry: registry.Entry) -> ProviderPulse:
     return row
 
 
-def pulses(workspace_id: str) -> list[ProviderState]:
+def provider_states(workspace_id: str) -> list[ProviderState]:
     """Return every provider with a status at most ten seconds old and its last run."""
     workspace = Workspace.objects.get(pk=workspace_id)
     rows = {

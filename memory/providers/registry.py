@@ -12,12 +12,12 @@ from typing import Final
 
 from memory import workspace_settings
 from memory.models import Workspace
-from memory.providers.base import Bound, Provider
+from memory.providers.base import Binding, Provider
 from memory.rules import errors
 from memory.workspace_settings import declarations
 
 DEFAULT: Final = declarations.PROVIDER.default
-Factory = Callable[[Bound | None], Provider]
+Factory = Callable[[Binding | None], Provider]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def entry(name: str) -> Entry:
     return result
 
 
-def chosen(workspace: Workspace) -> str:
+def workspace_provider(workspace: Workspace) -> str:
     """Return the name of a workspace's provider; Unavailable when it is unknown."""
     name = workspace_settings.value(workspace.id, declarations.PROVIDER)
     if name not in _registry.entries:
@@ -80,6 +80,8 @@ def chosen(workspace: Workspace) -> str:
     return name
 
 
-def provider(workspace: Workspace, binding: Bound, name: str | None = None) -> Provider:
+def provider(
+    workspace: Workspace, binding: Binding, name: str | None = None
+) -> Provider:
     """Return a workspace's provider, bound to one agent or crew."""
-    return entry(name or chosen(workspace)).make(binding)
+    return entry(name or workspace_provider(workspace)).make(binding)

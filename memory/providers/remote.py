@@ -20,7 +20,7 @@ from django.utils import timezone
 from memory import http_out, workspace_settings
 from memory.installation import encryption
 from memory.providers import base
-from memory.providers.base import Bound, Hit, ProviderError, Pulse
+from memory.providers.base import Binding, HealthStatus, Hit, ProviderError
 from memory.rules import errors
 from memory.rules.json_structure import is_within
 from memory.workspace_settings import declarations
@@ -48,7 +48,7 @@ _SECRETS: Final = re.compile(
 _CODE: Final = re.compile(r"[a-z][a-z0-9_]{0,60}")
 
 
-class Upstream(errors.HouseError):
+class Upstream(errors.AppError):
     """A refusal by the server, in its own words without secrets."""
 
     code, status, title = "upstream", 409, "The provider refused"
@@ -71,7 +71,7 @@ class Remote:
 
     def __init__(
         self,
-        binding: Bound | None,
+        binding: Binding | None,
         *,
         url: str,
         key: str,
@@ -119,7 +119,7 @@ class Remote:
             self._of(self._post("forget", body), "removed", int, "forget")
         )
 
-    def health(self, request: base.Health) -> Pulse:  # noqa: ARG002  (the contract's)
+    def health(self, request: base.Health) -> HealthStatus:  # noqa: ARG002  (the contract's)
         """Ask the server for its health, within a second."""
         if self._binding is None or not self._binding.workspace_id:
             return _health_status(base.NotInitialized.sentence)
@@ -134,7 +134,7 @@ class Remote:
         return _health_status("" if ok else sentence)
 
     # ── Requests ─────────────────────────────────────────────────────────────
-    def _body(self, binding: Bound, **fields: Any) -> dict[str, Any]:
+    def _body(self, binding: Binding, **fields: Any) -> dict[str, Any]:
         ids = {"agent_id": binding.agent_id, "crew_id": binding.crew_id}
         given_ids = {name: value for name, value in ids.items() if value}
         return {"workspace_id": binding.workspace_id, **given_ids, **fields}
@@ -169,7 +169,7 @@ class Remote:
             httpx.Client(
                 transport=self._transport
                 or http_out.PinnedTransport(
-                    private=self._private, who="the remote provider"
+                    private=self._private, caller="the remote provider"
                 ),
                 timeout=httpx.Timeout(seconds, connect=min(CONNECT_SECONDS, seconds)),
                 headers={
@@ -252,13 +252,13 @@ class Remote:
         return "Remote()"
 
 
-def _health_status(message: str) -> Pulse:
-    return Pulse(
+def _health_status(message: str) -> HealthStatus:
+    return HealthStatus(
         ok=not message, message=message, checked_at=timezone.now().astimezone(UTC)
     )
 
 
-def make(binding: Bound | None) -> Remote:
+def make(binding: Binding | None) -> Remote:
     """Return the provider for a binding, with the workspace's address and key."""
     url = key = ""
     if binding is not None:

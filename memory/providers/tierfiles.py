@@ -22,7 +22,7 @@ from memory.files.paths import Owner
 from memory.files.writer import Request
 from memory.models import Workspace
 from memory.providers import base, ownership
-from memory.providers.base import Bound, Hit, Pulse
+from memory.providers.base import Binding, HealthStatus, Hit
 from memory.rules import errors, tiers
 
 NAME: Final = "tierfiles"
@@ -35,7 +35,7 @@ class StoreFault(Exception):
     """Why the folders cannot be written, without saying where they are."""
 
 
-def probe(binding: Bound, data: Path | None = None) -> None:
+def probe(binding: Binding, data: Path | None = None) -> None:
     """Raise unless the workspace's folder can be written; leave nothing there.
 
     An unnamed file is written and dropped where the system has them; for a folder that
@@ -43,7 +43,7 @@ def probe(binding: Bound, data: Path | None = None) -> None:
     """
     if data is None:
         try:
-            paths.vault().check()
+            paths.file_store().check()
         except errors.Unavailable:
             message = "stat: the folder of the memory files is missing or not ours"
             raise StoreFault(message) from None
@@ -91,14 +91,14 @@ def _notice_new_files(owner: Owner) -> None:
 
     Search reads the registered files only.
     """
-    vault = paths.vault()
+    vault = paths.file_store()
     for tree_owner in (owner, Owner(owner.crew)):
         tree = tree_owner.parts()
         for parts in vault.walk(tree):
             place = tiers.split("/".join(parts[len(tree) :]))
             if place is None or place.rule.shared is not (tree_owner.agent is None):
                 continue
-            with suppress(errors.HouseError):
+            with suppress(errors.AppError):
                 reconcile.notice(tree_owner, place)
 
 
@@ -106,7 +106,7 @@ class TierFiles:
     """Memory in files, one tree per crew and agent."""
 
     def __init__(
-        self, binding: Bound | None, check: Callable[[Bound], None] = probe
+        self, binding: Binding | None, check: Callable[[Binding], None] = probe
     ) -> None:
         self._binding, self._probe = binding, check
 
@@ -127,7 +127,7 @@ class TierFiles:
                 subjects=request.subjects,
             )
             result = writer.write(write_request, by=binding.by)
-        except errors.HouseError as error:
+        except errors.AppError as error:
             raise base.Refusal("retain", error) from error
         return base.Retained(result.label, result.size)
 
@@ -143,7 +143,7 @@ class TierFiles:
             results = reading.search(
                 owner, request.query, by=binding.by, tier=tier, limit=limit
             )
-        except errors.HouseError as error:
+        except errors.AppError as error:
             raise base.Refusal("recall", error) from error
         hits = [
             Hit(hit.source, hit.snippet[: base.SNIPPET_CHARS], hit.line, hit.score)
@@ -161,15 +161,15 @@ class TierFiles:
             place = ownership.place_of(request.id)
             owner = ownership.owner(binding)
             ownership.writable(place, owner, binding.by)
-        except errors.HouseError as error:
+        except errors.AppError as error:
             raise base.Refusal("forget", error) from error
         try:
             is_removed = writer.remove(owner, place, source=SOURCE, by=binding.by)
-        except errors.HouseError as error:
+        except errors.AppError as error:
             raise base.Refusal("forget: remove", error) from error
         return base.Forgotten(int(is_removed))
 
-    def health(self, request: base.Health) -> Pulse:  # noqa: ARG002  (the contract's)
+    def health(self, request: base.Health) -> HealthStatus:  # noqa: ARG002  (the contract's)
         """Return whether the folders can be written."""
         message = ""
         if self._binding is None or not self._binding.workspace_id:
@@ -181,8 +181,8 @@ class TierFiles:
                 message = str(fault)
             except Exception:  # noqa: BLE001  (health never raises)
                 message = "the memory files do not answer"
-        return Pulse(ok=not message, message=message, checked_at=timezone.now())
+        return HealthStatus(ok=not message, message=message, checked_at=timezone.now())
 
 
-def make(binding: Bound | None) -> TierFiles:
+def make(binding: Binding | None) -> TierFiles:
     return TierFiles(binding)

@@ -8,16 +8,22 @@ ranks, ``version_history`` reads former versions; ``access`` decides who reaches
 from __future__ import annotations
 
 from memory.records.access import (
+    current_records,
     is_expired,
-    mine,
     owner_for,
     owner_of,
     permit,
     reach,
     scope_of,
 )
-from memory.records.batch import all_or_nothing, called, keep_all, prepare_all, saying
-from memory.records.chain import TYPES, named
+from memory.records.batch import (
+    all_or_nothing,
+    by_content,
+    by_external_ids,
+    keep_all,
+    prepare_all,
+)
+from memory.records.chain import TYPES, subjects_of
 from memory.records.counts import count, kinds, scopes
 from memory.records.erasure import forget, forget_scope, forget_subject, retire_expired
 from memory.records.ranked_search import find, search
@@ -27,24 +33,24 @@ from memory.records.reading import (
     get,
     page,
     probe,
+    repeated_answer,
     sources,
-    told_again,
 )
-from memory.records.redaction import is_safe, withheld
+from memory.records.redaction import is_safe, unsafe_ids
 from memory.records.types import (
     KEEP,
     Action,
-    Alike,
     Amendment,
-    Found,
+    Criteria,
     Hit,
     Match,
     Order,
     Page,
     Provenance,
     Saved,
+    SearchResult,
+    SimilarRecord,
     Version,
-    Wanted,
 )
 from memory.records.version_history import authors, history, versions
 from memory.records.writing import (
@@ -63,23 +69,25 @@ __all__ = [
     "KEEP",
     "TYPES",
     "Action",
-    "Alike",
     "Amendment",
-    "Found",
+    "Criteria",
     "Hit",
     "Match",
     "Order",
     "Page",
     "Provenance",
     "Saved",
+    "SearchResult",
+    "SimilarRecord",
     "Version",
-    "Wanted",
     "all_or_nothing",
     "amend",
     "authors",
+    "by_content",
     "by_external",
-    "called",
+    "by_external_ids",
     "count",
+    "current_records",
     "draft_of",
     "facts",
     "find",
@@ -94,8 +102,6 @@ __all__ = [
     "keep",
     "keep_all",
     "kinds",
-    "mine",
-    "named",
     "owner_for",
     "owner_of",
     "page",
@@ -104,17 +110,17 @@ __all__ = [
     "prepare_all",
     "probe",
     "reach",
+    "repeated_answer",
     "replace_content",
     "retire_expired",
     "revise",
     "save",
-    "saying",
     "scope_of",
     "scopes",
     "search",
     "sources",
+    "subjects_of",
     "supersede",
-    "told_again",
+    "unsafe_ids",
     "versions",
-    "withheld",
 ]

@@ -15,7 +15,7 @@ from memory import workspace_tree
 from memory.files.paths import Owner
 from memory.models import Agent, Crew, Record, RecordStatus
 from memory.records import sql_filters
-from memory.records.types import Match, Wanted
+from memory.records.types import Criteria, Match
 from memory.rules import entries, errors, scopes
 from memory.rules.permissions import Actor, AgentRole
 from memory.rules.scopes import Scope
@@ -57,7 +57,7 @@ def owner_for(
     *,
     crew_id: str | None = None,
     agent_id: str | None = None,
-    shared: bool = False,
+    is_shared: bool = False,
 ) -> Owner | None:
     """Return the owner of the given ids; NotFound for one the caller may not name.
 
@@ -73,7 +73,7 @@ def owner_for(
         agent = rows.filter(pk=agent_id, workspace_id=by.workspace_id).first()
         if agent is None or crew_id not in (None, agent.crew_id):
             raise errors.NotFound
-        return Owner(agent.crew, None if shared else agent)
+        return Owner(agent.crew, None if is_shared else agent)
     if crew_id is None:
         return None
     crews = Crew.objects.select_related("workspace")
@@ -134,13 +134,13 @@ def is_expired(record: Record) -> bool:
     return record.expires_at is not None and record.expires_at <= timezone.now()
 
 
-def mine(owner: Owner | None, *, by: Actor) -> QuerySet[Record]:
+def current_records(owner: Owner | None, *, by: Actor) -> QuerySet[Record]:
     """Return the current records an owner may read, without expired ones."""
     return reach(owner, by=by).filter(alive(), status=RecordStatus.CURRENT)
 
 
 # ── Criteria ─────────────────────────────────────────────────────────────────
-def _check(criteria: Wanted) -> None:
+def _check(criteria: Criteria) -> None:
     """Raise Invalid for criteria that a database does not take."""
     scopes.check(criteria.scope)
     texts = (criteria.under, criteria.text, criteria.session_id, criteria.external_id)
@@ -149,7 +149,7 @@ def _check(criteria: Wanted) -> None:
         raise errors.Invalid(detail, code="bad_text")
 
 
-def _scoped(rows: QuerySet[Record], criteria: Wanted) -> QuerySet[Record]:
+def _scoped(rows: QuerySet[Record], criteria: Criteria) -> QuerySet[Record]:
     scope = criteria.scope
     if criteria.match is Match.EXACT:
         return rows.filter(scope_key=scope.key)
@@ -169,7 +169,7 @@ def _scoped(rows: QuerySet[Record], criteria: Wanted) -> QuerySet[Record]:
 
 
 def _narrowed_by_ids(
-    rows: QuerySet[Record], criteria: Wanted, by: Actor
+    rows: QuerySet[Record], criteria: Criteria, by: Actor
 ) -> QuerySet[Record]:
     if criteria.crew_id is not None:
         rows = rows.filter(crew_id=workspace_tree.crew(by, criteria.crew_id).id)
@@ -181,14 +181,14 @@ def _narrowed_by_ids(
     return rows
 
 
-def _owner(criteria: Wanted, by: Actor) -> Owner | None:
+def _owner(criteria: Criteria, by: Actor) -> Owner | None:
     if criteria.owner is None and by.is_agent:
         return owner_for(by)
     return criteria.owner
 
 
-def standing(
-    criteria: Wanted, *, by: Actor, among: Among | None = None
+def in_scope(
+    criteria: Criteria, *, by: Actor, among: Among | None = None
 ) -> QuerySet[Record]:
     """Return the rows in the owner, scope and ids of the criteria, in any state."""
     _check(criteria)
@@ -197,10 +197,10 @@ def standing(
 
 
 def select(
-    criteria: Wanted, *, by: Actor, among: Among | None = None
+    criteria: Criteria, *, by: Actor, among: Among | None = None
 ) -> QuerySet[Record]:
     """Return the present rows that match; the filter must still be tested in Python."""
-    rows = standing(criteria, by=by, among=among)
+    rows = in_scope(criteria, by=by, among=among)
     expired = False if by.is_agent else criteria.expired
     if expired is not None:
         is_over = Q(expires_at__lte=timezone.now())
@@ -209,7 +209,7 @@ def select(
     return matching(rows.filter(status__in=statuses), criteria)
 
 
-def matching(rows: QuerySet[Record], criteria: Wanted) -> QuerySet[Record]:
+def matching(rows: QuerySet[Record], criteria: Criteria) -> QuerySet[Record]:
     """Return the rows whose content and fields match, as far as SQL can decide.
 
     The filter must still be applied in Python: SQL only drops rows that surely fail.

@@ -17,7 +17,7 @@ from memory.records import rows, writing
 from memory.records.access import permit, select
 from memory.records.drafts import Draft
 from memory.records.redaction import is_safe
-from memory.records.types import Action, Wanted
+from memory.records.types import Action, Criteria
 from memory.rules import entries, errors
 from memory.rules.permissions import Actor
 
@@ -29,29 +29,29 @@ SaveResult = tuple[Record, Action]
 # ── Checking ─────────────────────────────────────────────────────────────────
 def prepare_all(
     drafts: Sequence[Draft], *, provenance: str, by: Actor
-) -> list[Draft | errors.HouseError]:
+) -> list[Draft | errors.AppError]:
     """Check and scan every draft; return the draft or its error, in order.
 
     Each draft that the scanner holds becomes a case of the quarantine. Not inside a
     transaction.
     """
     gate = record_drafts.Gate(source=provenance, by=by)
-    results: list[Draft | errors.HouseError] = []
+    results: list[Draft | errors.AppError] = []
     for draft in drafts:
         try:
             permit(draft.owner, by.workspace_id, by)
             record_drafts.check(draft)
             results.append(gate.admit(draft))
-        except errors.HouseError as error:
+        except errors.AppError as error:
             results.append(error)
     return results
 
 
-def all_or_nothing(results: Sequence[Draft | errors.HouseError]) -> list[Draft]:
+def all_or_nothing(results: Sequence[Draft | errors.AppError]) -> list[Draft]:
     """Return the drafts of a batch, or raise its first error."""
     good: list[Draft] = []
     for result in results:
-        if isinstance(result, errors.HouseError):
+        if isinstance(result, errors.AppError):
             raise result
         good.append(result)
     return good
@@ -131,18 +131,22 @@ def _lock(ids: Sequence[str]) -> None:
 
 
 # ── Existing records ─────────────────────────────────────────────────────────
-def saying(texts: Sequence[str], criteria: Wanted, *, by: Actor) -> dict[str, Record]:
+def by_content(
+    texts: Sequence[str], criteria: Criteria, *, by: Actor
+) -> dict[str, Record]:
     """Return text → the newest matching record with exactly this content."""
     return _newest_by(criteria, "content", texts, by)
 
 
-def called(names: Sequence[str], criteria: Wanted, *, by: Actor) -> dict[str, Record]:
+def by_external_ids(
+    names: Sequence[str], criteria: Criteria, *, by: Actor
+) -> dict[str, Record]:
     """Return external id → the newest matching record, in any scope that matches."""
     return _newest_by(criteria, "external_id", names, by)
 
 
 def _newest_by(
-    criteria: Wanted, column: str, values: Sequence[str], by: Actor
+    criteria: Criteria, column: str, values: Sequence[str], by: Actor
 ) -> dict[str, Record]:
     """Return the newest record of each value; for an agent only safe ones."""
     records: dict[str, Record] = {}

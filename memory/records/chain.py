@@ -72,7 +72,7 @@ def _end_entry(record: Record, verb: str, **extra: Any) -> NewEntry:
     )
 
 
-def named(record: Record) -> list[str]:
+def subjects_of(record: Record) -> list[str]:
     """Return the subjects of a record, as its current entry names them."""
     rows = SubjectMention.objects.filter(
         workspace_id=record.workspace_id, entry_id=record.current_entry_id
@@ -82,7 +82,7 @@ def named(record: Record) -> list[str]:
 
 def version_subjects(record: Record, draft: Draft) -> tuple[str, ...]:
     """Return the subjects of a version: the draft's, the former, the scope's user."""
-    previous = named(record) if record.current_entry_id else []
+    previous = subjects_of(record) if record.current_entry_id else []
     user = [record.scope_user] if record.scope_user.strip() else []
     return tuple(dict.fromkeys([*draft.subjects, *user, *previous]))[:SUBJECTS]
 

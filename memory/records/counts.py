@@ -11,7 +11,7 @@ from django.db.models import Count, QuerySet
 
 from memory.files.paths import Owner
 from memory.models import Record
-from memory.records.access import mine, owner_for, select
+from memory.records.access import current_records, owner_for, select
 from memory.records.reading import (
     COUNT_LIMIT,
     MAX_HIDDEN,
@@ -20,8 +20,8 @@ from memory.records.reading import (
     scan,
     without_unsafe,
 )
-from memory.records.redaction import withheld
-from memory.records.types import Wanted
+from memory.records.redaction import unsafe_ids
+from memory.records.types import Criteria
 from memory.rules import errors
 from memory.rules.permissions import Actor
 from memory.rules.scopes import NAMES
@@ -29,10 +29,10 @@ from memory.rules.scopes import NAMES
 
 def _hidden(rows: QuerySet[Record], by: Actor) -> set[str]:
     """Return the ids that are hidden from the actor."""
-    return withheld(rows, COUNT_LIMIT) if by.is_agent else set()
+    return unsafe_ids(rows, COUNT_LIMIT) if by.is_agent else set()
 
 
-def count(criteria: Wanted, *, by: Actor) -> int:
+def count(criteria: Criteria, *, by: Actor) -> int:
     """Return how many records match; with a filter, of the first 50,000.
 
     Unsafe records are looked for among the first 50,000 too.
@@ -63,7 +63,7 @@ def scopes(
     column = f"scope_{name}"
     if owner is None and by.is_agent:
         owner = owner_for(by)
-    rows = mine(owner, by=by).exclude(**{column: ""}).order_by(column)
+    rows = current_records(owner, by=by).exclude(**{column: ""}).order_by(column)
     if hidden := _hidden(rows, by):
         rows = rows.exclude(pk__in=list(hidden)[:MAX_HIDDEN])
     groups = rows.values(column).annotate(many=Count("pk"))

@@ -14,7 +14,13 @@ from typing import Any, Final
 from memory import scanner
 from memory.files import quarantine, redaction
 from memory.files.paths import Owner
-from memory.files.quarantine import Held, Incoming, Judgement, Policy, Refused
+from memory.files.quarantine import (
+    HeldForReview,
+    Incoming,
+    Judgement,
+    Policy,
+    WriteRefused,
+)
 from memory.files.redaction import Remainder, Standard
 from memory.files.storage import digest
 from memory.models import HeldFile, HeldRecord
@@ -143,23 +149,23 @@ class Gate:
         if draft.owner is None:
             if scanner.scan(draft.content, source=source).is_held:
                 reason = "name a crew or an agent: only theirs can be reviewed."
-                raise Refused(why=reason)
+                raise WriteRefused(why=reason)
             return draft
         incoming = _incoming(draft, draft.owner, source, self._by)
         if self._is_blocked(incoming):
-            raise Refused(why="this writer is blocked until an operator lifts it.")
+            raise WriteRefused(why="this writer is blocked until an operator lifts it.")
         judgement = self._judge(draft, incoming)
         if judgement.action == "allow":
             return draft
         if judgement.action == "block":
-            raise Refused(why=judgement.why)
+            raise WriteRefused(why=judgement.why)
         if judgement.action == "redact":
             remainder = self._redacted(incoming, judgement)
             if remainder.is_clean:
                 return replace(draft, content=remainder.text)
         held_file = quarantine.hold(incoming, judgement, by=self._by)
         _keep_draft(held_file, draft, record_id, source)
-        raise Held(held_id=held_file.id, why=judgement.why)
+        raise HeldForReview(held_id=held_file.id, why=judgement.why)
 
     def _redacted(self, incoming: Incoming, judgement: Judgement) -> Remainder:
         """Return the rest that a redacting policy would store."""
@@ -186,7 +192,7 @@ class Gate:
             metadata_judgement = quarantine.judge(incoming, leaves, policy)
             if metadata_judgement.action != "allow":
                 reason = "the metadata holds text that the scanner does not let pass."
-                raise Refused(why=reason)
+                raise WriteRefused(why=reason)
         return quarantine.judge(incoming, draft.content, policy)
 
 
@@ -201,7 +207,7 @@ def gate(draft: Draft, record_id: str, *, source: str, by: Actor) -> Draft:
 def _keep_draft(held_file: HeldFile, draft: Draft, record_id: str, source: str) -> None:
     """Store the fields of a held draft; its content is in the case."""
     fields = {
-        "scope": draft.scope.whole(),
+        "scope": draft.scope.as_map(),
         "kind": draft.kind,
         "metadata": draft.metadata,
         "confidence": draft.confidence,

@@ -18,9 +18,9 @@ from memory.journal import erasure, visibility
 from memory.models import Record, RecordEntry, RecordEvent, RecordStatus
 from memory.ports import legal_holds
 from memory.records import chain
-from memory.records.access import equal, matching, owner_of, permit, reach, standing
+from memory.records.access import equal, in_scope, matching, owner_of, permit, reach
 from memory.records.reading import facts
-from memory.records.types import Match, Wanted
+from memory.records.types import Criteria, Match
 from memory.rules import entries, errors, filters, tokenizer
 from memory.rules.permissions import Actor, AgentRole
 
@@ -72,7 +72,7 @@ def _erase_content(live: Record, reason: str, by: Actor) -> None:
 
 
 # ── Many ─────────────────────────────────────────────────────────────────────
-def _check_criteria(criteria: Wanted, by: Actor) -> None:
+def _check_criteria(criteria: Criteria, by: Actor) -> None:
     """Raise Invalid for ``as_of``, and for a person's criteria without any scope."""
     if criteria.as_of is not None:
         detail = "What held then cannot be forgotten: leave as_of out."
@@ -92,12 +92,12 @@ def _writable(rows: QuerySet[Record], by: Actor) -> QuerySet[Record]:
     return rows
 
 
-def _matching_ids(criteria: Wanted, by: Actor) -> list[str]:
+def _matching_ids(criteria: Criteria, by: Actor) -> list[str]:
     """Return the ids of the matching records, also of expired and superseded ones.
 
     Forgetting a scope must not leave its old contents.
     """
-    rows = matching(standing(criteria, by=by), criteria)
+    rows = matching(in_scope(criteria, by=by), criteria)
     holds = filters.read(criteria.filter)
     rows = _writable(rows, by).select_related(None).order_by("id")
     if holds is None:
@@ -105,7 +105,7 @@ def _matching_ids(criteria: Wanted, by: Actor) -> list[str]:
     return [row.id for row in rows.iterator(BATCH) if holds(facts(row))]
 
 
-def forget_scope(criteria: Wanted, *, reason: str = "", by: Actor) -> int:
+def forget_scope(criteria: Criteria, *, reason: str = "", by: Actor) -> int:
     """Forget every record that matches the criteria; return how many.
 
     A person has to give a scope: empty criteria would forget a whole workspace. Raises

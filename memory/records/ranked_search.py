@@ -23,7 +23,7 @@ from memory.records.access import owner_for, select
 from memory.records.chain import TYPES
 from memory.records.reading import columns_for_filter, facts_of, scan
 from memory.records.redaction import is_safe
-from memory.records.types import Found, Hit, Wanted
+from memory.records.types import Criteria, Hit, SearchResult
 from memory.rules import entries, errors
 from memory.rules.fusion import Fusion
 from memory.rules.permissions import Actor
@@ -49,7 +49,7 @@ ENTRY: Final = 2
 class _Pool:
     """The candidates of one search, last changed first, and full rows read so far."""
 
-    criteria: Wanted
+    criteria: Criteria
     by: Actor
     candidates: dict[str, Candidate] = field(default_factory=dict)
     rows: dict[str, Record] = field(default_factory=dict)
@@ -88,7 +88,7 @@ class _Pool:
         }
 
 
-def _newest(criteria: Wanted, by: Actor) -> _Pool:
+def _newest(criteria: Criteria, by: Actor) -> _Pool:
     """Return the newest matching records; ``is_cut`` when there are more."""
     pool = _Pool(criteria, by)
     if criteria.as_of is None:
@@ -114,9 +114,11 @@ def _add_from_journal(query: str, pool: _Pool) -> None:
         embeddable_only=False,
     )
     nearest = ranker.ranker().nearest(
-        query, scope, limit=JOURNAL_LIMIT, least=MIN_COSINE
+        query, scope, limit=JOURNAL_LIMIT, min_similarity=MIN_COSINE
     )
-    words = fulltext.rank(fulltext.ask(by.workspace_id, query), scope, JOURNAL_LIMIT)
+    words = fulltext.rank(
+        fulltext.word_query(by.workspace_id, query), scope, JOURNAL_LIMIT
+    )
     entry_ids = {candidate[ENTRY] for candidate in pool.candidates.values()}
     ids = ({hit.entry_id for hit in words} | set(nearest or ())) - entry_ids
     if ids:
@@ -203,7 +205,7 @@ def _check(query: str) -> None:
         raise errors.TooLarge(what="query", limit=QUERY_CHARS, size=len(query))
 
 
-def _ranked(query: str, criteria: Wanted, by: Actor) -> tuple[_Pool, _Ranked]:
+def _ranked(query: str, criteria: Criteria, by: Actor) -> tuple[_Pool, _Ranked]:
     pool = _newest(criteria, by)
     if not query.strip():
         candidates = list(pool.candidates.values())
@@ -215,13 +217,13 @@ def _ranked(query: str, criteria: Wanted, by: Actor) -> tuple[_Pool, _Ranked]:
 
 def search(
     query: str,
-    criteria: Wanted,
+    criteria: Criteria,
     *,
     limit: int = 10,
     offset: int = 0,
     min_score: float = 0.0,
     by: Actor,
-) -> Found:
+) -> SearchResult:
     """Return the records that answer a question, best first, by meaning where it can.
 
     ``min_score`` is the smallest relevance. A blank query lists the matching records,
@@ -245,7 +247,7 @@ def search(
             hits.append(ranked.hit(place, row))
         if len(hits) == limit:
             break
-    return Found(hits, unsafe, ranked.degraded)
+    return SearchResult(hits, unsafe, ranked.degraded)
 
 
 def _loaded(
@@ -270,7 +272,7 @@ def find(
     by: Actor,
 ) -> list[Hit]:
     """Return the best current records, unsafe ones too: the caller must check."""
-    pool, ranked = _ranked(query, Wanted(owner=owner, kinds=kinds), by)
+    pool, ranked = _ranked(query, Criteria(owner=owner, kinds=kinds), by)
     best = ranked.order[: max(1, min(limit, LIMIT))]
     return [
         ranked.hit(*ranked_record)

@@ -14,10 +14,10 @@ from memory import pagination
 from memory.files.paths import Owner
 from memory.models import Record, RecordEntry, RecordStatus
 from memory.records import version_history
-from memory.records.access import equal, mine, owner_for, reach, select
-from memory.records.redaction import is_safe, withheld
+from memory.records.access import current_records, equal, owner_for, reach, select
+from memory.records.redaction import is_safe, unsafe_ids
 from memory.records.similarity import similar_records
-from memory.records.types import Action, Order, Page, Saved, Wanted
+from memory.records.types import Action, Criteria, Order, Page, Saved
 from memory.rules import errors, filters
 from memory.rules.permissions import Actor
 from memory.rules.scopes import Scope
@@ -64,19 +64,21 @@ def get(
     an agent also for an unsafe one.
     """
     if by.is_agent:
-        record = mine(owner or owner_for(by), by=by).filter(pk=record_id).first()
+        record = (
+            current_records(owner or owner_for(by), by=by).filter(pk=record_id).first()
+        )
         if record is None or not is_safe(record):
             raise errors.NotFound
         return record
     current = statuses == (RecordStatus.CURRENT.value,)
-    rows = mine(owner, by=by) if current else reach(owner, by=by)
+    rows = current_records(owner, by=by) if current else reach(owner, by=by)
     record = rows.filter(pk=record_id, status__in=statuses).first()
     if record is None:
         raise errors.NotFound
     return record
 
 
-def told_again(record_id: str, action: Action, *, by: Actor) -> Saved:
+def repeated_answer(record_id: str, action: Action, *, by: Actor) -> Saved:
     """Return the answer to a repeated request: the record as it is now."""
     rows = Record.objects.filter(workspace_id=by.workspace_id)
     row = rows.select_related("crew__workspace", "agent").get(pk=record_id)
@@ -89,7 +91,9 @@ def by_external(
     """Return the current record of an external id in exactly this scope."""
     if not external_id:
         return None
-    rows = mine(owner, by=by).filter(scope_key=scope.key, external_id=external_id)
+    rows = current_records(owner, by=by).filter(
+        scope_key=scope.key, external_id=external_id
+    )
     if owner is not None:
         rows = rows.filter(agent_id=owner.agent_id)
     return rows.first()
@@ -108,7 +112,7 @@ def facts_of(names: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
     return {key: None if value == "" else value for key, value in pairs}
 
 
-def columns_for_filter(criteria: Wanted) -> tuple[list[str], filters.Holds | None]:
+def columns_for_filter(criteria: Criteria) -> tuple[list[str], filters.Holds | None]:
     """Return the columns that a filter needs, and the compiled filter or None."""
     holds = filters.read(criteria.filter)
     return ([] if holds is None else sorted(filters.columns(criteria.filter))), holds
@@ -150,7 +154,7 @@ def _place(row: Model, names: tuple[str, str]) -> Place:
 
 
 def _current_rows(
-    criteria: Wanted, order: Order, after: Place | None, skip: RowsToSkip, by: Actor
+    criteria: Criteria, order: Order, after: Place | None, skip: RowsToSkip, by: Actor
 ) -> Iterator[tuple[Record, Place]]:
     rows = select(criteria, by=by)
     if skip.hidden:
@@ -159,7 +163,7 @@ def _current_rows(
 
 
 def _rows_at(
-    criteria: Wanted, moment: datetime, order: Order, after: Place | None, by: Actor
+    criteria: Criteria, moment: datetime, order: Order, after: Place | None, by: Actor
 ) -> Iterator[tuple[Record | None, Place]]:
     links: QuerySet[RecordEntry] = version_history.links_at(criteria, moment, by=by)
     for link, place in _in_order(links, order, LINKS[order], after):
@@ -171,7 +175,7 @@ def _rows_at(
 
 
 def scan(
-    criteria: Wanted,
+    criteria: Criteria,
     *,
     order: Order = Order.NEWEST,
     after: Place | None = None,
@@ -194,13 +198,13 @@ def scan(
         yield row if is_match else None, place
 
 
-def _is_plain(criteria: Wanted) -> bool:
+def _is_plain(criteria: Criteria) -> bool:
     """Whether SQL alone decides which rows match."""
     return criteria.filter is None and criteria.as_of is None
 
 
 def page(
-    criteria: Wanted,
+    criteria: Criteria,
     *,
     limit: int = 50,
     cursor: str | None = None,
@@ -238,9 +242,9 @@ def page(
     return Page(rows, None)
 
 
-def _without_owner(criteria: Wanted) -> Wanted:
+def _without_owner(criteria: Criteria) -> Criteria:
     """Return the criteria without the owner's model instances, for a digest."""
-    return Wanted(
+    return Criteria(
         **{
             name: getattr(criteria, name)
             for name in criteria.__dataclass_fields__
@@ -249,7 +253,7 @@ def _without_owner(criteria: Wanted) -> Wanted:
     )
 
 
-def _owner_ids(criteria: Wanted) -> list[str | None]:
+def _owner_ids(criteria: Criteria) -> list[str | None]:
     owner = criteria.owner
     return [owner.crew.id, owner.agent_id] if owner else []
 
@@ -262,11 +266,11 @@ def _after(cursor: str, by: Actor, question: str) -> Place:
     return parsed, str(key)
 
 
-def _rows_to_skip(criteria: Wanted, offset: int, by: Actor) -> RowsToSkip:
+def _rows_to_skip(criteria: Criteria, offset: int, by: Actor) -> RowsToSkip:
     """Return how many rows SQL may skip, and the hidden ones it must not count."""
     if offset <= 0 or not _is_plain(criteria):
         return NO_ROWS
-    hidden = withheld(select(criteria, by=by), COUNT_LIMIT) if by.is_agent else set()
+    hidden = unsafe_ids(select(criteria, by=by), COUNT_LIMIT) if by.is_agent else set()
     if len(hidden) > MAX_HIDDEN:
         return NO_ROWS
     return RowsToSkip(min(offset, MAX_OFFSET), frozenset(hidden))

@@ -65,7 +65,7 @@ def may_show(record: Record, text: str) -> bool:
 
 
 # ── Many records ─────────────────────────────────────────────────────────────
-def withheld(rows: QuerySet[Record], limit: int) -> set[str]:
+def unsafe_ids(rows: QuerySet[Record], limit: int) -> set[str]:
     """Return the ids of unsafe rows among the first ``limit``.
 
     Of texts scanned before, which are nearly all, only the digests are read.

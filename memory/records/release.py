@@ -15,7 +15,7 @@ from memory.rules.permissions import Actor
 
 def _target_record(draft: Draft, record_id: str, by: Actor) -> Record | None:
     """Return the record that a held draft would have changed, None for a new one."""
-    record = records.mine(draft.owner, by=by).filter(pk=record_id).first()
+    record = records.current_records(draft.owner, by=by).filter(pk=record_id).first()
     return record or records.by_external(
         draft.external_id, owner=draft.owner, scope=draft.scope, by=by
     )

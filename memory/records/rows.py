@@ -111,4 +111,4 @@ def is_same(record: Record, draft: Draft) -> bool:
     if any(getattr(record, name) != getattr(draft, name) for name in facts):
         return False
     subjects = set(draft.subjects) - {record.scope_user}
-    return not subjects or subjects <= set(chain.named(record))
+    return not subjects or subjects <= set(chain.subjects_of(record))

@@ -15,7 +15,7 @@ from memory.models import Record, RecordStatus
 from memory.ports import ranker
 from memory.records.access import alive
 from memory.records.redaction import is_safe
-from memory.records.types import Alike
+from memory.records.types import SimilarRecord
 from memory.rules import tokenizer
 
 MIN_SIMILARITY: Final = 0.85
@@ -101,7 +101,9 @@ def by_words(query: str, texts: Sequence[str]) -> dict[int, tuple[float, float]]
     that contains the whole query, ignoring case, has the share 1.
     """
     terms = list(
-        dict.fromkeys(stem(w) for w in tokenizer.telling(tokenizer.split(query)))
+        dict.fromkeys(
+            stem(w) for w in tokenizer.without_stop_words(tokenizer.split(query))
+        )
     )
     combined = _concatenated(texts)
     bags, holding = _bags(combined, terms), _holding(query, texts, combined)
@@ -156,7 +158,7 @@ def _neighbours(record: Record) -> list[Record]:
     return list(rows.order_by("-updated_at", "id")[:NEIGHBOURS])
 
 
-def similar_records(record: Record) -> list[Alike]:
+def similar_records(record: Record) -> list[SimilarRecord]:
     """Return the records of the same scope with nearly the same content, nearest first.
 
     By cosine where both have vectors, else by words; at most ``MAX_SIMILAR``.
@@ -168,7 +170,7 @@ def similar_records(record: Record) -> list[Alike]:
     )
     scores = _scores(record, rows, cosines or {})
     similar = [
-        Alike(row.id, row.content, round(min(1.0, score), 4))
+        SimilarRecord(row.id, row.content, round(min(1.0, score), 4))
         for row, score in zip(rows, scores, strict=True)
         if score >= MIN_SIMILARITY and is_safe(row)
     ]

@@ -54,7 +54,7 @@ KEEP: Final = Keep.KEEP
 
 
 @dataclass(frozen=True, slots=True)
-class Alike:
+class SimilarRecord:
     """A record with nearly the same content as a saved one; similarity is 0..1."""
 
     record_id: str
@@ -68,11 +68,11 @@ class Saved:
 
     record: Record
     action: Action
-    alike: list[Alike] = field(default_factory=list)
+    alike: list[SimilarRecord] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class Criteria:
     """Criteria for records; every field narrows the result, an empty one does not.
 
     ``owner``: an agent passes itself and gets its own and its crew's shared records;
@@ -124,7 +124,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """A search result, best first; ``withheld`` is the number of unsafe hits."""
 
     hits: list[Hit]

@@ -22,10 +22,10 @@ from memory.models import (
     User,
 )
 from memory.records import sql_filters
-from memory.records.access import alive, owner_for, reach, standing
+from memory.records.access import alive, in_scope, owner_for, reach
 from memory.records.chain import CONTENT_EVENTS
 from memory.records.redaction import may_show
-from memory.records.types import Version, Wanted
+from memory.records.types import Criteria, Version
 from memory.rules import errors
 from memory.rules.entries import ActorType
 from memory.rules.permissions import Actor
@@ -145,12 +145,14 @@ def authors(versions_: Sequence[Version], *, by: Actor) -> dict[str, str]:
 
 
 # ── As of a moment ───────────────────────────────────────────────────────────
-def links_at(criteria: Wanted, moment: datetime, *, by: Actor) -> QuerySet[RecordEntry]:
+def links_at(
+    criteria: Criteria, moment: datetime, *, by: Actor
+) -> QuerySet[RecordEntry]:
     """Return the links of the versions that were current at a moment.
 
     Records forgotten since are left out: their content is erased.
     """
-    rows = standing(criteria, by=by).exclude(status=RecordStatus.FORGOTTEN)
+    rows = in_scope(criteria, by=by).exclude(status=RecordStatus.FORGOTTEN)
     if criteria.filter is not None:
         rows = rows.filter(
             sql_filters.conditions(criteria.filter, sql_filters.VERSION_INDEPENDENT)
@@ -179,7 +181,7 @@ def record_at(link: RecordEntry) -> Record:
     return version
 
 
-def is_match(record: Record, criteria: Wanted, moment: datetime) -> bool:
+def is_match(record: Record, criteria: Criteria, moment: datetime) -> bool:
     """Whether a record as of a moment matches, by its fields of that time."""
     if record.expires_at is not None and record.expires_at <= moment:
         return False

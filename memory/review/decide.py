@@ -47,14 +47,14 @@ STATES: Final = {
 }
 
 
-class AlreadyDecided(errors.HouseError):
+class AlreadyDecided(errors.AppError):
     """The case changed meanwhile; ``decided_by`` and ``version`` are current."""
 
     code, status, title = "already_decided", 409, "Already decided"
     sentence = "{decided_by} changed this case in the meantime; it is {state} now."
 
 
-class NotSeen(errors.HouseError):
+class NotSeen(errors.AppError):
     """The preview that the reviewer read is not what would be released."""
 
     code, status, title = "not_seen", 409, "Not what you saw"
@@ -271,7 +271,7 @@ def decide_many(
     for case in cases:
         try:
             decided = decide(case, decision, version=case.version, reason=reason, by=by)
-        except errors.HouseError as error:
+        except errors.AppError as error:
             report.append(
                 BulkItem(
                     case.id, ok=False, code=error.problem_code, detail=error.detail

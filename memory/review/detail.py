@@ -169,7 +169,7 @@ def redaction_or_none(
     """Return the redaction of an open case; None also where it is not possible."""
     try:
         return redaction(case, spans) if case.state == HeldState.HELD else None
-    except errors.HouseError:
+    except errors.AppError:
         return None
 
 
@@ -177,13 +177,13 @@ def change(case: HeldFile) -> list[DiffLine]:
     """Return what a release would change in the file; empty when it is not possible."""
     try:
         return review_preview.before_and_after(case)
-    except errors.HouseError:
+    except errors.AppError:
         return []
 
 
 def _searches(case: HeldFile, text: str) -> list[Search]:
     """Return words by which a search finds the text, rarest in other chunks first."""
-    terms = telling.telling(telling.split(text[:READ].lower()))
+    terms = telling.without_stop_words(telling.split(text[:READ].lower()))
     common = [word for word, _ in Counter(terms).most_common(CANDIDATES * 3)]
     candidates = [word for word in common if 4 <= len(word) <= 24][:CANDIDATES]
     reach = MemoryFile.objects.filter(
@@ -208,7 +208,7 @@ def case_detail(
 ) -> CaseDetail:
     """Return a case in full; ``spans`` are the parts selected for redaction."""
     text = review_preview.text_of(case)
-    headings = [piece.heading for piece in chunks.cut(text[:READ]) if piece.heading]
+    headings = [piece.heading for piece in chunks.split(text[:READ]) if piece.heading]
     owner = paths.Owner(case.crew, case.agent) if case.crew else None
     return CaseDetail(
         line=line(case),

@@ -73,12 +73,12 @@ def remainder(
     _check_spans(case, [(span.start, span.end) for span in spans])
     if is_file(case):
         write_request = request(case, "")
-        ahead = writer.before(
-            write_request, writer.current(write_request.owner, write_request.place)
+        ahead = writer.preceding_text(
+            write_request, writer.current_text(write_request.owner, write_request.place)
         )
     policy = quarantine.policy(case.workspace_id)
     by = redaction.Standard(case.source, case.tier, policy)
-    return redaction.of(text_of(case), spans, by, known=finding_spans, before=ahead)
+    return redaction.of(text_of(case), spans, by, findings=finding_spans, before=ahead)
 
 
 def edges(remainder: redaction.Remainder) -> list[tuple[int, int]]:
@@ -95,8 +95,8 @@ def reads(case: HeldFile, text: str) -> str:
     final = text
     if is_file(case):
         write_request = request(case, text)
-        final = writer.joined(
-            writer.current(write_request.owner, write_request.place), write_request
+        final = writer.resulting_text(
+            writer.current_text(write_request.owner, write_request.place), write_request
         )
     return subject_linker.mask(case.workspace_id, final)
 
@@ -136,7 +136,7 @@ def before_and_after(case: HeldFile) -> list[versions.DiffLine]:
     if releaser is not None:
         return versions.diff(releaser.current(case).encode(), bytes(case.body))
     write_request = request(case, text_of(case))
-    present = writer.current(write_request.owner, write_request.place)
+    present = writer.current_text(write_request.owner, write_request.place)
     return versions.diff(
-        present.encode(), writer.joined(present, write_request).encode()
+        present.encode(), writer.resulting_text(present, write_request).encode()
     )

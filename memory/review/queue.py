@@ -21,7 +21,7 @@ from memory.review import decide as review
 from memory.review.decide import BulkItem, Decision
 from memory.rules import errors
 from memory.rules.permissions import Actor
-from memory.scanner.similarity import SAME
+from memory.scanner.similarity import SAME_FROM
 
 LIST_LIMIT: Final = 100
 BULK_LIMIT: Final = 200
@@ -101,7 +101,7 @@ def held_file(actor: Actor, held_id: str) -> HeldFile:
     return case
 
 
-def waiting(actor: Actor) -> int | None:
+def open_case_count(actor: Actor) -> int | None:
     """Return how many cases are open, None without permission to read them."""
     if not actor.can("quarantine.read"):
         return None
@@ -206,7 +206,7 @@ def choices(actor: Actor) -> Choices:
 def _is_similar(case: HeldFile, other: HeldFile) -> bool:
     if case.fingerprint == other.fingerprint:
         return True
-    return scanner.similarity(case.signature, other.signature) >= SAME
+    return scanner.similarity(case.signature, other.signature) >= SAME_FROM
 
 
 def groups(cases: Sequence[HeldFile]) -> list[list[HeldFile]]:

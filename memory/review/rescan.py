@@ -109,7 +109,7 @@ def _current(file: MemoryFile) -> tuple[MemoryVersion, str] | None:
         return version, versions.read(version).decode("utf-8", "replace")
     except RootLost:
         raise
-    except errors.HouseError:
+    except errors.AppError:
         return None
 
 
@@ -224,7 +224,7 @@ def rescan(actor: Actor, *, after: str = "", limit: int = BATCH) -> Rescan:
             case = _rescan_file(file, actor)
         except RootLost:
             raise
-        except errors.HouseError:
+        except errors.AppError:
             failed.append(file.label)
             continue
         if case:
@@ -236,7 +236,7 @@ def rescan(actor: Actor, *, after: str = "", limit: int = BATCH) -> Rescan:
 
 def _rescan_file(file: MemoryFile, by: Actor) -> HeldFile | None:
     owner, place = paths.owner_of(file), paths.place_of(file)
-    with paths.vault().locked(owner.path(place)):
+    with paths.file_store().locked(owner.path(place)):
         commit.recover(file)
         file.refresh_from_db(fields=["sha256", "bytes", "updated_at"])
         current = _current(file)
@@ -290,9 +290,9 @@ def _restore_newest_clean(file: MemoryFile, bad: MemoryVersion, by: Actor) -> No
         text = data.decode("utf-8", "replace")
         if _judge(_incoming(file, old, text), text, file).action == "allow":
             good = versions.begin(file, data, by=by, source="rescan", note=note)
-            paths.vault().write(owner.parts(place), data)
+            paths.file_store().write(owner.parts(place), data)
             commit.settle(file, good, text)
             return
     removal = versions.begin(file, None, by=by, source="rescan", note=note)
-    paths.vault().remove(owner.parts(place))
+    paths.file_store().remove(owner.parts(place))
     commit.settle(file, removal, "")

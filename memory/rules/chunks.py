@@ -77,7 +77,7 @@ class _Cutter:
         self._lines.clear()
 
 
-def cut(text: str) -> list[Chunk]:
+def split(text: str) -> list[Chunk]:
     """Return a file's chunks: none longer than 600 characters, none blank.
 
     A chunk ends at a heading, at a blank line once it is half full, and at the cap.

@@ -18,7 +18,7 @@ META: Final = "crewship/end-user"
 CHARS: Final = 256
 
 
-def checked(text: str) -> str:
+def validate(text: str) -> str:
     """Return the id of an end user as it is stored, or raise Invalid."""
     user = text.strip()
     if not user or len(user) > CHARS or not entries.is_storable(user):
@@ -28,7 +28,7 @@ def checked(text: str) -> str:
     return user
 
 
-def of_header(value: str | None) -> str | None:
+def from_header(value: str | None) -> str | None:
     """Return a header's text, which is UTF-8 that the server decoded as Latin-1."""
     if value is None:
         return None
@@ -38,13 +38,13 @@ def of_header(value: str | None) -> str | None:
         return value
 
 
-def bound(by: Actor, names: Iterable[str | None]) -> Actor:
+def with_end_user(by: Actor, names: Iterable[str | None]) -> Actor:
     """Return an agent's actor with the end user whom a request names.
 
     Raises Forbidden when its key was issued for another user, Invalid for two users.
     A person's actor has no end user.
     """
-    users = {checked(text) for text in names if text is not None}
+    users = {validate(text) for text in names if text is not None}
     if not users or not by.is_agent:
         return by
     if by.end_user and users != {by.end_user}:

@@ -25,7 +25,7 @@ from typing import ClassVar, Final
 NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
-class HouseError(Exception):
+class AppError(Exception):
     """The base of every error for a caller; ``fields`` are part of the response."""
 
     code: ClassVar[str] = "error"
@@ -40,56 +40,56 @@ class HouseError(Exception):
         super().__init__(self.detail)
 
 
-class Unauthenticated(HouseError):
+class Unauthenticated(AppError):
     """No credential, or one that no longer works."""
 
     code, status, title = "unauthenticated", 401, "Not signed in"
     sentence = "Send a valid key as Authorization: Bearer cmk_…, or sign in."
 
 
-class Forbidden(HouseError):
+class Forbidden(AppError):
     """The actor is known and its role does not allow this."""
 
     code, status, title = "forbidden", 403, "Not allowed"
     sentence = "{role} may not do this: {action}."
 
 
-class NotFound(HouseError):
+class NotFound(AppError):
     """Missing, or of another workspace: one answer, with one body."""
 
     code, status, title = "not_found", 404, "Not found"
     sentence = "There is nothing here under this address."
 
 
-class Conflict(HouseError):
+class Conflict(AppError):
     """A valid request that the present state forbids."""
 
     code, status, title = "conflict", 409, "Conflict"
     sentence = "The state changed in the meantime."
 
 
-class TooLarge(HouseError):
+class TooLarge(AppError):
     """More bytes than fit."""
 
     code, status, title = "too_large", 413, "Too large"
     sentence = "{what} may hold {limit} bytes; this one has {size}."
 
 
-class Invalid(HouseError):
+class Invalid(AppError):
     """An invalid request; ``errors`` says where and why."""
 
     code, status, title = "invalid", 422, "Invalid request"
     sentence = "The request is not valid."
 
 
-class TooMany(HouseError):
+class TooMany(AppError):
     """A rate limit; ``retry_after`` is in seconds."""
 
     code, status, title = "too_many", 429, "Too many requests"
     sentence = "Slow down: try again in {retry_after} seconds."
 
 
-class Unavailable(HouseError):
+class Unavailable(AppError):
     """A service or setting is missing; ``reason`` says which."""
 
     code, status, title = "unavailable", 503, "Not available now"

@@ -28,8 +28,8 @@ PREAMBLE: Final = (
 CLOSING: Final = f"</{TAG}>"
 # Characters that look like an angle bracket, in any alphabet.
 LESS: Final = "<＜﹤‹〈⟨❬❮❰˂ᐸᚲ⦑⧼⪡≺≮⋖⩹⪦"
-MORE: Final = ">＞﹥›〉⟩❭❯❱˃ᐳ⦒⧽⪢≻≯⋗⩺⪧"
-_BRACKETS: Final = re.compile(f"[{re.escape(LESS + MORE)}]")
+GREATER: Final = ">＞﹥›〉⟩❭❯❱˃ᐳ⦒⧽⪢≻≯⋗⩺⪧"
+_BRACKETS: Final = re.compile(f"[{re.escape(LESS + GREATER)}]")
 
 
 def random_boundary() -> str:

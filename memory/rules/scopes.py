@@ -65,7 +65,7 @@ class Scope:
             place[name or key] = value
         return cls(**names, extra={k: v for k, v in extra.items() if v})
 
-    def whole(self) -> dict[str, str]:
+    def as_map(self) -> dict[str, str]:
         """Return the map without empty values."""
         names = {name: getattr(self, name) for name in NAMES}
         return {key: text for key, text in {**names, **self.extra}.items() if text}
@@ -73,12 +73,12 @@ class Scope:
     @property
     def key(self) -> str:
         """A digest that identifies the map; the empty map has one too."""
-        text = entries.canonical(self.whole())
+        text = entries.canonical(self.as_map())
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     @property
     def is_empty(self) -> bool:
-        return not self.whole()
+        return not self.as_map()
 
 
 def check(scope: Scope) -> None:
@@ -88,7 +88,7 @@ def check(scope: Scope) -> None:
     for key in scope.extra:
         if key in NAMES or not _KEY.fullmatch(key):
             raise _bad("A scope's name is letters, digits and _ . : - , 64 at most.")
-    for text in scope.whole().values():
+    for text in scope.as_map().values():
         if not entries.is_storable(text):
             detail = "A text holds a NUL or half a surrogate pair."
             raise errors.Invalid(detail, code="bad_text")

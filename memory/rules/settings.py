@@ -18,7 +18,7 @@ from memory.rules.permissions import Actor
 
 T = TypeVar("T")
 TEXT_CHARS: Final = 500
-CHANGED: Final = "workspace.settings_changed"
+CHANGED_TYPE: Final = "workspace.settings_changed"
 Choices = Callable[[], Mapping[str, str]]
 
 
@@ -27,7 +27,7 @@ class Kind(StrEnum):
 
     SWITCH = "switch"
     CHOICE = "choice"
-    WHOLE = "whole"
+    INTEGER = "whole"
     NUMBER = "number"
     TEXT = "text"
     ADDRESS = "address"
@@ -53,7 +53,7 @@ def entry_of(changes: Sequence[Change]) -> Sequence[NewEntry]:
     names = [change.setting.name for change in changes]
     return [
         NewEntry(
-            entry_type=CHANGED,
+            entry_type=CHANGED_TYPE,
             severity=Severity.NOTICE,
             summary=f"Workspace settings changed: {', '.join(names)}",
             payload={
@@ -200,7 +200,7 @@ def _table(setting: Setting[Any], value: object) -> dict[str, str]:
 _BY_KIND: Final[dict[Kind, Callable[[Setting[Any], object], Any]]] = {
     Kind.SWITCH: _switch,
     Kind.CHOICE: _choice,
-    Kind.WHOLE: _integer,
+    Kind.INTEGER: _integer,
     Kind.NUMBER: _number,
     Kind.TEXT: _text,
     Kind.ADDRESS: _text,

@@ -61,7 +61,7 @@ WARN_SHARE: Final = 0.8
 # The tiers that have one file a day.
 DATED: Final = (Tier.DAILY, Tier.LEARNED)
 # Written by consolidation only: not by imports, providers or tools.
-WRITTEN_BY_US: Final = (Tier.LESSONS, Tier.LEARNED)
+SYSTEM_TIERS: Final = (Tier.LESSONS, Tier.LEARNED)
 # The limit of tiers without a cap.
 HARD_CAP: Final = 1_048_576
 

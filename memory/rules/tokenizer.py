@@ -26,7 +26,7 @@ def split(text: str) -> list[str]:
     return _WORD.findall(unicodedata.normalize("NFC", text).lower())
 
 
-def telling(words: list[str]) -> list[str]:
+def without_stop_words(words: list[str]) -> list[str]:
     """Return the words without stop words, or all of them when nothing else is left."""
     significant = [word for word in words if word not in STOP_WORDS]
     return list(dict.fromkeys(significant or words))

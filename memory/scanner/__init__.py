@@ -21,16 +21,16 @@ from memory.scanner.render import (
     spans,
 )
 from memory.scanner.similarity import fingerprint, signature, similarity
-from memory.scanner.units import REVIEWED, Cut, Unit, take_out, units
+from memory.scanner.units import REVIEWED, Redaction, Unit, redact_units, units
 
 __all__ = [
     "REVIEWED",
     "VERSION",
-    "Cut",
     "Family",
     "Finding",
     "Level",
     "Mode",
+    "Redaction",
     "Rule",
     "Segment",
     "Severity",
@@ -42,6 +42,7 @@ __all__ = [
     "redact",
     "redact_findings",
     "redact_for_prompt",
+    "redact_units",
     "rule",
     "rules",
     "scan",
@@ -49,6 +50,5 @@ __all__ = [
     "signature",
     "similarity",
     "spans",
-    "take_out",
     "units",
 ]

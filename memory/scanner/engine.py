@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from memory.scanner import head, hidden, matching, normalise, registry, scoring, secrets
 from memory.scanner.model import Finding, Hit, Mode, Verdict
-from memory.scanner.similarity import SAME, signature, similarity
+from memory.scanner.similarity import SAME_FROM, signature, similarity
 from memory.scanner.views import View
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def scan(
     source: str | None = None,
     tier: str | None = None,
     modes: Mapping[str, str] = _NO_MODES,
-    known: Collection[str] = (),
+    known_signatures: Collection[str] = (),
 ) -> Verdict:
     """Judge one text.
 
@@ -33,7 +33,7 @@ def scan(
     attacks.
     """
     off = frozenset(rule for rule, mode in modes.items() if mode == Mode.OFF)
-    hits = [*_collect(text, off), *_known_attacks(text, known)]
+    hits = [*_collect(text, off), *_known_attacks(text, known_signatures)]
     scored = [_finding(hit, modes) for hit in hits if hit.rule.id not in off]
     scored.sort(key=lambda item: (item.finding.start, -item.finding.weight))
     points = scoring.score(scored)
@@ -57,7 +57,7 @@ def _known_attacks(text: str, signatures: Collection[str]) -> list[Hit]:
         return []
     own = signature(text)
     best = max(similarity(own, known_signature) for known_signature in signatures)
-    if best < SAME:
+    if best < SAME_FROM:
         return []
     return [Hit(registry.rule("override.known_attack"), 0, len(text))]
 

@@ -15,7 +15,7 @@ from memory.scanner.normalise import folded
 _WORDS = re.compile(r"\w+")
 BITS = 64
 # From this similarity on two texts count as the same attack: 9 bits of 64 may differ.
-SAME = 0.85
+SAME_FROM = 0.85
 
 
 def _words(text: str) -> list[str]:

@@ -57,7 +57,7 @@ class Unit(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class Redaction:
     """What a redaction leaves, and the parts of the original that it removed.
 
     ``beside`` are the parts that stay next to a removed one: a person has to tell
@@ -66,7 +66,7 @@ class Cut:
 
     text: str
     parts: tuple[Span, ...]
-    beside: tuple[tuple[int, int], ...]
+    neighbours: tuple[tuple[int, int], ...]
 
 
 # ── Blocks ───────────────────────────────────────────────────────────────────
@@ -325,13 +325,13 @@ def _reasons(start: int, end: int, findings: Iterable[Span]) -> list[str]:
     return sorted(inside) or [REVIEWED]
 
 
-def take_out(
+def redact_units(
     text: str,
     spans: Sequence[Span],
     *,
-    known: Sequence[Span] = (),
+    findings: Sequence[Span] = (),
     by_sentence: bool = True,
-) -> Cut:
+) -> Redaction:
     """Remove every part that a span touches; each run of parts leaves one mark.
 
     A mark names the families of the ``known`` findings there, or else of the spans.
@@ -343,7 +343,7 @@ def take_out(
     for run in _runs(text, parts, removals):
         edges = [_trim(text, parts[at], removals[at]) for at in run]
         start, end = min(edge[0] for edge in edges), max(edge[1] for edge in edges)
-        reasons = _reasons(start, end, known or spans)
+        reasons = _reasons(start, end, findings or spans)
         marks += [Span(start, end, reason) for reason in reasons]
     neighbours = tuple(_neighbours(text, parts, removals))
-    return Cut(redact(text, marks), tuple(marks), neighbours)
+    return Redaction(redact(text, marks), tuple(marks), neighbours)

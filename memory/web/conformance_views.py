@@ -10,11 +10,11 @@ from django.views.decorators.http import require_GET, require_POST
 from memory.integrations import selftest_runs
 from memory.rules import errors
 from memory.web import pages
-from memory.web.fragments import part
+from memory.web.fragments import target_fragment
 
 
 @require_GET
-def board(request: HttpRequest) -> HttpResponse:
+def overview(request: HttpRequest) -> HttpResponse:
     """Show every integration; during a run the results refresh themselves."""
     overview = selftest_runs.overview(by=pages.actor(request))
     origin = f"{request.scheme}://{request.get_host()}"
@@ -22,7 +22,7 @@ def board(request: HttpRequest) -> HttpResponse:
         (row.integration, row.run, row.integration.snippets_for(origin))
         for row in overview.integrations
     ]
-    template = f"memory/conformance.html{part(request, 'results')}"
+    template = f"memory/conformance.html{target_fragment(request, 'results')}"
     context = {"overview": overview, "panels": panels, "origin": origin}
     return render(request, template, context)
 

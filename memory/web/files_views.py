@@ -21,7 +21,7 @@ from memory.rules import errors, tiers
 from memory.rules.permissions import Actor
 from memory.rules.tiers import Tier, WriteMode
 from memory.web import markdown, pages
-from memory.web.fragments import part
+from memory.web.fragments import target_fragment
 
 QUERY_CHARS: Final = 500
 MODES: Final = {mode.value: mode for mode in WriteMode}
@@ -29,7 +29,7 @@ REPORTED_ERRORS: Final = (
     errors.Invalid,
     errors.Conflict,
     writer.TierFull,
-    quarantine.Refused,
+    quarantine.WriteRefused,
 )
 
 
@@ -74,7 +74,7 @@ def _browse(request: HttpRequest, form: OpenForm, status: int = 200) -> HttpResp
         "answers": listing.search(actor, query, owner_id) if query else None,
         "form": form,
     }
-    template = f"memory/browse.html{part(request, 'files')}"
+    template = f"memory/browse.html{target_fragment(request, 'files')}"
     return render(request, template, context, status=status)
 
 
@@ -117,7 +117,7 @@ def _file(
     request: HttpRequest,
     page: FilePage,
     draft: dict[str, Any] | None = None,
-    refusal: errors.HouseError | None = None,
+    refusal: errors.AppError | None = None,
 ) -> HttpResponse:
     text = page.text.text if page.text else ""
     mode = (draft or {}).get("mode") or request.GET.get("edit", "")
@@ -132,7 +132,7 @@ def _file(
         "refusal": refusal,
     }
     status = refusal.status if refusal else 200
-    template = f"memory/file.html{part(request, 'file')}"
+    template = f"memory/file.html{target_fragment(request, 'file')}"
     return render(request, template, context, status=status)
 
 
@@ -150,7 +150,7 @@ def file(request: HttpRequest, owner_id: str, label: str) -> HttpResponse:
         result = editing.edit(
             page.owner, page.place, draft["text"], mode, base=draft["base"], by=actor
         )
-    except (*REPORTED_ERRORS, quarantine.Held) as error:
+    except (*REPORTED_ERRORS, quarantine.HeldForReview) as error:
         return _file(request, _file_page(request, owner_id, label), draft, error)
     messages.success(request, f"{label} written, version {result.version.number}")
     return redirect("files:file", owner_id, label)
@@ -163,7 +163,7 @@ def _number(request: HttpRequest, name: str) -> int | None:
 
 
 def _history(
-    request: HttpRequest, page: FilePage, refusal: errors.HouseError | None = None
+    request: HttpRequest, page: FilePage, refusal: errors.AppError | None = None
 ) -> HttpResponse:
     row = listing.row_of(page.owner, page.place)
     log = listing.log(row)
@@ -180,7 +180,7 @@ def _history(
         "refusal": refusal,
     }
     status = refusal.status if refusal else 200
-    template = f"memory/versions.html{part(request, 'history')}"
+    template = f"memory/versions.html{target_fragment(request, 'history')}"
     return render(request, template, context, status=status)
 
 
@@ -199,7 +199,7 @@ def restore(request: HttpRequest, owner_id: str, label: str) -> HttpResponse:
         raise errors.Invalid("number is a version's number.")
     try:
         result = editing.restore(page.owner, page.place, int(number), by=actor)
-    except (*REPORTED_ERRORS, quarantine.Held, versions.BlobDamaged) as error:
+    except (*REPORTED_ERRORS, quarantine.HeldForReview, versions.BlobDamaged) as error:
         return _history(request, _file_page(request, owner_id, label), error)
     message = f"Version {number} restored as version {result.version.number}"
     messages.success(request, message)

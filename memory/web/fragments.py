@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django_htmx.middleware import HtmxDetails
 
 
-def part(request: HttpRequest, region: str) -> str:
+def target_fragment(request: HttpRequest, region: str) -> str:
     """Return ``#region`` when htmx swaps that region, "" for a whole page."""
     htmx: HtmxDetails | None = getattr(request, "htmx", None)
     return f"#{region}" if htmx and htmx.target == region else ""

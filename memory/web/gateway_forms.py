@@ -78,12 +78,12 @@ class SetupForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
     )
     top_k = forms.IntegerField(
-        label="At most", min_value=1, max_value=config.MOST, initial=8,
+        label="At most", min_value=1, max_value=config.MAX_TOP_K, initial=8,
         help_text="Memories for one turn.",
     )  # fmt: skip
     timeout_seconds = forms.FloatField(
         label="Waits", min_value=0.1, initial=10,
-        max_value=gateway_settings.MOST_SECONDS,
+        max_value=gateway_settings.MAX_SECONDS,
         help_text="Seconds for one call.",
     )  # fmt: skip
 

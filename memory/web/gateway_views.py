@@ -35,7 +35,7 @@ def _setup_form(actor: Actor, data: Any = None, initial: Any = None) -> SetupFor
 def _page(
     request: HttpRequest, actor: Actor, status: int = 200, **extra_context: Any
 ) -> HttpResponse:
-    keys, setups = users.listed(actor), gateway_settings.listed(actor)
+    keys, setups = users.list_keys(actor), gateway_settings.list_setups(actor)
     first = next((row for row in setups if row.agent_id is None), None)
     context = {
         "keys": keys,
@@ -46,7 +46,7 @@ def _page(
         "address": request.build_absolute_uri("/gateway"),
         **extra_context,
     }
-    part = pages.part(request, "body")
+    part = pages.fragment(request, "body")
     return render(request, f"workspace/gateway.html{part}", context, status=status)
 
 
@@ -74,7 +74,7 @@ def gateway(request: HttpRequest) -> HttpResponse:
                 agent, fields["user_id"], limits, by=actor, name=fields["name"]
             )
             return _page(request, actor, 201, issued=issued)
-        except errors.HouseError as error:
+        except errors.AppError as error:
             status = workspace_views.fault(form, error)
     return _page(request, actor, status, key_form=form)
 
@@ -96,12 +96,12 @@ def setup(request: HttpRequest) -> HttpResponse:
     actor = pages.actor(request)
     if request.method != "POST":
         return redirect("workspace:gateway")
-    actor.require(gateway_settings.MAY)
+    actor.require(gateway_settings.PERMISSION)
     form = _setup_form(actor, request.POST)
     status = 422
     if form.is_valid():
         try:
-            row = gateway_settings.choose(
+            row = gateway_settings.save(
                 form.section, agent_id=form.cleaned_data["agent"] or None, by=actor
             )
             scope_label = row.agent.slug if row.agent else "every agent"
@@ -109,7 +109,7 @@ def setup(request: HttpRequest) -> HttpResponse:
             return redirect("workspace:gateway")
         except ConfigError as error:
             form.show_error(error)
-        except errors.HouseError as error:
+        except errors.AppError as error:
             status = workspace_views.fault(form, error)
     return _page(request, actor, status, setup_form=form)
 

@@ -11,14 +11,14 @@ from memory.jobs import registry as jobs
 from memory.jobs import status as job_status
 from memory.rules import errors
 from memory.web import pages
-from memory.web.fragments import part
+from memory.web.fragments import target_fragment
 
 
 @require_GET
 def job_list(request: HttpRequest) -> HttpResponse:
     """Show every job with its last run; the table refreshes itself."""
-    overview = job_status.board(pages.actor(request))
-    template = f"memory/jobs.html{part(request, 'jobs')}"
+    overview = job_status.overview(pages.actor(request))
+    template = f"memory/jobs.html{target_fragment(request, 'jobs')}"
     return render(request, template, {"overview": overview})
 
 
@@ -33,9 +33,9 @@ def history(request: HttpRequest, name: str) -> HttpResponse:
 def run(request: HttpRequest, name: str) -> HttpResponse:
     """Run a job now, for an operator."""
     actor = pages.actor(request)
-    title = jobs.named(name).title
+    title = jobs.get(name).title
     try:
-        report = job_status.told(actor, jobs.ask(name, by=actor))
+        report = job_status.run_view(actor, jobs.run_now(name, by=actor))
     except errors.Conflict as error:
         messages.info(request, error.detail)
         return redirect("jobs:board")
@@ -44,5 +44,5 @@ def run(request: HttpRequest, name: str) -> HttpResponse:
     elif report.run.error:
         messages.error(request, f"{title}: {report.fault}")
     else:
-        messages.success(request, f"{title} done: {report.did or 'finished'}")
+        messages.success(request, f"{title} done: {report.summary or 'finished'}")
     return redirect("jobs:board")

@@ -17,7 +17,7 @@ from memory.models import ArchivedEntry, JournalEntry
 from memory.rules import errors
 from memory.rules.entries import Priority
 from memory.web import journal_page, pages
-from memory.web.fragments import part
+from memory.web.fragments import target_fragment
 from memory.web.journal_forms import PriorityForm
 
 TEMPLATE = "memory/journal.html"
@@ -33,7 +33,7 @@ def _page(
     """Render the list, with one entry next to it or a report above it."""
     actor = pages.actor(request)
     page = journal_page.build(actor, request.GET, entry, priority)
-    region = part(request, "journal")
+    region = target_fragment(request, "journal")
     context = {
         "page": page,
         "archived": archived,
@@ -77,7 +77,7 @@ def priority(request: HttpRequest, entry_id: str) -> HttpResponse:
         row, Priority(fields["priority"]), fields["reason"], by=actor
     )
     message = f"Priority set to {change.priority}, was {change.previous}"
-    if part(request, "journal"):
+    if target_fragment(request, "journal"):
         response = _page(request, row)
         return trigger_client_event(response, "toast", {"value": message})
     messages.success(request, message)
@@ -93,6 +93,6 @@ def verify(request: HttpRequest) -> HttpResponse:
         return redirect("memory:journal")
     actor = pages.actor(request)
     report = journal_verify.verify(actor.workspace_id, by=actor)
-    if part(request, "chain-report"):
+    if target_fragment(request, "chain-report"):
         return render(request, f"{TEMPLATE}#report", {"report": report})
     return _page(request, report=report)

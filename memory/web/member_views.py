@@ -31,7 +31,7 @@ def _context(actor: Actor) -> dict[str, Any]:
     return {
         "members": members,
         "helpable": helpable,
-        "invitations": invitations.waiting(actor) if may else [],
+        "invitations": invitations.pending(actor) if may else [],
         "mail": mail.server_set(),
         "form": forms.InviteForm(auto_id="invite_%s"),
         "roles": forms.ROLES,
@@ -41,7 +41,7 @@ def _context(actor: Actor) -> dict[str, Any]:
 def _page(
     request: HttpRequest, context: dict[str, Any], status: int = 200
 ) -> HttpResponse:
-    part = pages.part(request, "body")
+    part = pages.fragment(request, "body")
     return render(request, f"workspace/members.html{part}", context, status=status)
 
 

@@ -30,7 +30,7 @@ def actor(request: HttpRequest) -> Actor:
     return cast("Actor", request_actor)
 
 
-def part(request: HttpRequest, name: str) -> str:
+def fragment(request: HttpRequest, name: str) -> str:
     """Return ``#name`` for an htmx request that is not boosted, "" for a whole page."""
     htmx: HtmxDetails | None = getattr(request, "htmx", None)
     return f"#{name}" if htmx and not htmx.boosted else ""

@@ -10,21 +10,21 @@ from django.views.decorators.http import require_GET, require_POST
 from memory import workspace_tree
 from memory.providers import parity_runs, registry, selection
 from memory.web import pages
-from memory.web.fragments import part
+from memory.web.fragments import target_fragment
 
 
 @require_GET
-def board(request: HttpRequest) -> HttpResponse:
+def provider_list(request: HttpRequest) -> HttpResponse:
     """Show every provider; each poll of the page checks their status again."""
     actor = pages.actor(request)
     actor.require("providers.read")
-    states = parity_runs.pulses(actor.workspace_id)
+    states = parity_runs.provider_states(actor.workspace_id)
     context = {
         "states": states,
         "down": sum(not state.ok for state in states),
         "chosen": next((state for state in states if state.is_chosen), None),
     }
-    template = f"memory/providers.html{part(request, 'statuses')}"
+    template = f"memory/providers.html{target_fragment(request, 'statuses')}"
     return render(request, template, context)
 
 

@@ -20,7 +20,7 @@ from memory.review.rescan import Rescan
 from memory.rules import errors
 from memory.rules.permissions import Actor
 from memory.web import pages, quarantine_page
-from memory.web.fragments import part
+from memory.web.fragments import target_fragment
 from memory.web.quarantine_forms import DecisionForm
 from memory.web.quarantine_page import address, build, filter_query, state_of
 
@@ -31,7 +31,7 @@ def _page(
     request: HttpRequest,
     case: HeldFile | None = None,
     *,
-    error: errors.HouseError | None = None,
+    error: errors.AppError | None = None,
     form: DecisionForm | None = None,
     rescan_result: Rescan | None = None,
 ) -> HttpResponse:
@@ -41,7 +41,7 @@ def _page(
     status = error.status if error else 422 if form is not None else 200
     page = build(actor, request.GET, case, fault=fault, decision=form)
     context = {"page": page, "rescanned": rescan_result, "conflict": status == 409}
-    name = f"{TEMPLATE}{part(request, 'review')}"
+    name = f"{TEMPLATE}{target_fragment(request, 'review')}"
     response = render(request, name, context, status=status)
     if request.method == "POST":
         # The URL of a POST must not enter the browser history.
@@ -91,7 +91,7 @@ def decide(request: HttpRequest, held_id: str) -> HttpResponse:
             redactions=form.redactions,
             preview_sha256=form.preview_digest,
         )
-    except errors.HouseError as error:
+    except errors.AppError as error:
         if error.status not in (409, 413, 422):
             raise
         return _page(request, _fresh(actor, case), error=error, form=form)
@@ -146,7 +146,7 @@ def redaction(request: HttpRequest, held_id: str) -> HttpResponse:
     if form.redactions:
         try:
             context["redacted"] = review_detail.redaction(case, form.redactions)
-        except errors.HouseError as error:
+        except errors.AppError as error:
             context["fault"] = error.detail
     return render(request, "memory/_redaction.html", context)
 
@@ -227,6 +227,6 @@ def rescan(request: HttpRequest) -> HttpResponse:
         return redirect("quarantine:inbox")
     actor = pages.actor(request)
     result = review_rescan.rescan(actor, after=request.POST.get("after", "")[:400])
-    if part(request, "rescan"):
+    if target_fragment(request, "rescan"):
         return render(request, "memory/_rescan.html", {"rescanned": result})
     return _page(request, rescan_result=result)

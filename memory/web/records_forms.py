@@ -9,7 +9,7 @@ from django import forms
 from django.http import QueryDict
 
 from memory import records, workspace_tree
-from memory.records import KEEP, Amendment, Provenance, Wanted, drafts
+from memory.records import KEEP, Amendment, Criteria, Provenance, drafts
 from memory.rules import scopes
 from memory.rules.permissions import Actor
 from memory.rules.scopes import Scope
@@ -106,14 +106,14 @@ class RecordFilterForm(forms.Form):
             if name != "state"
         )
 
-    def record_filter(self) -> Wanted | None:
+    def record_filter(self) -> Criteria | None:
         """Return the filter for the service, None when a field is invalid."""
         if not self.is_valid():
             return None
         fields = self.cleaned_data
         scope_names = {name: str(fields.get(name) or "") for name in scopes.NAMES}
         state = self.chosen_state
-        return Wanted(
+        return Criteria(
             crew_id=fields["crew_id"] or None,
             agent_id=fields["agent_id"] or None,
             scope=Scope.of(scope_names),

@@ -98,7 +98,7 @@ class RecordDetail:
 
 def line(row: Record) -> Line:
     """Return a record as the list shows it."""
-    scope = list(records.scope_of(row).whole().items())
+    scope = list(records.scope_of(row).as_map().items())
     return Line(row, _state(row), scope, FROM.get(row.provenance, row.provenance))
 
 
@@ -175,6 +175,6 @@ def detail(actor: Actor, row: Record) -> RecordDetail:
     return RecordDetail(
         line=line(row),
         steps=_steps(versions, records.authors(versions, by=actor)),
-        people=records.named(row),
+        people=records.subjects_of(row),
         sources=records.sources(row),
     )

@@ -70,7 +70,7 @@ def _record_page(
     *,
     edit: EditForm | None = None,
     supersede: SupersedeForm | None = None,
-    refusal: errors.HouseError | None = None,
+    refusal: errors.AppError | None = None,
 ) -> HttpResponse:
     """Render a record; an error keeps what was typed."""
     fault = edit is not None or supersede is not None
@@ -110,7 +110,7 @@ def edit(request: HttpRequest, record_id: str) -> HttpResponse:
             reason=form.cleaned_data["reason"].strip(),
             by=actor,
         )
-    except errors.HouseError as error:
+    except errors.AppError as error:
         if error.status not in REPORTED_STATUSES:
             raise
         return _record_page(
@@ -140,7 +140,7 @@ def supersede(request: HttpRequest, record_id: str) -> HttpResponse:
             reason=form.cleaned_data["reason"].strip(),
             by=actor,
         )
-    except errors.HouseError as error:
+    except errors.AppError as error:
         if error.status not in REPORTED_STATUSES:
             raise
         now = _record(request, record_id)

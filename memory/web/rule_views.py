@@ -52,7 +52,7 @@ def rules(request: HttpRequest) -> HttpResponse:
         if form.is_valid():
             fields = form.cleaned_data
             attempt = rule_tester.attempt(actor, fields["text"], fields["source"])
-    part = pages.part(request, "tried")
+    part = pages.fragment(request, "tried")
     context = {"form": form, "tried": attempt, "level": _level(attempt)}
     if not part:
         context |= _context(actor)

@@ -53,7 +53,7 @@ def _secret(_setting: Setting[Any]) -> forms.Field:
 FIELDS: Final[dict[Kind, Callable[[Setting[Any]], forms.Field]]] = {
     Kind.SWITCH: _switch,
     Kind.CHOICE: _choice,
-    Kind.WHOLE: _integer,
+    Kind.INTEGER: _integer,
     Kind.NUMBER: _number,
     Kind.TEXT: _text,
     Kind.ADDRESS: _address,

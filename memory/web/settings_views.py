@@ -89,7 +89,7 @@ def _save(
         changes: dict[str, Any] = {name: form.cleaned_data["value"]}
         try:
             workspace_settings.change(changes, by=actor, version=_version(request))
-        except errors.HouseError as error:
+        except errors.AppError as error:
             status = workspace_views.fault(form, error)
         else:
             messages.success(request, f"Saved: {state.setting.label}")

@@ -23,7 +23,7 @@ def _page(
 ) -> HttpResponse:
     form = WebhookForm(auto_id="hook_%s")
     context = {"webhooks": webhooks.all_webhooks(actor), "form": form, **extra_context}
-    part = pages.part(request, "body")
+    part = pages.fragment(request, "body")
     template = f"workspace/webhooks.html{part}"
     return render(request, template, context, status=status)
 
@@ -43,7 +43,7 @@ def webhook_list(request: HttpRequest) -> HttpResponse:
         try:
             webhook = webhooks.create(fields["url"], fields["events"], by=actor)
             return _page(request, actor, 201, created=webhook)
-        except errors.HouseError as error:
+        except errors.AppError as error:
             status = workspace_views.fault(form, error)
     return _page(request, actor, status, form=form)
 

@@ -27,7 +27,7 @@ from memory.web import workspace_forms as forms
 PAGE_METHODS = ["GET", "HEAD", "POST"]
 
 
-def fault(form: Form, error: errors.HouseError) -> int:
+def fault(form: Form, error: errors.AppError) -> int:
     """Add an error of the service to a form and return its HTTP status.
 
     Any other error (missing permission, unknown row) is raised again for an error page.
@@ -54,7 +54,7 @@ def _agents_context(actor: Actor) -> dict[str, Any]:
 def _agents_page(
     request: HttpRequest, context: dict[str, Any], status: int = 200
 ) -> HttpResponse:
-    part = pages.part(request, "body")
+    part = pages.fragment(request, "body")
     return render(request, f"workspace/agents.html{part}", context, status=status)
 
 
@@ -149,7 +149,7 @@ def _operator_key_form(actor: Actor, data: Any = None) -> forms.OperatorKeyForm:
 def _keys_page(
     request: HttpRequest, context: dict[str, Any], status: int = 200
 ) -> HttpResponse:
-    part = pages.part(request, "body")
+    part = pages.fragment(request, "body")
     return render(request, f"workspace/keys.html{part}", context, status=status)
 
 
@@ -199,7 +199,7 @@ def key_list(request: HttpRequest) -> HttpResponse:
                 end_user=fields["end_user"],
             )
             return _show_key_once(request, actor, issued)
-        except errors.HouseError as error:
+        except errors.AppError as error:
             status = fault(form, error)
     return _keys_page(request, _keys_context(actor) | {"agent_form": form}, status)
 
@@ -226,7 +226,7 @@ def operator_key(request: HttpRequest) -> HttpResponse:
                 expires_at=fields["expires_on"],
             )
             return _show_key_once(request, actor, issued)
-        except errors.HouseError as error:
+        except errors.AppError as error:
             status = fault(form, error)
     return _keys_page(request, _keys_context(actor) | {"member_form": form}, status)
 

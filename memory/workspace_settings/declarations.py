@@ -79,7 +79,7 @@ VERSIONS_RETENTION_DAYS: Final[Setting[int]] = declare(
         help="Older versions of memory files are deleted every night; the newest three "
         "of each file always stay. 0 keeps every version.",
         readers="The nightly job “Version retention”.",
-        kind=Kind.WHOLE,
+        kind=Kind.INTEGER,
         default=30,
         least=0,
         most=3_650,
@@ -108,7 +108,7 @@ def remote_address(text: str) -> str:
     """Return the base address of a remote provider, or raise BadValue."""
     private = bool(settings.PROVIDER_PRIVATE)
     try:
-        url = http_out.checked(text, private=private, who="The remote provider")
+        url = http_out.check_url(text, private=private, caller="The remote provider")
     except errors.Invalid as error:
         raise BadValue(f"is refused: {error.detail}") from None
     if "?" in url:

@@ -71,10 +71,12 @@ def test_exactly_what_is_in_the_text_is_marked(world: World) -> None:
     world.indexed("refund " + "x" * 1_900)
     data = ask(world)
     assert data["skipped"] == 1
-    assert dict(reference_counts.marks._counts) == dict.fromkeys(data["entry_ids"], 1)
-    reference_counts.marks._counts.clear()
+    assert dict(reference_counts.reference_counts._counts) == dict.fromkeys(
+        data["entry_ids"], 1
+    )
+    reference_counts.reference_counts._counts.clear()
     ask(world, mark=False)
-    assert not reference_counts.marks._counts
+    assert not reference_counts.reference_counts._counts
 
 
 def test_without_an_embedder_the_answer_says_so(world: World) -> None:

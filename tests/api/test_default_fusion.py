@@ -15,7 +15,7 @@ from episodic.recall import request as recall_request
 from episodic.recall import search as recall
 from episodic.recall.search import Request
 from memory.integrations.atomicmemory.contract import types
-from memory.integrations.atomicmemory.provider.provider import Remembering
+from memory.integrations.atomicmemory.provider.provider import NativeProvider
 from memory.integrations.gateway import users
 from memory.integrations.gateway.users import Limits
 from memory.integrations.promptkit.protocols import Retrieve
@@ -98,7 +98,7 @@ def _port(world: World) -> None:
 
 
 def _contract(world: World) -> None:
-    provider = Remembering(world.actor("ada"))
+    provider = NativeProvider(world.actor("ada"))
     provider.initialize()
     provider.search(types.SearchRequest(query=QUERY, scope=types.Scope(user="lena")))
 
@@ -145,7 +145,7 @@ def fusions(monkeypatch: pytest.MonkeyPatch) -> list[Fusion]:
     used: list[Fusion] = []
     of_entries, of_records = recall.fuse, fusion.fuse
 
-    def entries(request: Request, legs: recall.Legs) -> dict[str, float]:
+    def entries(request: Request, legs: recall.Rankings) -> dict[str, float]:
         used.append(request.fused_by)
         return of_entries(request, legs)
 
@@ -187,10 +187,12 @@ def test_a_new_way_cannot_forget_it(world: World) -> None:
     request = Request(query=QUERY)
     assert request.fusion is None
     with pytest.raises(ValueError, match="settle"):
-        recall.fuse(request, recall.Legs())
+        recall.fuse(request, recall.Rankings())
     world.set(fusion="convex")
     assert recall_request.settled(request, world.acme.id).fused_by is Fusion.CONVEX
-    assert recall.ask(request, by=world.actor("ada")).request.fused_by is Fusion.CONVEX
+    assert (
+        recall.search(request, by=world.actor("ada")).request.fused_by is Fusion.CONVEX
+    )
 
 
 def test_the_rule_is_read_in_two_places() -> None:
@@ -207,8 +209,10 @@ def test_the_ports_that_pass_a_request_on(world: World) -> None:
     world.set(fusion="convex")
     row = world.indexed("Refund denied without a receipt")
     by, request = world.actor("ada"), Request(query=QUERY)
-    assert prompt_context.ask(request, by=by).answer.request.fused_by is Fusion.CONVEX
-    assert explain.ask(request, row.id, by=by).answer.request.fused_by is Fusion.CONVEX
+    assert prompt_context.build(request, by=by).answer.request.fused_by is Fusion.CONVEX
+    assert (
+        explain.explain(request, row.id, by=by).answer.request.fused_by is Fusion.CONVEX
+    )
 
 
 # ── Records ──────────────────────────────────────────────────────────────────

@@ -156,7 +156,7 @@ def test_a_fault_names_its_type_and_its_lines_and_quotes_no_row(
     world: World, lines: io.StringIO, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(api_keys, "authenticate", crash)
-    monkeypatch.setattr(review_queue, "waiting", crash)
+    monkeypatch.setattr(review_queue, "open_case_count", crash)
     key = {"Authorization": "Bearer cmk_any"}
     browser = clients(world)[0]
     api = Client(raise_request_exception=False).get(

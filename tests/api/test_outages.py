@@ -282,7 +282,7 @@ def test_a_newer_schema_is_read_and_never_written(newer: World) -> None:
 
 def test_no_job_runs_on_a_newer_schema(newer: World) -> None:
     by = newer.actor("operator")
-    for start in (jobs.nightly, jobs.tick, lambda: jobs.ask("word_index", by=by)):
+    for start in (jobs.nightly, jobs.tick, lambda: jobs.run_now("word_index", by=by)):
         with pytest.raises(schema_version.Newer):
             start()
     assert not JobRun.objects.exists()

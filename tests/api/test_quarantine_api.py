@@ -9,7 +9,7 @@ from pytest_django import Settings
 
 from memory.models import HeldFile, JournalEntry
 from tests.memory.files import kit
-from tests.memory.files.test_quarantine import held
+from tests.memory.files.test_quarantine import hold_text
 from tests.world import World
 
 BASE = "/quarantine"
@@ -41,7 +41,7 @@ def decision(**fields: object) -> dict[str, object]:
 def test_only_operators_and_admins_look_in(
     world: World, caller: str, status: int
 ) -> None:
-    case, api = held(world), world.api(caller)
+    case, api = hold_text(world), world.api(caller)
     assert api.get(BASE).status == status
     assert api.get(f"{BASE}/{case.id}").status == status
     assert api.post(f"{BASE}/{case.id}/claim").status == status
@@ -52,7 +52,7 @@ def test_only_operators_and_admins_look_in(
 
 
 def test_another_workspace_gets_404_everywhere(world: World) -> None:
-    case, api = held(world), world.api("stranger")
+    case, api = hold_text(world), world.api("stranger")
     assert api.get(f"{BASE}/{case.id}").status == 404
     assert api.post(f"{BASE}/{case.id}/decision", decision()).status == 404
     assert api.post(f"{BASE}/{case.id}/undo").status == 404
@@ -61,7 +61,7 @@ def test_another_workspace_gets_404_everywhere(world: World) -> None:
 
 
 def test_the_list_tells_everything_but_the_words(world: World) -> None:
-    case = held(world)
+    case = hold_text(world)
     reply = world.api("operator").get(BASE, {"state": "held", "limit": 1})
     assert reply.data["next_cursor"] is None
     item = reply.data["items"][0]
@@ -73,7 +73,7 @@ def test_the_list_tells_everything_but_the_words(world: World) -> None:
 
 def test_pages_end_and_unknown_filters_are_refused(world: World) -> None:
     for number in range(1, 4):
-        held(world, label=f"daily/2026-01-0{number}.md")
+        hold_text(world, label=f"daily/2026-01-0{number}.md")
     api, cursor, seen_ids = world.api("operator"), None, []
     while True:
         query = {"limit": 2} | ({"cursor": cursor} if cursor else {})
@@ -89,7 +89,7 @@ def test_pages_end_and_unknown_filters_are_refused(world: World) -> None:
 
 
 def test_one_case_in_full(world: World) -> None:
-    case = held(world, f"Be\u200bfore. {kit.POISON}")
+    case = hold_text(world, f"Be\u200bfore. {kit.POISON}")
     case_data = world.api("operator").get(f"{BASE}/{case.id}").data
     assert case_data["version"] == 1
     assert case_data["state"] == "held"
@@ -107,7 +107,7 @@ def test_one_case_in_full(world: World) -> None:
 
 
 def test_a_decision_and_its_undo(world: World) -> None:
-    case, api = held(world), world.api("operator")
+    case, api = hold_text(world), world.api("operator")
     outcome = api.post(f"{BASE}/{case.id}/decision", decision())
     assert (outcome.status, outcome.data["state"], outcome.data["version"]) == (
         200,
@@ -121,7 +121,7 @@ def test_a_decision_and_its_undo(world: World) -> None:
 
 
 def test_the_second_reviewer_hears_who_was_faster(world: World) -> None:
-    case = held(world)
+    case = hold_text(world)
     first = decision(decision="discard")
     assert world.api("owner").post(f"{BASE}/{case.id}/decision", first).status == 200
     reply = world.api("operator").post(f"{BASE}/{case.id}/decision", decision())
@@ -143,7 +143,7 @@ def test_the_second_reviewer_hears_who_was_faster(world: World) -> None:
 def test_what_makes_no_sense_is_refused(
     world: World, body: dict[str, object], code: str | None
 ) -> None:
-    case = held(world)
+    case = hold_text(world)
     reply = world.api("operator").post(f"{BASE}/{case.id}/decision", decision(**body))
     assert reply.status == 422
     assert code is None or reply.code == code
@@ -152,7 +152,7 @@ def test_what_makes_no_sense_is_refused(
 
 @pytest.mark.parametrize("shape", ["pairs", "objects"])
 def test_redactions_come_in_two_shapes(world: World, shape: str) -> None:
-    case = held(world, f"Before. {kit.POISON}. After.")
+    case = hold_text(world, f"Before. {kit.POISON}. After.")
     start, end = 20, 25
     span: object = [start, end] if shape == "pairs" else {"start": start, "end": end}
     body = decision(decision="redact", redactions=[span])
@@ -167,7 +167,7 @@ REDACTED = "Before. [redacted: exfiltration, override] After."
 def test_a_preview_is_what_is_written_then(world: World) -> None:
     kit.write(world, "What was there.\n")
     text = f"Before. {kit.POISON}. After."
-    case, api = held(world, text), world.api("operator")
+    case, api = hold_text(world, text), world.api("operator")
     HeldFile.objects.filter(pk=case.pk).update(mode="append")
     full = api.get(f"{BASE}/{case.id}").data["redaction"]
     request_body = {"redactions": [[20, 25]]}
@@ -194,7 +194,7 @@ def test_a_preview_is_what_is_written_then(world: World) -> None:
 
 def test_a_release_is_previewed_too(world: World) -> None:
     kit.write(world, "What was there.\n")
-    case, api = held(world), world.api("operator")
+    case, api = hold_text(world), world.api("operator")
     preview = api.post(f"{BASE}/{case.id}/preview", {"decision": "release"}).data
     assert (preview["text"], preview["reads"]) == (kit.POISON, kit.POISON)
     assert preview["is_clean"] is None
@@ -204,7 +204,7 @@ def test_a_release_is_previewed_too(world: World) -> None:
 
 
 def test_another_rest_than_the_one_looked_at_is_not_released(world: World) -> None:
-    case, api = held(world, f"Before. {kit.POISON}. After."), world.api("operator")
+    case, api = hold_text(world, f"Before. {kit.POISON}. After."), world.api("operator")
     body = decision(decision="redact", seen="0" * 64)
     reply = api.post(f"{BASE}/{case.id}/decision", body)
     assert (reply.status, reply.code) == (409, "not_seen")
@@ -212,7 +212,10 @@ def test_another_rest_than_the_one_looked_at_is_not_released(world: World) -> No
 
 
 def test_a_rest_that_is_not_clean_is_refused_with_its_findings(world: World) -> None:
-    case, api = held(world, f"A fine line.\n{kit.POISON}.\n"), world.api("operator")
+    case, api = (
+        hold_text(world, f"A fine line.\n{kit.POISON}.\n"),
+        world.api("operator"),
+    )
     request_body = {"redactions": [[0, 3]]}
     result = api.post(f"{BASE}/{case.id}/preview", request_body).data
     assert (result["is_clean"], result["level"]) == (False, "held")
@@ -227,8 +230,8 @@ def test_a_rest_that_is_not_clean_is_refused_with_its_findings(world: World) -> 
 
 
 def test_many_are_redacted_by_the_same_rule(world: World) -> None:
-    first = held(world, f"Before. {kit.POISON}. After.")
-    second = held(world, f"A line.\n{kit.POISON}.\n", label="pins.md")
+    first = hold_text(world, f"Before. {kit.POISON}. After.")
+    second = hold_text(world, f"A line.\n{kit.POISON}.\n", label="pins.md")
     # As if one rule alone had seen it, and only in the first line.
     finding = {**second.findings[0], "start": 0, "end": 6}
     HeldFile.objects.filter(pk=second.pk).update(findings=[finding])
@@ -242,7 +245,7 @@ def test_many_are_redacted_by_the_same_rule(world: World) -> None:
 
 
 def test_bulk_reports_per_item(world: World) -> None:
-    first, second = held(world), held(world, label="pins.md")
+    first, second = hold_text(world), hold_text(world, label="pins.md")
     api = world.api("operator")
     body = decision(decision="discard") | {"ids": [first.id, second.id, "q_none"]}
     del body["version"]
@@ -252,7 +255,7 @@ def test_bulk_reports_per_item(world: World) -> None:
 
 
 def test_a_claim_is_seen_and_a_second_one_refused(world: World) -> None:
-    case = held(world)
+    case = hold_text(world)
     result = world.api("operator").post(f"{BASE}/{case.id}/claim").data
     assert result["claimed_by"] == "operator@acme.example"
     assert world.api("owner").post(f"{BASE}/{case.id}/claim").status == 409
@@ -273,7 +276,7 @@ def test_a_rescan_answers_how_far_it_came(world: World) -> None:
 
 
 def test_a_read_only_key_does_not_decide(world: World) -> None:
-    case = held(world)
+    case = hold_text(world)
     reply = world.api("looker").post(f"{BASE}/{case.id}/decision", decision())
     assert reply.status == 403
     assert world.api("looker").get(f"{BASE}/{case.id}").status == 200

@@ -138,8 +138,8 @@ HIT = {"id": "m1", "text": "The parcel went to Graz", "score": 0.9, "raw": {"x":
 
 
 def test_a_turn_over_a_gateway(world: World) -> None:
-    good = upstream.at({"/memories/search": upstream.says(200, {"results": [HIT]})})
-    with upstream.standing(good) as server:
+    good = upstream.at({"/memories/search": upstream.answers(200, {"results": [HIT]})})
+    with upstream.running(good) as server:
         choose(world, section(server.url, topK=3))
         response = recall(world)
         assert response["strategy"] == "memory_gateway"
@@ -177,10 +177,10 @@ TROUBLE = [
     upstream.silent,
     upstream.drips,
     upstream.hangs_up,
-    upstream.says(401, {"detail": KEY}),
-    upstream.says(500, {"detail": KEY}),
-    upstream.says(200, b"{"),
-    upstream.says(200, []),
+    upstream.answers(401, {"detail": KEY}),
+    upstream.answers(500, {"detail": KEY}),
+    upstream.answers(200, b"{"),
+    upstream.answers(200, []),
 ]
 
 
@@ -189,13 +189,13 @@ def test_trouble_is_an_event_and_never_an_error(
     world: World, behave: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    with upstream.standing(behave) as server:
+    with upstream.running(behave) as server:
         is_endless = behave in (upstream.silent, upstream.drips)
         limit = 0.5 if is_endless else 60
         choose(world, section(server.url, timeoutSeconds=limit))
         assert recall(world)["reference"] is None
         persist(world)
-        assert server.came(2) == ["/memories/search", "/memories/add"]
+        assert server.wait_for(2) == ["/memories/search", "/memories/add"]
     rows = events(world)
     assert [kind for kind, _ in rows] == [
         "memory_gateway.recall_failed",
@@ -205,7 +205,7 @@ def test_trouble_is_an_event_and_never_an_error(
 
 
 def test_a_run_that_ended_in_an_error_is_not_kept(world: World) -> None:
-    with upstream.standing() as server:
+    with upstream.running() as server:
         choose(world, section(server.url))
         persist(world, completion="error")
         assert server.requests == []
@@ -214,7 +214,7 @@ def test_a_run_that_ended_in_an_error_is_not_kept(world: World) -> None:
 
 
 def test_an_agents_own_setup_goes_before_the_workspaces(world: World) -> None:
-    with upstream.standing() as server:
+    with upstream.running() as server:
         choose(world, section(server.url, "hybrid"))
         ada = world.agents["ada"].id
         choose(world, {"mode": "curated", "agent_id": ada})
@@ -229,7 +229,7 @@ def test_an_agents_own_setup_goes_before_the_workspaces(world: World) -> None:
 
 # ── Hidden events ────────────────────────────────────────────────────────────
 def test_events_are_hidden_from_agents_recall_and_search(world: World) -> None:
-    with upstream.standing(upstream.says(500)) as server:
+    with upstream.running(upstream.answers(500)) as server:
         choose(world, section(server.url))
         recall(world)
     [row] = JournalEntry.objects.filter(entry_type="memory_gateway.recall_failed")
@@ -473,8 +473,8 @@ def test_the_tools_of_a_strategy_are_the_ones_an_agent_has(world: World) -> None
 
 
 def test_the_chain_holds_after_turns_over_a_gateway(world: World) -> None:
-    good = upstream.at({"/memories/search": upstream.says(200, {"results": [HIT]})})
-    with upstream.standing(good) as server:
+    good = upstream.at({"/memories/search": upstream.answers(200, {"results": [HIT]})})
+    with upstream.running(good) as server:
         choose(world, section(server.url))
         recall(world)
         persist(world)

@@ -162,10 +162,10 @@ def test_pins_go_to_the_agents_own_file_once(world: World) -> None:
     pin(world, second)
     assert run(world, Fixed()).pins == 2
     owner = paths.owner_of_agent(world.agents["ada"])
-    text = writer.current(owner, Place(Tier.PINS))
+    text = writer.current_text(owner, Place(Tier.PINS))
     assert text.count(first.id) == text.count(second.id) == 1
     assert run(world, Fixed()).pins == 0
-    assert writer.current(owner, Place(Tier.PINS)) == text
+    assert writer.current_text(owner, Place(Tier.PINS)) == text
 
 
 def test_a_full_file_keeps_its_pins_waiting(world: World) -> None:

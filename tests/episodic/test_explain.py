@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from episodic.index import engine
 from episodic.index import sweep as index
-from episodic.index.reference_counts import marks
+from episodic.index.reference_counts import reference_counts
 from episodic.recall import explain
 from episodic.recall.explain import Explanation
 from episodic.recall.search import Mode, Request
@@ -29,7 +29,9 @@ def ask(
     **fields: Any,
 ) -> Explanation:
     """Ask why."""
-    return explain.ask(Request(query=query, **fields), row.id, by=world.actor(person))
+    return explain.explain(
+        Request(query=query, **fields), row.id, by=world.actor(person)
+    )
 
 
 def verdicts(explanation: Explanation) -> dict[str, str]:
@@ -171,7 +173,7 @@ def test_the_dense_leg_is_out_or_not_asked(world: World) -> None:
 
 def test_asking_why_counts_nothing(world: World) -> None:
     ask(world, world.indexed("refund"))
-    assert marks.flush() == 0
+    assert reference_counts.flush() == 0
 
 
 @pytest.mark.parametrize("person", ["ada", "stranger", "olga"])

@@ -265,7 +265,7 @@ def test_history_is_oldest_first_and_ends(world: World) -> None:
 # ── The clock and the command ────────────────────────────────────────────────
 def test_the_nightly_job_measures_a_workspace(world: World) -> None:
     tasks.install()
-    outcome = jobs.named("health").act(world.acme.id)
+    outcome = jobs.get("health").act(world.acme.id)
     assert outcome.counts == {"snapshots": 3}
 
 

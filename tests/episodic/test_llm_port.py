@@ -14,12 +14,12 @@ from episodic import llm_port
 from episodic.consolidation import run as consolidation
 from episodic.embedders.none import NoEmbedder
 from episodic.index import engine
-from episodic.llm_port import Mind
+from episodic.llm_port import OllamaLanguageModel
 from episodic.summarisers import answers
 from episodic.summarisers import ollama as consolidating
 from episodic.summarisers.ollama import OllamaSummariser
 from memory.ports import language_model
-from memory.ports.language_model import Answer, Question, Statement, Thought
+from memory.ports.language_model import Answer, Conclusion, Question, Statement
 from tests.world import ATTACK
 
 NOW = datetime(2026, 5, 4, tzinfo=UTC)
@@ -64,7 +64,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Server:
 
 
 def test_the_embedder_in_place_is_named() -> None:
-    embedder_engine = Mind().engine()
+    embedder_engine = OllamaLanguageModel().engine()
     assert embedder_engine.provider == "transformers"
     assert embedder_engine.model == engine.embedder().model
     assert embedder_engine.dimensions == engine.embedder().dim
@@ -73,14 +73,14 @@ def test_the_embedder_in_place_is_named() -> None:
 def test_without_an_embedder_it_is_words() -> None:
     engine.use(NoEmbedder())
     try:
-        assert Mind().engine() == language_model.WORDS
+        assert OllamaLanguageModel().engine() == language_model.WORDS
     finally:
         engine.use(None)
 
 
 def test_without_a_chat_model_nobody_answers() -> None:
-    assert Mind().thinker() == language_model.NOBODY
-    assert Mind().answer(REFLECT, STATEMENTS) == Answer()
+    assert OllamaLanguageModel().thinker() == language_model.NO_MODEL
+    assert OllamaLanguageModel().answer(REFLECT, STATEMENTS) == Answer()
 
 
 # ── What is sent ─────────────────────────────────────────────────────────────
@@ -91,8 +91,8 @@ def test_each_has_a_prompt_of_its_own(
     server: Server, question: Question, system: str
 ) -> None:
     server.says({"statements": [statement()]})
-    assert Mind().answer(question, STATEMENTS) == Answer(
-        (Thought("Lena travels by rail.", 0.9, ("rec_0", "rec_2")),), "ollama:small"
+    assert OllamaLanguageModel().answer(question, STATEMENTS) == Answer(
+        (Conclusion("Lena travels by rail.", 0.9, ("rec_0", "rec_2")),), "ollama:small"
     )
     [(request, body)] = server.requests
     assert request.url.path == "/api/chat"
@@ -114,7 +114,7 @@ def test_what_is_poisoned_or_ends_a_fence_is_not_sent_as_it_is(server: Server) -
         Statement("rec_1", ATTACK, NOW),
     ]
     question = Question("reflect", f"</question> {ATTACK}", {"user": "</scope>x"})
-    Mind().answer(question, statements)
+    OllamaLanguageModel().answer(question, statements)
     text = server.requests[0][1]["messages"][1]["content"]
     assert "evil.example" not in text
     for fence in ("memories", "question", "scope"):
@@ -125,7 +125,7 @@ def test_what_is_poisoned_or_ends_a_fence_is_not_sent_as_it_is(server: Server) -
 def test_a_prompt_holds_what_fits_and_gives_no_other_id(server: Server) -> None:
     server.says({"statements": [statement(memory_ids=["rec_199"])]})
     statements = [Statement(f"rec_{n}", "word " * 100, NOW) for n in range(200)]
-    assert Mind().answer(REFLECT, statements).fault == "unknown_ids"
+    assert OllamaLanguageModel().answer(REFLECT, statements).fault == "unknown_ids"
     text = server.requests[0][1]["messages"][1]["content"]
     assert len(text) < answers.CHARS + 2_000
 
@@ -154,7 +154,9 @@ def test_a_server_that_fails_is_told_and_not_raised(
     server: Server, question: Question, reply: Reply, fault: str
 ) -> None:
     server.reply = reply
-    assert Mind().answer(question, STATEMENTS) == Answer((), "ollama:small", fault)
+    assert OllamaLanguageModel().answer(question, STATEMENTS) == Answer(
+        (), "ollama:small", fault
+    )
 
 
 @pytest.mark.parametrize(
@@ -184,14 +186,16 @@ def test_an_answer_that_is_not_what_was_asked_for_is_none(
     server: Server, content: object, fault: str
 ) -> None:
     server.says(content)
-    assert Mind().answer(REFLECT, STATEMENTS) == Answer((), "ollama:small", fault)
+    assert OllamaLanguageModel().answer(REFLECT, STATEMENTS) == Answer(
+        (), "ollama:small", fault
+    )
 
 
 def test_a_fence_of_code_around_an_answer_is_read(server: Server) -> None:
     server.says(
         f"```json\n{json.dumps({'statements': [statement(confidence=7)]})}\n```"
     )
-    [thought] = Mind().answer(REFLECT, STATEMENTS).thoughts
+    [thought] = OllamaLanguageModel().answer(REFLECT, STATEMENTS).thoughts
     assert thought.confidence == 1.0
 
 
@@ -203,7 +207,7 @@ def test_a_confidence_out_of_every_range_is_brought_into_it(
 ) -> None:
     text = json.dumps({"statements": [statement(confidence="?")]})
     server.says(text.replace('"?"', confidence))
-    [thought] = Mind().answer(REFLECT, STATEMENTS).thoughts
+    [thought] = OllamaLanguageModel().answer(REFLECT, STATEMENTS).thoughts
     assert thought.confidence == level
 
 
@@ -211,15 +215,15 @@ def test_only_so_many_wait_for_a_model_at_once(server: Server) -> None:
     inner: list[Answer] = []
 
     def ask_again(_: httpx.Request) -> httpx.Response:
-        inner.append(Mind().answer(REFLECT, STATEMENTS))
+        inner.append(OllamaLanguageModel().answer(REFLECT, STATEMENTS))
         return httpx.Response(500)
 
     server.reply = ask_again
-    Mind().answer(REFLECT, STATEMENTS)
+    OllamaLanguageModel().answer(REFLECT, STATEMENTS)
     assert len(server.requests) == llm_port.AT_ONCE
     assert inner[0].fault == "busy"
     server.says({"statements": [statement()]})
-    assert Mind().answer(REFLECT, STATEMENTS).thoughts
+    assert OllamaLanguageModel().answer(REFLECT, STATEMENTS).thoughts
 
 
 def test_nobody_waits_longer_than_a_caller_does(server: Server) -> None:
@@ -229,4 +233,4 @@ def test_nobody_waits_longer_than_a_caller_does(server: Server) -> None:
 
 
 def test_the_port_is_filled_at_start_up() -> None:
-    assert isinstance(language_model.mind(), Mind)
+    assert isinstance(language_model.current(), OllamaLanguageModel)

@@ -85,7 +85,7 @@ def test_a_sixth_metric_is_on_the_page_and_in_the_history(world: World) -> None:
     assert "1 entries" in text
     assert VARIETY.explanation in text
     assert "Variety, 30 days" in text
-    rows = health.of_all(world.actor("viewer"))[""]
+    rows = health.by_scope(world.actor("viewer"))[""]
     assert [metrics.value(row, "variety") for row in rows] == [40.0]
     assert trends.failing_days(rows) == []
 

@@ -32,7 +32,7 @@ def ask(
     world: World, query: str = "refund", *, person: str = "ada", **fields: Any
 ) -> Answer:
     """Ask as somebody."""
-    return recall.ask(Request(query=query, **fields), by=world.actor(person))
+    return recall.search(Request(query=query, **fields), by=world.actor(person))
 
 
 def ids(world: World, query: str = "refund", **fields: Any) -> list[str]:

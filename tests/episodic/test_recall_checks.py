@@ -185,7 +185,7 @@ def test_running_marks_nothing(world: World) -> None:
     checks.run(check, by=world.actor("operator"))
     from episodic.index import reference_counts
 
-    assert not reference_counts.marks._counts
+    assert not reference_counts.reference_counts._counts
 
 
 def test_old_runs_are_dropped(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,8 +215,8 @@ def test_the_clock_knows_the_checks(world: World) -> None:
     far = world.indexed("Anchor chain")
     fill(world)
     saved(world, [far.id], k=1, mode=Mode.SPARSE)
-    outcome = jobs.named("recall_checks").act(world.acme.id)
+    outcome = jobs.get("recall_checks").act(world.acme.id)
     assert outcome.counts == {"checks": 1, "broken": 1}
     assert outcome.fault == "broken: check 0"
-    assert jobs.named("recall_checks_model").act(world.other.id).counts["checks"] == 0
-    assert jobs.named("nudges_forgotten").act("").counts == {"nudges": 0}
+    assert jobs.get("recall_checks_model").act(world.other.id).counts["checks"] == 0
+    assert jobs.get("nudges_forgotten").act("").counts == {"nudges": 0}

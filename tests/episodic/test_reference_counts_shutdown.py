@@ -10,7 +10,7 @@ import pytest
 from django.db import DatabaseError
 
 from episodic.index import sweep as index
-from episodic.index.reference_counts import Marks
+from episodic.index.reference_counts import ReferenceCounts
 from tests.project.test_up import Installation, agent, appends_and_recalls
 from tests.waiting import LIMIT_SECONDS
 from tests.world import World
@@ -28,7 +28,7 @@ def test_the_last_flush_waits_for_the_one_under_way(
         flushed.append(counts)
 
     monkeypatch.setattr(index, "mark_referenced", slow)
-    marks = Marks()
+    marks = ReferenceCounts()
     marks._thread = threading.main_thread()
     marks.add(["a"])
     first = threading.Thread(target=marks.flush)
@@ -64,7 +64,7 @@ def test_draining_tries_again_and_gives_up_in_time(
             raise DatabaseError("database is locked")
 
     monkeypatch.setattr(index, "mark_referenced", locked)
-    marks = Marks()
+    marks = ReferenceCounts()
     marks._thread = threading.main_thread()
     marks.add(["a"])
     assert marks.drain()
@@ -89,7 +89,7 @@ def test_what_fails_otherwise_is_not_forgotten(
         raise RuntimeError("a bug")
 
     monkeypatch.setattr(index, "mark_referenced", wrong)
-    marks = Marks()
+    marks = ReferenceCounts()
     marks._thread = threading.main_thread()
     marks.add(["a"])
     with pytest.raises(RuntimeError):

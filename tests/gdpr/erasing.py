@@ -21,10 +21,10 @@ NAME = "Maria Lopez-Quintanilla"
 OTHER = "otto.sommer@canary.example"
 
 
-def subject(world: World, *aliases: tuple[str, str], shown: str = "") -> Subject:
+def subject(world: World, *aliases: tuple[str, str], display_name: str = "") -> Subject:
     """Return a subject with names; aliases are (kind, value)."""
     subject_row = Subject.objects.create(
-        workspace=world.acme, display_name=shown, created_by="test"
+        workspace=world.acme, display_name=display_name, created_by="test"
     )
     for kind, value in aliases:
         Alias.objects.create(
@@ -40,12 +40,12 @@ def subject(world: World, *aliases: tuple[str, str], shown: str = "") -> Subject
 
 def maria(world: World) -> Subject:
     """Return the subject to erase."""
-    return subject(world, ("email", MAIL), ("name", NAME), shown=NAME)
+    return subject(world, ("email", MAIL), ("name", NAME), display_name=NAME)
 
 
 def otto(world: World) -> Subject:
     """Return another subject, who is kept."""
-    return subject(world, ("email", OTHER), shown="Otto Sommer")
+    return subject(world, ("email", OTHER), display_name="Otto Sommer")
 
 
 def lived_in(world: World) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def planned(world: World, case: Case) -> CasePlan:
     return dry_run.make(case, by=world.actor("compliance"))
 
 
-def judged(
+def plan_and_decide(
     world: World,
     case: Case,
     verdict: Verdict,
@@ -116,7 +116,7 @@ def erased(world: World, person: Subject, kind: CaseKind = CaseKind.ERASURE) -> 
     return Case.objects.get(pk=case.pk)
 
 
-def told(case: Case) -> str:
+def failure_text(case: Case) -> str:
     """Return the state of a case, for messages of failing tests."""
     steps = [(s.name, s.state, s.fault) for s in leases.steps(case) if s.fault]
     return json.dumps([case.state, case.result, steps], default=str)

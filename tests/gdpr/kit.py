@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import connection, models
 
 from gdpr.data_map import registry
-from gdpr.data_map.base import Fate, Found, Holder, Person
+from gdpr.data_map.base import Fate, Holder, Person, RowMatch
 from gdpr.models import Alias, AliasKind, Subject, SubjectLink, Via
 from memory.rules import tokenizer
 from tests import processes
@@ -58,20 +58,22 @@ def link(person_row: Subject, place: str, row_id: str, via: Via = Via.NAMED) -> 
     )
 
 
-def found(name: str, person_row: Subject) -> dict[str, Found]:
+def matches_in(name: str, person_row: Subject) -> dict[str, RowMatch]:
     """Return row id → match of one holder."""
-    holder, person = registry.named(name), registry.person(person_row)
+    holder, person = registry.by_name(name), registry.person(person_row)
     return {match.row_id: match for match in holder.find(person)}
 
 
 def fates(name: str, person_row: Subject) -> dict[str, Fate]:
     """Return row id → fate of one holder's matches."""
-    return {row_id: match.fate for row_id, match in found(name, person_row).items()}
+    return {
+        row_id: match.fate for row_id, match in matches_in(name, person_row).items()
+    }
 
 
 def erase(name: str, person_row: Subject) -> dict[str, Fate]:
     """Carry out one holder's plan; return the plan."""
-    holder, person = registry.named(name), registry.person(person_row)
+    holder, person = registry.by_name(name), registry.person(person_row)
     return _carry_out(holder, person)
 
 

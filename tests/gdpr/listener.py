@@ -28,7 +28,7 @@ def main() -> None:
 
     def fill() -> None:
         engine.embedder().embed_query(question)
-        linking.known(workspace_id)
+        linking.people_index(workspace_id)
         if fulltext.is_sqlite():
             fulltext.frequencies.of(workspace_id, question.split()[:1], 1)
 

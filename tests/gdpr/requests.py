@@ -26,7 +26,7 @@ BODY = {
     "total": {"delete": 2, "redact": 1, "keep": 0},
 }  # fmt: skip
 ROWS = {"journal": [["j_1", "delete"], ["j_2", "delete"], ["j_3", "redact"]]}
-ME = "worker-1"
+RUNNER = "worker-1"
 
 
 def subject(world: World, workspace_id: str = "") -> Subject:
@@ -64,7 +64,7 @@ def running(world: World, role: str = "compliance", **fields: Any) -> Case:
     case = planned(opened(world, role, **fields), by)
     typed = cases.phrase(case, HASH)
     case = cases.execute(case, HASH, typed, by=by)
-    claimed = leases.claim(case.workspace_id, case.id, ME)
+    claimed = leases.claim(case.workspace_id, case.id, RUNNER)
     assert claimed is not None
     return claimed
 
@@ -113,6 +113,6 @@ def facts(result: str = "complete", **fields: Any) -> Facts:
 
 def searched(case: Case, by: Actor) -> Case:
     """Move a running case to verifying."""
-    verifying = leases.to_verifying(case, ME, by=by)
+    verifying = leases.to_verifying(case, RUNNER, by=by)
     assert verifying.state == CaseState.VERIFYING
     return verifying

@@ -20,7 +20,7 @@ from tests.world import World
 pytestmark = pytest.mark.django_db
 
 
-def code(error: pytest.ExceptionInfo[errors.HouseError]) -> str:
+def code(error: pytest.ExceptionInfo[errors.AppError]) -> str:
     return error.value.problem_code
 
 
@@ -97,9 +97,9 @@ def test_three_numbers(world: World) -> None:
     now = timezone.now()
     for age in (40, 28, 1):
         make.opened(world, received_at=now - timedelta(days=age))
-    numbers = overview.numbers(world.actor("compliance"))
+    numbers = overview.case_counts(world.actor("compliance"))
     assert numbers == overview.CaseCounts(open=3, late=1, soon=1)
-    assert overview.numbers(world.actor("operator")) is None
+    assert overview.case_counts(world.actor("operator")) is None
     [first, *_] = overview.urgent(world.actor("owner"))
     assert first[1].urgency == "overdue"
 

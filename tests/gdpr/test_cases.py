@@ -24,7 +24,7 @@ from tests.world import World
 pytestmark = pytest.mark.django_db
 
 
-def code(error: pytest.ExceptionInfo[errors.HouseError]) -> str:
+def code(error: pytest.ExceptionInfo[errors.AppError]) -> str:
     return error.value.problem_code
 
 
@@ -71,7 +71,7 @@ def test_the_calendar_is_the_one_of_the_workspace(world: World) -> None:
 def test_what_cannot_be_opened(
     world: World, fields: dict[str, Any], expected: str
 ) -> None:
-    with pytest.raises(errors.HouseError) as error:
+    with pytest.raises(errors.AppError) as error:
         make.opened(world, **fields)
     assert code(error) == expected
     assert not Case.objects.exists()
@@ -392,7 +392,7 @@ def test_comments_and_documents_are_in_the_timeline_and_not_in_the_journal(
         actions.attach(case, "x", "A" * 64, 1, by=by)
     assert code(error) == "bad_sha256"
     actions.assign(case, "owner@acme.example", by=by)
-    detail = queries.whole(queries.dossier(by, make.fresh(case)))
+    detail = queries.case_detail(queries.dossier(by, make.fresh(case)))
     assert [event["kind"] for event in detail["events"]] == [
         "fact", "attachment", "note", "moved",
     ]  # fmt: skip

@@ -26,7 +26,7 @@ from gdpr.certificates import keys as signing_keys
 from gdpr.models import Case, Certificate, SigningKey
 from memory.rules import errors
 from tests.gdpr import requests as make
-from tests.gdpr.requests import ME, OTHER_HASH
+from tests.gdpr.requests import OTHER_HASH, RUNNER
 from tests.world import World
 
 pytestmark = pytest.mark.django_db
@@ -44,7 +44,7 @@ def issued(world: World, **fields: Any) -> Certificate:
     case = make.running(world, **fields)
     make.searched(case, make.house(world))
     certificate = certificates.issue(case, make.facts())
-    leases.close(case, ME, "complete", {}, by=make.house(world))
+    leases.close(case, RUNNER, "complete", {}, by=make.house(world))
     return certificate
 
 
@@ -262,7 +262,7 @@ def test_a_newer_one_replaces_it(world: World) -> None:
     case = make.running(world)
     make.searched(case, house)
     first = certificates.issue(case, make.facts("partial"))
-    case = leases.close(case, ME, "partial", {}, by=house)
+    case = leases.close(case, RUNNER, "partial", {}, by=house)
     assert reasons(first.document) == []
     case = make.planned(case, by, OTHER_HASH)
     case = cases.execute(case, OTHER_HASH, cases.phrase(case, OTHER_HASH), by=by)

@@ -193,7 +193,7 @@ def test_an_unknown_person_is_nowhere(world: World, name: str) -> None:
     from tests.gdpr import kit
 
     subject = kit.subject(world, {"name": "Zebulon Quorthwaite"})
-    holder, person = registry.named(name), registry.person(subject)
+    holder, person = registry.by_name(name), registry.person(subject)
     if name == "subjects":
         assert len(list(holder.find(person))) == 2
         return

@@ -156,7 +156,7 @@ def test_many_entries_are_found_over_many_chunks(
 def test_an_export_has_bodies_and_masks_others(world: World) -> None:
     anna, _ = kit.subject(world), kit.subject(world, kit.BERT)
     world.entry(f"{ANNA} and {BERT}", payload={"note": f"{BERT} paid"})
-    holder, person = registry.named("journal"), registry.person(anna)
+    holder, person = registry.by_name("journal"), registry.person(anna)
     (exported,) = holder.export(person, holder.find(person))
     assert exported["summary"] == f"{ANNA} and [someone else]"
     assert exported["payload"] == {"note": "[someone else] paid"}
@@ -165,7 +165,7 @@ def test_an_export_has_bodies_and_masks_others(world: World) -> None:
 def test_tokens_are_the_long_words_of_what_goes(world: World) -> None:
     anna = kit.subject(world)
     row = world.entry(f"{ANNA} wants a Rückerstattung", payload={"x": "umbrellas"})
-    holder, person = registry.named("journal"), registry.person(anna)
+    holder, person = registry.by_name("journal"), registry.person(anna)
     tokens = set(holder.tokens(person, [row.id]))
     assert tokens == {b"kowalczyk", "rückerstattung".encode(), b"umbrellas"}
 
@@ -177,8 +177,8 @@ def test_vectors_edges_and_matrices_go_with_their_entry(world: World) -> None:
     for row in rows:
         kit.link(anna, "journal", row.id, Via.MATCHED)
     assert set(kit.fates("vectors", anna)) == {row.id for row in rows}
-    assert kit.found("relations", anna)
-    registry.named("vectors").verify(registry.person(anna))
+    assert kit.matches_in("relations", anna)
+    registry.by_name("vectors").verify(registry.person(anna))
     kit.erase("journal", anna)
     assert kit.traces(anna, "vectors", "relations", "word_index") == []
 

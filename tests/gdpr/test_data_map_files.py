@@ -19,7 +19,7 @@ from gdpr.models import Export, ExportState
 from memory import records
 from memory.files import commit, erasure, reconcile, versions
 from memory.files import paths as file_paths
-from memory.files.quarantine import Held
+from memory.files.quarantine import HeldForReview
 from memory.models import (
     BlockedSource,
     Clearance,
@@ -108,7 +108,7 @@ def test_a_card_goes_whole_with_its_name_and_its_lock(world: World) -> None:
     assert not MemoryFile.objects.filter(path=path).exists()
     assert not MemoryVersion.objects.filter(pk=other_card.version.pk).exists()
     assert kit.in_folders("anna-kowalczyk") == {}
-    assert not file_paths.vault()._lock(path).exists()
+    assert not file_paths.file_store()._lock(path).exists()
     bert = files.on_disk(world, "peers/bertram-ohlsen.md")
     assert bert.read_text() == "and tea\n"
     assert kit.traces(anna, "files") == []
@@ -192,7 +192,7 @@ PERSON = Person(
     workspace_id="ws_1",
     subject_id="sub_anna",
     matcher=Matcher([Name("sub_anna", "name", ANNA)]),
-    others=Matcher([Name("sub_bert", "name", BERT)]),
+    others_matcher=Matcher([Name("sub_bert", "name", BERT)]),
     links={},
 )
 
@@ -268,7 +268,7 @@ def test_the_draft_of_a_held_record_goes_with_it(world: World) -> None:
     anna = kit.subject(world)
     by = world.actor("ada")
     draft = Draft(content=ATTACK, owner=records.owner_for(by), subjects=(ANNA,))
-    with pytest.raises(Held):
+    with pytest.raises(HeldForReview):
         records.save(draft, provenance="test", by=by)
     (draft_id,) = HeldRecord.objects.values_list("pk", flat=True)
     kit.erase("held", anna)

@@ -78,14 +78,14 @@ def test_a_doubtful_row_stops_the_run_until_it_is_decided(
     with pytest.raises(errors.Conflict) as refusal:
         _start(world, case)
     assert refusal.value.problem_code == "doubtful_rows"
-    erasing.judged(world, case, Verdict.THEIRS, ("journal", maybe.id))
+    erasing.plan_and_decide(world, case, Verdict.THEIRS, ("journal", maybe.id))
     with pytest.raises(errors.Conflict):
         _start(world, case)
-    erasing.judged(world, case, Verdict.SPARED, ("journal", other.id))
+    erasing.plan_and_decide(world, case, Verdict.SPARED, ("journal", other.id))
     running = _start(world, case)
     erasure.run(running.workspace_id, running.pk)
     case_after = Case.objects.get(pk=case.pk)
-    assert case_after.state == CaseState.COMPLETE, erasing.told(case_after)
+    assert case_after.state == CaseState.COMPLETE, erasing.failure_text(case_after)
     for row in (sure_row, maybe, other):
         row.refresh_from_db()
     assert (sure_row.erased_at is not None, maybe.erased_at is not None) == (True, True)
@@ -97,7 +97,7 @@ def test_the_certificate_counts_what_stays_and_names_nobody(
 ) -> None:
     _, maybe, other = _rows(world)
     case = _planned(world, maria)
-    erasing.judged(world, case, Verdict.SPARED)
+    erasing.plan_and_decide(world, case, Verdict.SPARED)
     running = _start(world, case)
     erasure.run(running.workspace_id, running.pk)
     case = Case.objects.get(pk=case.pk)
@@ -120,7 +120,7 @@ def test_any_row_can_be_spared_and_the_plan_changes_with_it(
     sure_row = world.entry(f"{erasing.MAIL} signed the lease")
     case = _planned(world, maria)
     first = cases.latest_plan(case)
-    plan = erasing.judged(
+    plan = erasing.plan_and_decide(
         world, case, Verdict.SPARED, ("journal", sure_row.id), ground="must_stay"
     )
     assert first is not None
@@ -133,7 +133,7 @@ def test_any_row_can_be_spared_and_the_plan_changes_with_it(
     sure_row.refresh_from_db()
     assert sure_row.erased_at is None
     case = Case.objects.get(pk=case.pk)
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
 
 
 def test_a_changed_decision_makes_an_approval_stale(
@@ -141,11 +141,13 @@ def test_a_changed_decision_makes_an_approval_stale(
 ) -> None:
     _, maybe, _ = _rows(world)
     case = _planned(world, maria)
-    first_plan = erasing.judged(world, case, Verdict.SPARED)
+    first_plan = erasing.plan_and_decide(world, case, Verdict.SPARED)
     cases.approve(
         Case.objects.get(pk=case.pk), first_plan.plan_hash, by=world.actor("owner")
     )
-    second_plan = erasing.judged(world, case, Verdict.THEIRS, ("journal", maybe.id))
+    second_plan = erasing.plan_and_decide(
+        world, case, Verdict.THEIRS, ("journal", maybe.id)
+    )
     fresh = Case.objects.get(pk=case.pk)
     assert (fresh.state, fresh.approved_plan) == (CaseState.PLANNED, "")
     assert second_plan.plan_hash != first_plan.plan_hash
@@ -182,7 +184,7 @@ def test_one_call_waits_where_a_row_is_in_doubt(world: World, maria: Subject) ->
         row.refresh_from_db()
         assert row.erased_at is None
     case = Case.objects.get(pk=erasure.case.id)
-    erasing.judged(world, case, Verdict.SPARED)
+    erasing.plan_and_decide(world, case, Verdict.SPARED)
     running = _start(world, case)
     assert running.state == CaseState.RUNNING
     assert erasure.action_id == GdprAction.objects.get(action="delete").id
@@ -193,7 +195,7 @@ def test_an_export_leaves_out_what_may_be_somebody_elses(
     world: World, maria: Subject
 ) -> None:
     sure_row, maybe, _ = _rows(world)
-    data = one_call.everything(erasing.MAIL, by=world.actor("compliance"))
+    data = one_call.export_all(erasing.MAIL, by=world.actor("compliance"))
     assert [row["id"] for row in data["places"]["journal"]] == [sure_row.id]
     assert data["left_out"] == {"journal": 2}
     assert maybe.id not in json.dumps(data["places"]["journal"])
@@ -269,7 +271,7 @@ def test_a_row_once_matched_by_a_name_that_is_gone_is_in_doubt(world: World) -> 
     subject = kit.subject(world, {"user_id": "42"})
     row = world.entry("order 42 was shipped")
     kit.link(subject, "journal", row.id, Via.MATCHED)
-    match = kit.found("journal", subject)[row.id]
+    match = kit.matches_in("journal", subject)[row.id]
     assert match.doubtful
 
 
@@ -278,12 +280,12 @@ def test_a_spared_line_of_a_file_stays_and_a_sure_one_goes(
 ) -> None:
     file = world.file(f"- {erasing.MAIL} likes tea\n- {SURNAME} is a street\n- Boats")
     case = _planned(world, maria)
-    plan = erasing.judged(world, case, Verdict.SPARED)
+    plan = erasing.plan_and_decide(world, case, Verdict.SPARED)
     assert {row[0] for row in plan.rows["files"]} == {file.id, f"{file.id}?"}
     running = _start(world, case)
     erasure.run(running.workspace_id, running.pk)
     case = Case.objects.get(pk=case.pk)
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
     from memory.files import erasure as texts
 
     rest = list(texts.texts(file))[-1][1]
@@ -295,7 +297,7 @@ def test_a_row_spared_behind_the_last_dry_run_stops_the_run(
 ) -> None:
     sure_row = world.entry(f"{erasing.MAIL} signed the lease")
     case = _planned(world, maria)
-    fits, by = dry_run.must_fit, world.actor("compliance")
+    fits, by = dry_run.require_current, world.actor("compliance")
 
     def spare_row_first(case: Case, plan_hash: str) -> None:
         fits(case, plan_hash)
@@ -305,7 +307,7 @@ def test_a_row_spared_behind_the_last_dry_run_stops_the_run(
             decided_by=by.label,
         )  # fmt: skip
 
-    monkeypatch.setattr(dry_run, "must_fit", spare_row_first)
+    monkeypatch.setattr(dry_run, "require_current", spare_row_first)
     with pytest.raises(errors.Conflict) as refusal:
         _start(world, case)
     assert refusal.value.problem_code == "stale_plan"
@@ -324,11 +326,11 @@ def test_a_doubtful_row_of_another_persons_case_can_be_spared(
     case = _planned(world, maria)
     doubts = dry_run.doubts(cases.latest_plan(case))["ids"]
     assert doubts == {"cases": [other.id]}
-    erasing.judged(world, case, Verdict.SPARED)
+    erasing.plan_and_decide(world, case, Verdict.SPARED)
     running = _start(world, case)
     erasure.run(running.workspace_id, running.pk)
     case_after = Case.objects.get(pk=case.pk)
-    assert case_after.state == CaseState.COMPLETE, erasing.told(case_after)
+    assert case_after.state == CaseState.COMPLETE, erasing.failure_text(case_after)
     other.refresh_from_db()
     assert other.reason == f"Moved to the Square of {SURNAME}"
 
@@ -338,5 +340,5 @@ def test_what_is_written_about_the_request_itself_cannot_be_spared(
 ) -> None:
     case = _planned(world, maria)
     with pytest.raises(errors.Invalid) as refusal:
-        erasing.judged(world, case, Verdict.SPARED, ("cases", case.id))
+        erasing.plan_and_decide(world, case, Verdict.SPARED, ("cases", case.id))
     assert refusal.value.problem_code == "row_goes"

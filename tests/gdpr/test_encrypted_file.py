@@ -23,7 +23,7 @@ def _sealed(*pieces: bytes, key: bytes = KEY) -> bytes:
 
 
 def _opened(data: bytes, key: bytes = KEY) -> bytes:
-    return b"".join(encrypted_file.opened(io.BytesIO(data), key))
+    return b"".join(encrypted_file.decrypted_pieces(io.BytesIO(data), key))
 
 
 @given(st.lists(st.binary(max_size=400), max_size=5), st.integers(0, 3))

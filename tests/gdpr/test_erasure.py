@@ -29,7 +29,7 @@ from tests.gdpr.erasing import MAIL, NAME, OTHER, WORD
 from tests.world import World
 
 pytestmark = pytest.mark.slow
-journal_holder = registry.named("journal")
+journal_holder = registry.by_name("journal")
 
 
 def test_a_run_leaves_nothing_and_says_so(shared_world: World) -> None:
@@ -38,7 +38,7 @@ def test_a_run_leaves_nothing_and_says_so(shared_world: World) -> None:
     subject = erasing.maria(world)
     erasing.otto(world)
     case = erasing.erased(world, subject)
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
     own_entry, shared_entry, other = (
         JournalEntry.objects.get(pk=rows[name].pk) for name in ("mine", "both", "other")
     )
@@ -56,7 +56,7 @@ def test_a_subject_has_no_name_after_an_erasure(shared_world: World) -> None:
     erasing.lived_in(world)
     subject = erasing.maria(world)
     case = erasing.erased(world, subject)
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
     remaining = Subject.objects.get(pk=subject.pk)
     assert (remaining.display_name, remaining.aliases.count()) == ("", 0)
     assert remaining.erased_at is not None
@@ -75,7 +75,7 @@ def test_the_certificate_counts_and_names_nobody(shared_world: World) -> None:
     erasing.lived_in(world)
     case = erasing.erased(world, erasing.maria(world))
     certificate = Certificate.objects.get(case=case)
-    assert certificate.result == "complete", erasing.told(case)
+    assert certificate.result == "complete", erasing.failure_text(case)
     assert MAIL not in certificate.document
     assert WORD not in certificate.document
     action = GdprAction.objects.get(case_ref=case.pk)
@@ -121,7 +121,7 @@ def test_what_comes_between_the_start_and_the_run_goes_too(
     late = world.entry(f"A late word about {NAME}")
     erasure.run(case.workspace_id, case.pk)
     case.refresh_from_db()
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
     late.refresh_from_db()
     assert late.erased_at is not None
     assert case.steps.get(name="journal").counts["late"] == 1
@@ -141,7 +141,7 @@ def test_a_hold_on_one_place_keeps_it_and_the_rest_goes(shared_world: World) -> 
     hold = legal_holds.place(subject, new, by=by, places=frozenset({"journal"}))
     erasure.run(case.workspace_id, case.pk)
     case.refresh_from_db()
-    assert case.state == CaseState.ON_HOLD, erasing.told(case)
+    assert case.state == CaseState.ON_HOLD, erasing.failure_text(case)
     entry = JournalEntry.objects.get(pk=rows["mine"].pk)
     assert entry.erased_at is None
     assert case.steps.get(name="files").state == "done"
@@ -149,7 +149,7 @@ def test_a_hold_on_one_place_keeps_it_and_the_rest_goes(shared_world: World) -> 
     legal_holds.release(hold, "Settled", by=by)
     erasure.run(case.workspace_id, case.pk)
     case.refresh_from_db()
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
 
 
 @pytest.mark.sqlite
@@ -176,13 +176,13 @@ def test_a_reader_that_blocks_the_checkpoint_makes_the_result_partial(
     erasure.run(case.workspace_id, case.pk)
     reader.close()
     case.refresh_from_db()
-    assert case.state == CaseState.PARTIAL, erasing.told(case)
+    assert case.state == CaseState.PARTIAL, erasing.failure_text(case)
     assert case.result["residue"]["todo"]
     assert Alias.objects.filter(subject=subject).count() == 2, "names are given back"
     second_run = erasing.started(world, case)
     erasure.run(second_run.workspace_id, second_run.pk)
     case.refresh_from_db()
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
     last = Certificate.objects.filter(case=case).latest("issued_at")
     assert (last.run, last.result) == (2, "complete")
     assert last.replaces is not None
@@ -239,7 +239,7 @@ def test_a_hold_placed_while_a_place_is_erased_stops_before_the_next_batch(
     _hold_after(world, subject, "batch_counted", monkeypatch)
     erasure.run(case.workspace_id, case.pk)
     case.refresh_from_db()
-    assert case.state == CaseState.ON_HOLD, erasing.told(case)
+    assert case.state == CaseState.ON_HOLD, erasing.failure_text(case)
     assert _remaining(rows) == 3
 
 
@@ -267,7 +267,7 @@ def test_a_hold_placed_while_late_rows_are_erased_stops_before_the_next_batch(
     monkeypatch.setattr(journal_holder, "erase", held_after_two)
     erasure.run(case.workspace_id, case.pk)
     case.refresh_from_db()
-    assert case.state == CaseState.ON_HOLD, erasing.told(case)
+    assert case.state == CaseState.ON_HOLD, erasing.failure_text(case)
     assert _remaining(rows) == 3
 
 

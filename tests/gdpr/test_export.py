@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from gdpr import encrypted_file
 from gdpr.data_map import registry
-from gdpr.data_map.base import Found, Person
+from gdpr.data_map.base import Person, RowMatch
 from gdpr.export import make as export
 from gdpr.export import storage
 from gdpr.models import (
@@ -83,7 +83,7 @@ class _Faulty:
     tables: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
 
-    def find(self, _person: Person) -> Iterator[Found]:
+    def find(self, _person: Person) -> Iterator[RowMatch]:
         raise OSError("disk")
 
 
@@ -97,7 +97,7 @@ def test_the_document_holds_bodies_and_masks_other_people(
     assert "owes" in texts
     assert OTTO not in json.dumps(document, ensure_ascii=False)
     assert document["scope"]["journal"] == {
-        "title": registry.named("journal").title,
+        "title": registry.by_name("journal").title,
         "rows": 2,
         "shared_with_others": 1,
     }

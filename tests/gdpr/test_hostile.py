@@ -65,7 +65,7 @@ def _hold(world: World, subject: Subject, **fields: Any) -> Any:
 def _run(world: World, subject: Subject, verdict: Verdict | None = None) -> Case:
     case = erasing.opened(world, subject)
     if verdict is not None:
-        erasing.judged(world, case, verdict)
+        erasing.plan_and_decide(world, case, verdict)
     case = erasing.started(world, case)
     erasure.run(case.workspace_id, case.pk)
     case.refresh_from_db()
@@ -98,7 +98,7 @@ def test_no_table_holds_the_name_after_an_erasure(shared_world: World) -> None:
     case = erasing.started(world, Case.objects.get(pk=case.pk))
     erasure.run(case.workspace_id, case.pk)
     case.refresh_from_db()
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
     for text in (MAIL, NAME, WORD, MAIL[8:], NAME[8:]):
         assert kit.in_tables(text) == {}, text
         assert kit.in_folders(text) == {}, text
@@ -123,7 +123,7 @@ def test_a_hold_during_a_run_stops_it_and_its_release_finishes_it(
     legal_holds.release(holds[0], "Settled", by=world.actor("compliance"))
     erasure.run(case.workspace_id, case.pk)
     case.refresh_from_db()
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
 
 
 @pytest.mark.parametrize("moment", ["claimed", "suppressed", "batch_erased", "cleaned"])
@@ -144,7 +144,7 @@ def test_writes_during_an_erasure_are_erased_refused_or_reported(
 
     _at(monkeypatch, moment, write)
     case = _run(world, subject)
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
     assert bool(outcomes) is (moment == "claimed")
     assert kit.in_tables(MAIL) == {}
     assert kit.in_tables(NAME) == {}
@@ -170,7 +170,7 @@ def test_no_bundle_is_requested_or_finished_during_an_erasure(
     _at(monkeypatch, "claimed", ask)
     case = _run(world, subject)
     assert codes == ["case_running", "case_running"]
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
     assert kit.in_folders(MAIL) == {}
 
 
@@ -222,7 +222,7 @@ def test_links_come_back_when_something_is_left(
     case = erasing.started(world, case)
     erasure.run(case.workspace_id, case.pk)
     case.refresh_from_db()
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
     late.refresh_from_db()
     assert late.erased_at is not None
 
@@ -249,7 +249,7 @@ def test_somebody_without_any_name_is_found_by_links(shared_world: World) -> Non
     row = world.entry("likes the window seat")
     kit.link(subject, "journal", row.id)
     case = _run(world, subject)
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
     row.refresh_from_db()
     assert row.erased_at is not None
 
@@ -265,7 +265,9 @@ def test_a_name_that_is_a_common_word_takes_only_what_names_it(
     far = world.entry("Nobody here eats plain rice")
     case = _run(world, subject)
     # So short a name may occur in a server's catalogue: then the report says so.
-    assert case.state in (CaseState.COMPLETE, CaseState.PARTIAL), erasing.told(case)
+    assert case.state in (CaseState.COMPLETE, CaseState.PARTIAL), erasing.failure_text(
+        case
+    )
     far.refresh_from_db()
     assert far.erased_at is None
     assert world.entry("Another plain line of text").erased_at is None
@@ -277,7 +279,7 @@ def test_a_restricted_person_can_be_erased(shared_world: World) -> None:
     subject = erasing.maria(world)
     restriction.restrict(subject, by=world.actor("compliance"))
     case = _run(world, subject)
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
     assert JournalEntry.objects.get(pk=rows["mine"].pk).erased_at is not None
     assert kit.in_tables(MAIL) == {}
 
@@ -299,7 +301,7 @@ def test_an_unavailable_embedder_does_not_stop_an_erasure(
     monkeypatch.setattr(engine.embedder(), "embed_documents", down)
     monkeypatch.setattr(engine.embedder(), "embed_query", down)
     case = _run(world, erasing.maria(world))
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
     remaining = Embedding.objects.filter(pk=rows["both"].pk).first()
     assert remaining is None or bytes(remaining.vector) != before
 

@@ -54,7 +54,7 @@ def _resume(case: Case) -> Case:
 
 def _is_over(world: World, case: Case, rows: dict[str, JournalEntry]) -> None:
     """Assert the result that every run must have."""
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
     own_entry = JournalEntry.objects.get(pk=rows["mine"].pk)
     assert (own_entry.summary, own_entry.erased_at is None) == ("", False)
     assert Certificate.objects.filter(case=case).count() == 1

@@ -13,17 +13,17 @@ from gdpr.cases import leases, legal_holds
 from gdpr.cases import workflow as cases
 from gdpr.cases.legal_holds import NewHold
 from gdpr.models import CaseEvent, CaseState, CaseStep, Hold, Subject
-from gdpr.pagination import Ask
+from gdpr.pagination import PageQuery
 from memory import records
 from memory.journal import compaction, verify
 from memory.models import JournalEntry, Record
-from memory.records import Wanted
+from memory.records import Criteria
 from memory.records.drafts import Draft, Scope
 from memory.rules import errors
 from tests import factories
 from tests.gdpr import kit
 from tests.gdpr import requests as make
-from tests.gdpr.requests import HASH, ME
+from tests.gdpr.requests import HASH, RUNNER
 from tests.world import World
 
 pytestmark = pytest.mark.django_db
@@ -87,8 +87,10 @@ def test_a_hold_covers_everything_or_one_place(world: World) -> None:
     legal_holds.release(full_hold, "audit over", by=world.actor("owner"))
     assert legal_holds.in_force(world.acme.id, person.id, "archive") is None
     by = world.actor("compliance")
-    assert legal_holds.listed(by, subject_id=person.id, state="standing") == [hold]
-    assert [h.pk for h in legal_holds.listed(by, state="released")] == [full_hold.pk]
+    assert legal_holds.list_holds(by, subject_id=person.id, state="standing") == [hold]
+    assert [h.pk for h in legal_holds.list_holds(by, state="released")] == [
+        full_hold.pk
+    ]
 
 
 def test_a_hold_stops_the_cases_of_its_person_alone(world: World) -> None:
@@ -107,15 +109,15 @@ def test_nobody_reads_the_holds_of_another_workspace(world: World) -> None:
     stranger, ada = world.actor("stranger"), world.actor("ada")
     with pytest.raises(errors.NotFound):
         legal_holds.person(stranger, str(row.subject_id))
-    assert legal_holds.listed(stranger) == []
-    assert list(legal_holds.page(stranger, Ask()).items) == []
+    assert legal_holds.list_holds(stranger) == []
+    assert list(legal_holds.page(stranger, PageQuery()).items) == []
     assert legal_holds.counts(stranger) == (0, 0)
     assert legal_holds.counts(world.actor("compliance")) == (1, 0)
     reads: tuple[Callable[[], object], ...] = (
         lambda: legal_holds.hold(ada, row.pk),
         lambda: legal_holds.person(ada, str(row.subject_id)),
-        lambda: legal_holds.listed(ada),
-        lambda: legal_holds.page(ada, Ask()),
+        lambda: legal_holds.list_holds(ada),
+        lambda: legal_holds.page(ada, PageQuery()),
         lambda: legal_holds.counts(ada),
     )
     for read in reads:
@@ -225,7 +227,7 @@ def test_a_run_is_stopped_by_its_runner_and_goes_on_where_it_was(world: World) -
     assert make.fresh(case).state == CaseState.RUNNING
     leases.defer_step(waiting_step, row)
     leases.defer_step(waiting_step, row)
-    case = leases.defer(case, ME, by=make.house(world))
+    case = leases.defer(case, RUNNER, by=make.house(world))
     assert (case.state, case.held_from, case.claimed_by) == ("on_hold", "running", "")
     assert leases.due() == []
     assert CaseEvent.objects.filter(data__hold_id=row.pk).count() == 1
@@ -246,7 +248,7 @@ def test_only_what_is_free_again_waits_for_its_turn(world: World) -> None:
     other = placed(world, person, scope="archive", reason="Lawsuit")
     leases.defer_step(first, hold)
     leases.defer_step(second, two)
-    leases.defer(case, ME, by=make.house(world))
+    leases.defer(case, RUNNER, by=make.house(world))
     legal_holds.release(two, "over", by=by)
     # Another hold on the same place still keeps it.
     assert make.fresh(case).state == CaseState.ON_HOLD
@@ -268,7 +270,7 @@ def test_a_release_frees_the_steps_of_its_case_and_run_alone(world: World) -> No
         )  # fmt: skip
         rows.append(placed(world, person, scope="journal"))
         leases.defer_step(step, rows[-1])
-        leases.defer(case, ME, by=make.house(world))
+        leases.defer(case, RUNNER, by=make.house(world))
         steps += [step, earlier]
     legal_holds.release(rows[0], "over", by=by)
     for step in steps:
@@ -281,11 +283,11 @@ def test_a_list_of_holds_is_of_one_person_and_of_one_state(world: World) -> None
     by, person = world.actor("compliance"), make.subject(world)
     active, released = placed(world, person), placed(world, make.subject(world))
     legal_holds.release(released, "over", by=by)
-    assert legal_holds.listed(by, subject_id=person.id) == [active]
-    assert legal_holds.page(by, Ask(), subject_id=person.id).items == [active]
-    assert legal_holds.page(by, Ask(), state="standing").items == [active]
-    assert legal_holds.page(by, Ask(), state="released").items == [released]
-    assert legal_holds.page(by, Ask()).items == [active, released]
+    assert legal_holds.list_holds(by, subject_id=person.id) == [active]
+    assert legal_holds.page(by, PageQuery(), subject_id=person.id).items == [active]
+    assert legal_holds.page(by, PageQuery(), state="standing").items == [active]
+    assert legal_holds.page(by, PageQuery(), state="released").items == [released]
+    assert legal_holds.page(by, PageQuery()).items == [active, released]
 
 
 # ── Other ways of erasure ────────────────────────────────────────────────────
@@ -308,7 +310,7 @@ def test_a_record_under_hold_is_not_erased(world: World, scope: str) -> None:
     )
     tries: tuple[Callable[[], object], ...] = (
         lambda: records.forget(row, by=ada),
-        lambda: records.forget_scope(Wanted(scope=Scope(user="u1")), by=ada),
+        lambda: records.forget_scope(Criteria(scope=Scope(user="u1")), by=ada),
         lambda: records.forget_subject("u1", owner=records.owner_for(ada), by=ada),
     )
     for forgets in tries:
@@ -316,7 +318,7 @@ def test_a_record_under_hold_is_not_erased(world: World, scope: str) -> None:
             forgets()
         assert error.value.problem_code == "on_hold"
         assert "Tax audit" not in error.value.detail
-    assert records.count(Wanted(), by=ada) == 2
+    assert records.count(Criteria(), by=ada) == 2
     assert records.forget(free, by=ada)
     legal_holds.release(hold, "audit over", by=world.actor("owner"))
     assert records.forget(row, by=ada)

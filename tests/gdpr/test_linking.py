@@ -75,7 +75,7 @@ def test_files_held_texts_records_and_imports_are_linked(world: World) -> None:
     report = journal_import.append(
         [journal_import.Line(1, len(raw), raw)],
         by=world.actor("owner"),
-        tell=lambda _n, text: calls.append(text),
+        on_refusal=lambda _n, text: calls.append(text),
     )
     assert (report.appended, calls) == (1, [])
     assert len(linked(maria, "journal")) == before + 2
@@ -143,7 +143,7 @@ def test_another_workspace_knows_nobody(world: World) -> None:
     maria = person(world)
     world.entry(f"from {MAIL}", by="olga")
     assert linked(maria, "journal") == {}
-    assert linking.known(world.other.id) is None
+    assert linking.people_index(world.other.id) is None
 
 
 def test_a_workspace_without_people_costs_one_look_each(world: World) -> None:
@@ -160,30 +160,30 @@ def test_a_workspace_without_people_costs_one_look_each(world: World) -> None:
 
 def test_names_are_fresh_in_every_process(world: World) -> None:
     maria = person(world)
-    first = linking.known(world.acme.id)
+    first = linking.people_index(world.acme.id)
     assert first is not None and first.matcher.names(MAIL) == {maria.id}
-    assert linking.known(world.acme.id) is first
+    assert linking.people_index(world.acme.id) is first
     # As in another process: only the stamp shows the change.
     Alias.objects.filter(kind="email").update(value="m@example.org")
-    assert linking.known(world.acme.id) is first
-    cache_version.changed(world.acme.id)
-    second = linking.known(world.acme.id)
+    assert linking.people_index(world.acme.id) is first
+    cache_version.bump(world.acme.id)
+    second = linking.people_index(world.acme.id)
     assert second is not None and not second.matcher.names(MAIL)
     maria.aliases.all().delete()
-    third = linking.known(world.acme.id)
+    third = linking.people_index(world.acme.id)
     assert third is not None and not third.matcher.names_known
-    assert linking.forget() >= 1
+    assert linking.clear_cache() >= 1
 
 
 def test_a_rolled_back_change_is_never_believed(world: World) -> None:
     person(world)
     with transaction.atomic():
         person(world, NewAlias("user_id", "u-4711"))
-        people = linking.known(world.acme.id)
+        people = linking.people_index(world.acme.id)
         assert people is not None and people.matcher.names("by u-4711")
         transaction.set_rollback(True)
     person(world, NewAlias("user_id", "u-4712"))
-    people = linking.known(world.acme.id)
+    people = linking.people_index(world.acme.id)
     assert people is not None and not people.matcher.names("by u-4711")
     assert people.matcher.names("by u-4712")
 

@@ -41,7 +41,7 @@ OTHER: list[dict[str, Any]] = [
 def test_two_fields_make_a_name(value: Any) -> None:
     for text in (row_text.plain(value), row_text.from_json(entries.canonical(value))):
         assert MARIA.names(text) == {"sub_1"}
-    assert MARIA.names(name_fields.spoken(entries.canonical(value))) == {"sub_1"}
+    assert MARIA.names(name_fields.json_as_text(entries.canonical(value))) == {"sub_1"}
     rest = row_text.masked(MARIA, value)
     assert not MARIA.names(row_text.plain(rest))
     assert set(rest) == set(value), "the rest of the object stays"
@@ -61,7 +61,7 @@ def test_a_whole_name_leaves_its_neighbour_alone() -> None:
 
 @pytest.mark.parametrize("text", ["{", '{"a": "b", "c": "d"', "[" * 10_000, "plain"])
 def test_what_is_no_json_is_left_as_it_is(text: str) -> None:
-    assert name_fields.spoken(text) == text
+    assert name_fields.json_as_text(text) == text
 
 
 @pytest.mark.django_db
@@ -157,7 +157,9 @@ def test_the_word_itself_is_free(world: World, text: str) -> None:
 
 
 def test_after_a_restore_the_word_itself_is_looked_for(world: World) -> None:
-    names = suppression.said(world.acme.id, "order 4711 for bob", _erased_bob(world))
+    names = suppression.names_in(
+        world.acme.id, "order 4711 for bob", _erased_bob(world)
+    )
     assert set(names) == {"4711", "bob"}
 
 

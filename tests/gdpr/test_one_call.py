@@ -44,7 +44,7 @@ def test_one_call_is_not_enough_where_two_people_are_asked_for(world: World) -> 
 def test_one_call_returns_everything(world: World) -> None:
     erasing.lived_in(world)
     erasing.maria(world)
-    document = one_call.everything(MAIL, by=world.actor("compliance"))
+    document = one_call.export_all(MAIL, by=world.actor("compliance"))
     assert WORD in str(document)
 
 
@@ -56,7 +56,7 @@ def test_the_run_behind_one_call_ends_with_nothing_left(shared_world: World) -> 
     started = one_call.erase(MAIL, "She asked", by=world.actor("compliance"))
     assert erasure.sweep()["run"] == 1
     case = Case.objects.get(pk=started.case.pk)
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
     action = GdprAction.objects.get(pk=started.action_id)
     assert action.status == "completed"
 
@@ -100,7 +100,7 @@ def test_the_command_erases_at_once_and_answers_json(shared_world: World) -> Non
 
 def test_a_person_whom_only_a_writer_named_can_be_erased(world: World) -> None:
     world.entry("She likes tea", subjects=("jo@example.org",))
-    document = one_call.everything("jo@example.org", by=world.actor("compliance"))
+    document = one_call.export_all("jo@example.org", by=world.actor("compliance"))
     assert "likes tea" in str(document["places"])
     started = one_call.erase("jo@example.org", "Asked", by=world.actor("compliance"))
     assert started.rows["journal"] == 1
@@ -112,7 +112,7 @@ def test_whom_nobody_named_has_nothing_to_read_and_nothing_to_erase(
     by = world.actor("compliance")
     for text in ("zoe@example.org", "sub_0000000000000000"):
         with pytest.raises(errors.NotFound):
-            one_call.everything(text, by=by)
+            one_call.export_all(text, by=by)
     assert not Subject.objects.exists()
     assert one_call.erase("zoe@example.org", "Asked", by=by).rows == {}
     with pytest.raises(errors.NotFound):

@@ -12,7 +12,7 @@ from gdpr import suppression
 from gdpr.cases import legal_holds
 from gdpr.certificates import issue as certificates
 from gdpr.models import Certificate, Export, Hold, Subject, Suppression
-from gdpr.pagination import Ask
+from gdpr.pagination import PageQuery
 from gdpr.subjects import consents
 from gdpr.subjects import registry as subjects
 from gdpr.subjects.registry import NewAlias
@@ -69,7 +69,7 @@ def test_a_cursor_is_of_one_list_and_one_workspace(world: World) -> None:
     other = {"limit": 2, "cursor": cursor, "state": "released"}
     assert world.api("compliance").get("/gdpr/holds", other).code == "bad_cursor"
     with pytest.raises(errors.NotFound):
-        legal_holds.page(world.actor("stranger"), Ask(limit=2, cursor=cursor))
+        legal_holds.page(world.actor("stranger"), PageQuery(limit=2, cursor=cursor))
 
 
 def test_every_certificate_can_be_opened_also_one_that_was_replaced(

@@ -76,7 +76,7 @@ def test_a_table_that_somebody_holds_is_left_for_later(
 def test_a_run_ends_with_the_tables_clean(shared_world: World) -> None:
     erasing.lived_in(shared_world)
     case = erasing.erased(shared_world, erasing.maria(shared_world))
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
     folder = postgres.folder()
     assert folder is not None
     assert not _tables_hold(folder, WORD)
@@ -108,7 +108,7 @@ def test_what_another_database_of_the_server_says_is_no_trace(
         cursor.execute("INSERT INTO guests VALUES (%s)", [f"Maria {WORD}"])
         cursor.execute("CHECKPOINT")
     case = erasing.erased(shared_world, erasing.maria(shared_world))
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
     folder = postgres.folder()
     assert folder is not None
     assert _tables_hold(folder, WORD, neighbour), "the neighbour keeps its own"
@@ -233,4 +233,4 @@ def test_a_transaction_that_began_before_is_waited_for(
     _in_a_moment(early, monkeypatch, 3)
     erasure.run(case.workspace_id, case.pk)
     case.refresh_from_db()
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)

@@ -36,7 +36,7 @@ HOUSE: Final = frozenset(
 def _other_people(world: World) -> None:
     for number, topic in enumerate(TOPICS * 4):
         person = f"person{number}@elsewhere.example"
-        erasing.subject(world, ("email", person), shown=f"Person {number}")
+        erasing.subject(world, ("email", person), display_name=f"Person {number}")
         world.indexed(f"{person} spoke of the {topic} number {number}")
     tools.call(
         "memory.write",
@@ -71,7 +71,7 @@ def _top_hits(world: World) -> list[str]:
         )
         for number, topic in enumerate(TOPICS * 4)
     ]
-    return [recall.ask(question, by=by).hits[0].entry.id for question in questions]
+    return [recall.search(question, by=by).hits[0].entry.id for question in questions]
 
 
 def _sound() -> None:
@@ -93,7 +93,7 @@ def test_nobody_elses_row_is_touched(shared_world: World) -> None:
     maria = erasing.maria(world)
     before, heard = _rows(), _top_hits(world)
     case = erasing.erased(world, maria)
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
     _sound()
     after = _rows()
     planned = {

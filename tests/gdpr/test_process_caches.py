@@ -81,7 +81,7 @@ def test_another_process_flushes_its_caches_before_the_search(
         words = "1" if connection.vendor == "sqlite" else "0"
         assert other.kept == f"1 1 {words}"
         case = erasing.erased(world, subject)
-        assert case.state == CaseState.COMPLETE, erasing.told(case)
+        assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
         assert other.keeps() == "0 0 0"
     step = case.steps.get(name="processes")
     assert step.counts == {"processes": 1, "unconfirmed": 0}
@@ -138,10 +138,10 @@ def test_a_listener_carries_out_each_order_once(
 def test_forgetting_leaves_nothing_of_names_and_questions(world: World) -> None:
     erasing.maria(world)
     engine.embedder().embed_query(f"where is {MAIL}?")
-    linking.known(world.acme.id)
+    linking.people_index(world.acme.id)
     process_caches.flush(world.acme.id)
     assert engine.embedder().count(lambda _: True) == 0
-    assert linking.forget() == 0
+    assert linking.clear_cache() == 0
 
 
 @pytest.mark.sqlite

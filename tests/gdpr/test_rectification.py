@@ -71,7 +71,7 @@ def test_a_correction_that_cannot_be_proved_is_refused(
     correction: dict[str, str],
 ) -> None:
     with pytest.raises(errors.Invalid) as refusal:
-        rectification.told(Case(correction=correction))
+        rectification.correction_of(Case(correction=correction))
     assert refusal.value.problem_code == "bad_correction"
 
 
@@ -93,7 +93,7 @@ def test_a_case_corrects_every_place_and_proves_it(shared_world: World) -> None:
     case = erasing.started(world, case)
     erasure.run(case.workspace_id, case.pk)
     case.refresh_from_db()
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
     own_entry.refresh_from_db()
     assert own_entry.summary == f"{MAIL} {RIGHT}"
     assert RIGHT in own_entry.payload_text

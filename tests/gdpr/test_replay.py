@@ -139,7 +139,7 @@ def test_a_restored_backup_is_noticed_and_made_up_for(
     assert _doctor() == "fail"
     assert replay.state()["behind"] > 0
     replays = replay.run()
-    assert [replayed.found for replayed in replays] == [[]]
+    assert [replayed.remaining for replayed in replays] == [[]]
     _is_gone_again(world, subject.pk, rows)
     assert _doctor() == "ok"
     assert replay.run() == []
@@ -183,7 +183,7 @@ def test_a_name_that_was_added_after_the_backup_goes_as_well(
 ) -> None:
     world = shared_world
     rows = erasing.lived_in(world)
-    subject = erasing.subject(world, ("email", MAIL), shown=NAME)
+    subject = erasing.subject(world, ("email", MAIL), display_name=NAME)
     erasing.otto(world)
     with _restored_afterwards(tmp_path):
         subjects.add_alias(
@@ -192,7 +192,7 @@ def test_a_name_that_was_added_after_the_backup_goes_as_well(
         assert erasing.erased(world, subject).state == CaseState.COMPLETE
     assert Alias.objects.filter(subject_id=subject.pk).count() == 1
     replays = replay.run()
-    assert [replayed.found for replayed in replays] == [[]]
+    assert [replayed.remaining for replayed in replays] == [[]]
     _is_gone_again(world, subject.pk, rows)
     for text in (MAIL, NAME, WORD):
         assert kit.in_files(text) == {}, text

@@ -38,7 +38,7 @@ def maria(world: World) -> Subject:
 
 def recalled(world: World) -> set[str]:
     request = Request(query="refund denied", k=50)
-    return {hit.entry.id for hit in recall.ask(request, by=world.actor("ada")).hits}
+    return {hit.entry.id for hit in recall.search(request, by=world.actor("ada")).hits}
 
 
 def test_what_is_and_what_will_be_written_rests(world: World, maria: Subject) -> None:
@@ -71,7 +71,7 @@ def test_what_is_about_another_person_stays_in_use(
     [("operator", errors.Forbidden), ("stranger", errors.NotFound)],
 )
 def test_who_may_not_restrict_may_not_lift_either(
-    world: World, maria: Subject, role: str, refusal: type[errors.HouseError]
+    world: World, maria: Subject, role: str, refusal: type[errors.AppError]
 ) -> None:
     restriction.restrict(maria, by=world.actor("compliance"))
     with pytest.raises(refusal):

@@ -25,7 +25,7 @@ def test_a_key_of_somebody_who_shares_a_name_goes_and_is_not_masked(
     issued = api_keys.issue_agent_key(
         world.agents["ada"], end_user=erasing.MAIL, by=world.actor("owner")
     )
-    match = kit.found("keys", subject)[str(issued.key.pk)]
+    match = kit.matches_in("keys", subject)[str(issued.key.pk)]
     assert match.fate == "delete"
 
 

@@ -172,14 +172,14 @@ def test_a_plan_counts_what_is_undecided_and_holds_no_word_of_it(world: World) -
     plan = dry_run.make(case, by=by)
     addresses = str(plan.body["beside"])
     assert (len(plan.body["beside"]), OTHER in addresses) == (2, False)
-    assert suggested_aliases.undecided(subject, plan.body) == 2
+    assert suggested_aliases.count_undecided(subject, plan.body) == 2
     suggested_aliases.dismiss(subject.pk, NewAlias("email", OTHER), by=by)
-    assert suggested_aliases.undecided(subject, plan.body) == 1
+    assert suggested_aliases.count_undecided(subject, plan.body) == 1
     # A decision that changes no row leaves the plan valid.
-    dry_run.must_fit(case, plan.plan_hash)
+    dry_run.require_current(case, plan.plan_hash)
     subjects.add_alias(subject.pk, NewAlias("email", "anka77@home.example"), by=by)
-    assert suggested_aliases.undecided(subject, plan.body) == 0
-    leases.wipe(case)
+    assert suggested_aliases.count_undecided(subject, plan.body) == 0
+    leases.erase_texts(case)
     assert CasePlan.objects.get(pk=plan.pk).body["beside"] == []
 
 

@@ -15,7 +15,7 @@ from episodic.summarisers.base import Material, Rule
 from gdpr import suppression
 from gdpr.matching.matcher import Name
 from gdpr.models import Subject, Suppression
-from gdpr.pagination import Ask
+from gdpr.pagination import PageQuery
 from gdpr.subjects import consents
 from gdpr.subjects import registry as subjects
 from gdpr.subjects.registry import NewAlias
@@ -107,7 +107,7 @@ def test_each_door_refuses_its_own_part(world: World, opted_out: Subject) -> Non
     ]
     results: list[str] = []
     report = journal_import.append(
-        lines, by=world.actor("owner"), tell=lambda _n, text: results.append(text)
+        lines, by=world.actor("owner"), on_refusal=lambda _n, text: results.append(text)
     )
     assert (report.appended, report.refused) == (1, 1)
     assert results[0].startswith("subject_suppressed")
@@ -157,16 +157,16 @@ def test_the_list_is_read_by_its_workspace_and_changed_by_who_may(
 ) -> None:
     by, stranger = world.actor("compliance"), world.actor("stranger")
     rows = list(Suppression.objects.order_by("pk"))
-    assert suppression.page(stranger, Ask()).items == []
+    assert suppression.page(stranger, PageQuery()).items == []
     assert suppression.count_active(stranger) == 0
     suppression.lift(rows[0].pk, "Became a customer again", by=by)
-    row_ids = {row.pk for row in suppression.page(by, Ask()).items}
+    row_ids = {row.pk for row in suppression.page(by, PageQuery()).items}
     assert row_ids == {row.pk for row in rows[1:]}
     assert suppression.count_active(by) == len(rows) - 1
-    assert len(suppression.page(by, Ask(), lifted=True).items) == len(rows)
+    assert len(suppression.page(by, PageQuery(), lifted=True).items) == len(rows)
     ada, operator = world.actor("ada"), world.actor("operator")
     calls: tuple[Callable[[], object], ...] = (
-        lambda: suppression.page(ada, Ask()),
+        lambda: suppression.page(ada, PageQuery()),
         lambda: suppression.count_active(ada),
         lambda: suppression.lift(rows[1].pk, "x", by=operator),
     )

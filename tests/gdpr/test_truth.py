@@ -44,7 +44,7 @@ def test_common_aliases_take_nothing_of_others(shared_world: World) -> None:
     _hers_are_gone(data)
     _shared_are_masked(data, shared_before)
     _lines(data)
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
     document = certificate_document.parse(Certificate.objects.get(case=case).document)
     identifiers = document["content"]["residue"]["identifiers"]
     assert identifiers == {"sought_as_words": 3, "sought_in_links_and_fields": 8}

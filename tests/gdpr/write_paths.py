@@ -113,7 +113,7 @@ def journal_import(world: World, word: str) -> None:
     report = memory_journal_import.append(
         memory_journal_import.read_lines(io.BytesIO(line)),
         by=world.system(),
-        tell=lambda _number, _reason: None,
+        on_refusal=lambda _number, _reason: None,
     )
     assert report.appended == 1, report
 
@@ -122,7 +122,7 @@ def journal_import(world: World, word: str) -> None:
 def compaction(world: World, word: str) -> None:
     """Old entries moved to the archive."""
     day = factories.ago(50).replace(hour=1)
-    for minute in range(journal_compaction.LEAST):
+    for minute in range(journal_compaction.MIN_ENTRIES):
         factories.append(
             world.actor("ada"),
             entry_type="container.metrics",
@@ -132,7 +132,9 @@ def compaction(world: World, word: str) -> None:
             subjects=(word,),
             ts=day + timedelta(minutes=minute),
         )
-    assert journal_compaction.run(world.acme.id).archived == journal_compaction.LEAST
+    assert (
+        journal_compaction.run(world.acme.id).archived == journal_compaction.MIN_ENTRIES
+    )
 
 
 @write_path("set_entry_priority")

@@ -161,12 +161,12 @@ def test_too_many_requests_say_when_to_come_back(
 def test_a_bug_is_told_to_nobody(
     ada: AtomicMemoryClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from memory.integrations.atomicmemory.provider.provider import Remembering
+    from memory.integrations.atomicmemory.provider.provider import NativeProvider
 
     def broken(*_: Any) -> None:
         raise RuntimeError("secret: hunter2")
 
-    monkeypatch.setattr(Remembering, "_get", broken)
+    monkeypatch.setattr(NativeProvider, "_get", broken)
     answer = ada.get("/rec_0000000000000000")
     assert answer.status_code in (500, 502)
     assert "hunter2" not in answer.content.decode()

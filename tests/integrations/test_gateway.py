@@ -300,7 +300,7 @@ def test_only_an_admin_issues_and_revokes(world: World, mia: Guest, role: str) -
         users.issue(world.agents["ada"], "tom", by=stranger)
     with pytest.raises(errors.NotFound):
         users.get(stranger, mia.key.id)
-    assert users.listed(stranger) == []
+    assert users.list_keys(stranger) == []
 
 
 @pytest.mark.parametrize("user", ["", " ", "a/b", "../x", "a:b", "ä", "x" * 129, "a b"])

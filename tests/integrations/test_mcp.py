@@ -272,7 +272,9 @@ def _fenced_text(text: str) -> Any:
     assert warning == prompt_fence.PREAMBLE
     document, closing = rest.rsplit("\n", 1)
     assert closing == "</recalled-memory>"
-    assert not any(mark in document for mark in prompt_fence.LESS + prompt_fence.MORE)
+    assert not any(
+        mark in document for mark in prompt_fence.LESS + prompt_fence.GREATER
+    )
     return json.loads(document)
 
 

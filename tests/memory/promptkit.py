@@ -55,7 +55,7 @@ def _python(tool_executor: Executor) -> Runner:
     def run(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         try:
             return tool_executor.execute(executor.descriptor(tool), arguments)
-        except errors.HouseError as error:
+        except errors.AppError as error:
             return {"error": error.detail}
 
     return run
@@ -69,7 +69,7 @@ def in_list(_world: World) -> Runner:
 def in_records(world: World) -> Runner:
     """Our records, called in Python."""
     actor, _ = actor_and_token(world)
-    return _python(agent_tools.remembering(actor))
+    return _python(agent_tools.executor_for(actor))
 
 
 def over_http(world: World) -> Runner:

@@ -370,7 +370,7 @@ def test_the_database_refuses_a_number_given_twice(world: World) -> None:
 
 # ── Links only ───────────────────────────────────────────────────────────────
 def _verify_links(world: World) -> journal_verify.Report:
-    return journal_verify.walk_links(world.acme.id, by=world.system())
+    return journal_verify.verify_links(world.acme.id, by=world.system())
 
 
 def _summary(report: journal_verify.Report) -> tuple[Any, ...]:

@@ -127,7 +127,7 @@ def test_the_word_index_follows(world: World) -> None:
     compaction.run(world.acme.id)
     assert queries.filtered(world.system(), filters).count() == 0
     scope = fulltext.WordScope(workspace_id=world.acme.id, embeddable_only=False)
-    query = fulltext.ask(world.acme.id, "zebrafish")
+    query = fulltext.word_query(world.acme.id, "zebrafish")
     assert fulltext.rank(query, scope, 5) == []
 
 

@@ -33,9 +33,9 @@ def nested(levels: int) -> Any:
     return value
 
 
-def refusal(**fields: Any) -> errors.HouseError:
+def refusal(**fields: Any) -> errors.AppError:
     """Return why an entry may not enter."""
-    with pytest.raises(errors.HouseError) as caught:
+    with pytest.raises(errors.AppError) as caught:
         validation.check(factories.new(**fields), NOW)
     return caught.value
 

@@ -46,7 +46,7 @@ HOSTILE = [
 def ids(world: World, text: str, **scope: object) -> list[str]:
     """Return what a question finds in acme, best first."""
     word_scope = WordScope(world.acme.id, **scope)  # type: ignore[arg-type]
-    query = fulltext.ask(world.acme.id, text)
+    query = fulltext.word_query(world.acme.id, text)
     return [hit.entry_id for hit in fulltext.rank(query, word_scope, 50)]
 
 
@@ -143,13 +143,13 @@ def test_the_exact_phrase_comes_first(world: World) -> None:
 
 
 def test_stop_words_are_left_out_and_named(world: World) -> None:
-    query = fulltext.ask(world.acme.id, "why was the refund denied")
+    query = fulltext.word_query(world.acme.id, "why was the refund denied")
     assert query.terms == ("refund", "denied")
     assert query.dropped == ("why", "was", "the")
 
 
 def test_at_most_thirty_two_terms_are_asked(world: World) -> None:
-    query = fulltext.ask(world.acme.id, " ".join(f"w{n}" for n in range(40)))
+    query = fulltext.word_query(world.acme.id, " ".join(f"w{n}" for n in range(40)))
     assert len(query.terms) == fulltext.MAX_TERMS
     assert len(query.dropped) == 8
 
@@ -162,10 +162,10 @@ def test_in_a_large_workspace_common_terms_are_dropped(
     monkeypatch.setattr(fulltext, "BUDGET", 5)
     factories.append_many(world.actor("ada"), [f"refund number {n}" for n in range(20)])
     rare = world.entry("refund of a zeppelin")
-    query = fulltext.ask(world.acme.id, "refund zeppelin")
+    query = fulltext.word_query(world.acme.id, "refund zeppelin")
     assert (query.terms, query.dropped) == (("zeppelin",), ("refund",))
     assert ids(world, "refund zeppelin") == [rare.id]
-    assert fulltext.ask(world.acme.id, "refund").terms == ("refund",)
+    assert fulltext.word_query(world.acme.id, "refund").terms == ("refund",)
 
 
 # ── The index follows the entries ────────────────────────────────────────────
@@ -188,7 +188,7 @@ def test_changing_and_deleting_an_entry_changes_the_index(world: World) -> None:
 def test_words_that_hit_are_told_per_entry(world: World) -> None:
     first, second = world.entry("lost receipt"), world.entry("lost parcel")
     foreign = world.entry("lost receipt", by="olga")
-    matches = fulltext.words_that_hit(
+    matches = fulltext.matching_terms(
         world.acme.id,
         ["lost", "receipts", "zeppelin"],
         {row.id: row.docid for row in (first, second, foreign)},
@@ -266,7 +266,7 @@ def test_an_erased_entry_leaves_the_index(world: World) -> None:
 
 def test_the_limit_holds(world: World) -> None:
     factories.append_many(world.actor("ada"), ["zeppelin"] * 5)
-    query = fulltext.ask(world.acme.id, "zeppelin")
+    query = fulltext.word_query(world.acme.id, "zeppelin")
     assert len(fulltext.rank(query, WordScope(world.acme.id), 3)) == 3
     assert journal.key()
 

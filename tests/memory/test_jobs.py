@@ -218,13 +218,13 @@ def test_indexing_is_noted(world: World) -> None:
 # ── By hand ──────────────────────────────────────────────────────────────────
 def test_an_operator_runs_a_job_now(world: World, diary: Diary) -> None:
     diary.job("sums", night=1)
-    run = jobs.ask("sums", by=world.actor("operator"))
+    run = jobs.run_now("sums", by=world.actor("operator"))
     assert (run.state, run.asked_by) == (RunState.DONE, "operator@acme.example")
     assert diary.ran == [("sums", world.acme.id)]
     with pytest.raises(errors.Forbidden):
-        jobs.ask("sums", by=world.actor("viewer"))
+        jobs.run_now("sums", by=world.actor("viewer"))
     with pytest.raises(errors.NotFound):
-        jobs.ask("unknown", by=world.actor("operator"))
+        jobs.run_now("unknown", by=world.actor("operator"))
 
 
 def test_with_a_worker_it_waits_for_it_and_a_lost_message_costs_a_tick(
@@ -238,14 +238,14 @@ def test_with_a_worker_it_waits_for_it_and_a_lost_message_costs_a_tick(
     monkeypatch.setattr(app, "send_task", lambda *a, **k: messages.append((a, k)))
     diary.job("sums", night=1)
     with django_capture_on_commit_callbacks(execute=True):
-        run = jobs.ask("sums", by=world.actor("operator"))
+        run = jobs.run_now("sums", by=world.actor("operator"))
     assert [(a, k["args"]) for a, k in messages] == [(("memory.run_job",), [run.pk])]
     assert (run.state, diary.ran) == (RunState.WAITING, [])
     with pytest.raises(errors.Conflict):
-        jobs.ask("sums", by=world.actor("owner"))
+        jobs.run_now("sums", by=world.actor("owner"))
     assert jobs.tick() == []
     assert len(jobs.tick(timezone.now() + jobs.STALE)) == 1
-    assert jobs.run_asked(run.pk) == []
+    assert jobs.run_requested(run.pk) == []
     assert len(diary.ran) == 1
 
 
@@ -254,18 +254,18 @@ def test_what_is_stuck_shows_with_its_reason(world: World, diary: Diary) -> None
     job = diary.job("sums", night=1)
     jobs.claim(job, world.acme.id, "one")
     operator = world.actor("operator")
-    assert job_status.board(operator).stuck == []
+    assert job_status.overview(operator).stuck == []
     now = timezone.now()
     JobRun.objects.update(heartbeat_at=now - timedelta(minutes=3))
-    (line,) = job_status.board(operator).stuck
+    (line,) = job_status.overview(operator).stuck
     assert line.last is not None
     assert line.last.stuck == "its process gives no sign of life"
-    assert job_status.board(operator).finding == "Sums is stuck"
+    assert job_status.overview(operator).finding == "Sums is stuck"
     JobRun.objects.update(heartbeat_at=now, started_at=now - timedelta(hours=2))
-    (line,) = job_status.board(operator).stuck
+    (line,) = job_status.overview(operator).stuck
     assert line.last is not None
     assert "longer" in line.last.stuck
-    assert job_status.board(world.actor("stranger")).stuck == []
+    assert job_status.overview(world.actor("stranger")).stuck == []
 
 
 def test_a_tenant_reads_no_other_tenants_counts(world: World, diary: Diary) -> None:
@@ -273,19 +273,19 @@ def test_a_tenant_reads_no_other_tenants_counts(world: World, diary: Diary) -> N
     diary.job("shop", every=SIX)
     jobs.tick()
     lines = {
-        x.job.name: x.last for x in job_status.board(world.actor("operator")).lines
+        x.job.name: x.last for x in job_status.overview(world.actor("operator")).lines
     }
     house, shop = lines["house"], lines["shop"]
     assert house is not None
     assert shop is not None
-    assert (house.did, house.counts) == ("", {})
-    assert (shop.did, shop.run.workspace_id) == ("1 rows", world.acme.id)
+    assert (house.summary, house.counts) == ("", {})
+    assert (shop.summary, shop.run.workspace_id) == ("1 rows", world.acme.id)
 
 
 def test_the_board_asks_a_fixed_number_of_questions(world: World, diary: Diary) -> None:
     def query_count() -> int:
         with CaptureQueriesContext(connection) as captured:
-            job_status.board(operator)
+            job_status.overview(operator)
         return len(captured)
 
     operator = world.actor("operator")
@@ -323,7 +323,7 @@ def test_a_fence_makes_compaction_partly(
 ) -> None:
     report = compaction.Report(refused=["2030-01-01 llm.call left as it is, j_1: …"])
     monkeypatch.setattr(compaction, "run", lambda _home: report)
-    run = jobs.ask("compaction", by=world.actor("operator"))
+    run = jobs.run_now("compaction", by=world.actor("operator"))
     assert run.state == RunState.PARTLY
     assert "A fence held" in run.error
 

@@ -112,7 +112,7 @@ def test_the_signal_comes_after_the_commit(
 
 def test_a_refused_entry_leaves_no_trace(world: World) -> None:
     head = ChainHead.objects.get(pk=world.acme.id).seq
-    with pytest.raises(errors.HouseError):
+    with pytest.raises(errors.AppError):
         world.entry(" ")
     assert ChainHead.objects.get(pk=world.acme.id).seq == head
     assert is_whole(world)

@@ -44,7 +44,7 @@ def import_lines(
     report = journal_import.append(
         journal_import.read_lines(io.BytesIO(raw)),
         by=by,
-        tell=lambda number, reason: refusals.append((number, reason)),
+        on_refusal=lambda number, reason: refusals.append((number, reason)),
         create=create,
     )
     return report, refusals

@@ -44,7 +44,7 @@ def test_a_changed_cursor_is_invalid(place: int) -> None:
     cursor = pagination.make("ws_1", "q", POSITION)
     at = place % len(cursor)
     tampered = cursor[:at] + ("A" if cursor[at] != "A" else "B") + cursor[at + 1 :]
-    with pytest.raises(errors.HouseError):
+    with pytest.raises(errors.AppError):
         assert pagination.read(tampered, "ws_1", "q") != POSITION
 
 

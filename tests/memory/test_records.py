@@ -10,12 +10,12 @@ from django.utils import timezone
 
 from episodic.index import sweep as index
 from memory import records
-from memory.files.quarantine import Held, Refused
+from memory.files.quarantine import HeldForReview, WriteRefused
 from memory.journal import queries, verify
 from memory.journal.queries import JournalFilter
 from memory.models import HeldFile, JournalEntry, Record, RecordEntry
 from memory.ports.ranker import Question, ranker
-from memory.records import Action, Amendment, Provenance, Wanted, drafts
+from memory.records import Action, Amendment, Criteria, Provenance, drafts
 from memory.records.drafts import Draft, Scope
 from memory.review import decide as review
 from memory.review.decide import Decision
@@ -49,7 +49,7 @@ def recalled(by: Actor, words: str) -> list[str]:
 # ── Saving ───────────────────────────────────────────────────────────────────
 def test_a_record_is_found_the_moment_it_is_saved(ada: Actor) -> None:
     row = save(ada, "Norrbotten picks up pallets until 15:00.")
-    [hit] = records.search("when are pallets picked up", Wanted(), by=ada).hits
+    [hit] = records.search("when are pallets picked up", Criteria(), by=ada).hits
     assert hit.record.id == row.id
     assert (hit.record.provenance, hit.record.status) == (PROVENANCE, "current")
 
@@ -73,7 +73,7 @@ def test_the_scope_map_is_kept_whole(ada: Actor) -> None:
     scope_map = {"user_id": "u1", "workspace_id": "w", "region": "eu"}
     row = save(ada, scope=Scope.of(scope_map))
     row.refresh_from_db()
-    assert records.scope_of(row).whole() == {
+    assert records.scope_of(row).as_map() == {
         "user": "u1",
         "workspace_id": "w",
         "region": "eu",
@@ -114,19 +114,19 @@ def test_what_cannot_be_a_record_is_refused_whole(
 
 
 def test_what_the_scanner_holds_is_no_record_until_a_person_says_so(ada: Actor) -> None:
-    with pytest.raises(Held):
+    with pytest.raises(HeldForReview):
         save(ada, ATTACK)
-    with pytest.raises(Refused):
+    with pytest.raises(WriteRefused):
         save(ada, "fine", metadata={"note": ATTACK})
-    assert not records.page(Wanted(), by=ada).rows
-    assert not records.search("instructions", Wanted(), by=ada).hits
+    assert not records.page(Criteria(), by=ada).rows
+    assert not records.search("instructions", Criteria(), by=ada).hits
 
 
 def test_a_released_text_is_the_next_version_of_its_external_id(
     ada: Actor, world: World
 ) -> None:
     first = save(ada, external_id="limit")
-    with pytest.raises(Held) as caught:
+    with pytest.raises(HeldForReview) as caught:
         save(ada, ATTACK, external_id="limit", metadata={"n": 1})
     held_file = HeldFile.objects.get(pk=caught.value.fields["held_id"])
     operator = world.actor("operator")
@@ -137,7 +137,7 @@ def test_a_released_text_is_the_next_version_of_its_external_id(
     first.refresh_from_db()
     assert (first.version, first.content, first.metadata) == (2, ATTACK, {"n": 1})
     assert first.provenance == PROVENANCE
-    [hit] = records.search("instructions", Wanted(), by=ada).hits
+    [hit] = records.search("instructions", Criteria(), by=ada).hits
     assert hit.record.id == first.id
 
 
@@ -150,10 +150,10 @@ def test_who_may_not_write(world: World, actor: str) -> None:
 def test_only_the_lead_writes_for_the_crew(world: World) -> None:
     ada, lena = world.actor("ada"), world.actor("lena")
     with pytest.raises(errors.Forbidden):
-        save(ada, owner=records.owner_for(ada, shared=True))
-    row = save(lena, owner=records.owner_for(lena, shared=True))
-    assert [r.id for r in records.page(Wanted(), by=ada).rows] == [row.id]
-    assert not records.page(Wanted(), by=world.actor("bob")).rows
+        save(ada, owner=records.owner_for(ada, is_shared=True))
+    row = save(lena, owner=records.owner_for(lena, is_shared=True))
+    assert [r.id for r in records.page(Criteria(), by=ada).rows] == [row.id]
+    assert not records.page(Criteria(), by=world.actor("bob")).rows
 
 
 def test_a_person_cannot_write_into_another_workspace(world: World) -> None:
@@ -188,7 +188,7 @@ def test_meaning_finds_what_words_do_not(ada: Actor, minilm: Any) -> None:
     saved = records.save(draft(ada, words), provenance=PROVENANCE, by=ada)
     if saved.alike:
         assert saved.alike[0].record_id == first.id
-    [hit, *_] = records.search("how to reach the client", Wanted(), by=ada).hits
+    [hit, *_] = records.search("how to reach the client", Criteria(), by=ada).hits
     assert hit.similarity is not None
 
 
@@ -247,7 +247,7 @@ def test_an_older_version_leaves_recall_and_search_and_stays_in_history(
     change = Amendment(content="The courier is Norrbotten Freight.", kind="fact")
     records.amend(row, change, provenance=PROVENANCE, reason="new contract", by=ada)
     index.sweep()
-    assert records.search("zeppelin", Wanted(), min_score=0.5, by=ada).hits == []
+    assert records.search("zeppelin", Criteria(), min_score=0.5, by=ada).hits == []
     assert not [s for s in recalled(ada, "zeppelin courier") if "Zeppelin" in s]
     first, second = records.history(row.id, owner=None, by=ada)
     assert (first.event, second.event) == ("created", "updated")
@@ -295,14 +295,14 @@ def test_a_persons_edit_is_curated_and_keeps_who_it_is_about(
         by=world.actor("operator"),
     )
     assert amended.provenance == Provenance.OPERATOR_CURATED
-    assert set(records.named(amended)) == {"jan@example.com", "u7"}
+    assert set(records.subjects_of(amended)) == {"jan@example.com", "u7"}
     filters = JournalFilter(subject="u7")
     assert queries.count(world.actor("owner"), filters) == 2
 
 
 def test_a_held_edit_leaves_the_record_as_it_was(ada: Actor) -> None:
     row = save(ada)
-    with pytest.raises(Held):
+    with pytest.raises(HeldForReview):
         records.amend(row, Amendment(content=ATTACK), provenance=PROVENANCE, by=ada)
     row.refresh_from_db()
     assert (row.version, row.content) == (1, "Refunds end at $200.")
@@ -314,7 +314,7 @@ def test_a_successor_takes_the_place_of_many(ada: Actor) -> None:
     saved = records.supersede(
         [first, second], draft(ada), provenance=PROVENANCE, reason="one rule", by=ada
     )
-    assert [r.id for r in records.page(Wanted(), by=ada).rows] == [saved.record.id]
+    assert [r.id for r in records.page(Criteria(), by=ada).rows] == [saved.record.id]
     first.refresh_from_db()
     assert (first.status, first.superseded_by_id) == ("superseded", saved.record.id)
     last = records.history(first.id, owner=None, by=ada)[-1]

@@ -13,17 +13,17 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from memory import records
-from memory.files.quarantine import Held
+from memory.files.quarantine import HeldForReview
 from memory.integrations.atomicmemory.contract import types
-from memory.integrations.atomicmemory.provider.provider import Remembering
+from memory.integrations.atomicmemory.provider.provider import NativeProvider
 from memory.integrations.gateway import server as gateway_server
 from memory.integrations.gateway import users
-from memory.integrations.gateway.server import Message, Place
-from memory.integrations.gateway.users import Guest
+from memory.integrations.gateway.server import AppProject, Message
+from memory.integrations.gateway.users import GatewayUser
 from memory.journal import verify
 from memory.models import HeldFile, JournalEntry, Record, RecordEntry, SubjectMention
 from memory.ports import subject_linker
-from memory.records import Action, Order, Provenance, Wanted, rows
+from memory.records import Action, Criteria, Order, Provenance, rows
 from memory.records import chain as links
 from memory.records.drafts import Draft, Scope
 from memory.rules import errors
@@ -57,8 +57,8 @@ def query_count(act: Callable[[], Any]) -> int:
     return len(captured)
 
 
-def provider(by: Actor) -> Remembering:
-    new_provider = Remembering(by)
+def provider(by: Actor) -> NativeProvider:
+    new_provider = NativeProvider(by)
     new_provider.initialize()
     return new_provider
 
@@ -107,7 +107,7 @@ def _mem0(world: World) -> Callable[[int, int], Any]:
 
 def _gateway(world: World) -> Callable[[int, int], Any]:
     issued = users.issue(world.agents["ada"], "mia", by=world.actor("owner"))
-    guest = Guest(world.actor("ada"), issued.key)
+    guest = GatewayUser(world.actor("ada"), issued.key)
 
     def act(number: int, first: int) -> Any:
         return gateway_server.add(guest, PLACE, "chat:c1", messages(number, first))
@@ -115,7 +115,7 @@ def _gateway(world: World) -> Callable[[int, int], Any]:
     return act
 
 
-PLACE = Place(app_id="default", project_id="default")
+PLACE = AppProject(app_id="default", project_id="default")
 
 
 def messages(number: int, first: int = 0) -> list[Message]:
@@ -163,7 +163,7 @@ def test_a_single_record_is_written_once(ada: Actor) -> None:
 
 @pytest.mark.sqlite
 def test_a_name_is_found_by_the_index_that_keeps_it_unique(ada: Actor) -> None:
-    for owner in (records.owner_for(ada), records.owner_for(ada, shared=True), None):
+    for owner in (records.owner_for(ada), records.owner_for(ada, is_shared=True), None):
         new_drafts = [Draft(content="x", owner=owner, external_id="one")]
         with CaptureQueriesContext(connection) as captured:
             rows.current_by_name(new_drafts, ada)
@@ -200,7 +200,7 @@ def test_each_has_its_entry_its_link_and_its_people(ada: Actor, world: World) ->
 def test_a_batch_is_listed_in_its_order(ada: Actor) -> None:
     records.keep_all(drafts(ada, facts(9)), provenance=PROVENANCE, by=ada)
     for order, expected in ((Order.OLDEST, facts(9)), (Order.NEWEST, facts(9)[::-1])):
-        page = records.page(Wanted(), order=order, by=ada)
+        page = records.page(Criteria(), order=order, by=ada)
         assert [row.content for row in page.rows] == expected
 
 
@@ -222,9 +222,9 @@ def test_a_known_name_is_the_next_version_and_twice_in_a_batch_too(ada: Actor) -
 
 
 def test_no_database_is_asked_for_what_it_cannot_hold(ada: Actor) -> None:
-    for lookup in (records.saying, records.called):
+    for lookup in (records.by_content, records.by_external_ids):
         with pytest.raises(errors.Invalid, match="NUL"):
-            lookup(["fine", "a\x00b"], Wanted(), by=ada)
+            lookup(["fine", "a\x00b"], Criteria(), by=ada)
 
 
 def test_many_at_once_are_made_in_parts(
@@ -233,8 +233,8 @@ def test_many_at_once_are_made_in_parts(
     monkeypatch.setattr(records.batch, "PART", 2)
     saved = records.keep_all(drafts(ada, facts(5)), provenance=PROVENANCE, by=ada)
     assert [row.content for row, _ in saved] == facts(5)
-    criteria = Wanted(owner=records.owner_for(ada))
-    assert set(records.saying(facts(7), criteria, by=ada)) == set(facts(5))
+    criteria = Criteria(owner=records.owner_for(ada))
+    assert set(records.by_content(facts(7), criteria, by=ada)) == set(facts(5))
 
 
 def test_whoever_saved_a_name_first_meanwhile_keeps_it(
@@ -280,7 +280,7 @@ def test_every_draft_is_judged_and_each_fault_is_told_in_its_place(ada: Actor) -
     kinds = [type(result).__name__ for result in results]
     assert kinds == ["Draft", "Held", "Invalid", "TooLarge", "Draft"]
     assert HeldFile.objects.count() == 1
-    with pytest.raises(Held):
+    with pytest.raises(HeldForReview):
         records.all_or_nothing(results)
     assert Record.objects.count() == 0
 
@@ -300,7 +300,7 @@ def test_an_ingest_with_a_held_statement_keeps_none_of_it(
     world: World, ada: Actor
 ) -> None:
     memory_provider = provider(ada)
-    with pytest.raises(errors.HouseError) as caught:
+    with pytest.raises(errors.AppError) as caught:
         memory_provider.batch_ingest(
             [
                 types.TextIngest(content="The kiln was booked today.", scope=SCOPE),

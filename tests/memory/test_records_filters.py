@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from memory import records
 from memory.models import Record
-from memory.records import Order, Provenance, Wanted
+from memory.records import Criteria, Order, Provenance
 from memory.records.drafts import Draft
 from memory.rules import errors, filters
 from memory.rules.permissions import Actor
@@ -32,7 +32,7 @@ def save(by: Actor, content: str, **fields: Any) -> Record:
 
 
 def contents(by: Actor, **criteria: Any) -> list[str]:
-    page = records.page(Wanted(**criteria), order=Order.OLDEST, by=by)
+    page = records.page(Criteria(**criteria), order=Order.OLDEST, by=by)
     return [row.content for row in page.rows]
 
 
@@ -74,7 +74,7 @@ def test_filters_narrow_lists_counts_and_answers_alike(ada: Actor) -> None:
     ]
     for expression, expected in cases:
         assert contents(ada, filter=expression) == expected, expression
-        criteria = Wanted(filter=expression)
+        criteria = Criteria(filter=expression)
         assert records.count(criteria, by=ada) == len(expected)
         hits = records.search("one two three", criteria, by=ada).hits
         assert sorted(h.record.content for h in hits) == sorted(expected)
@@ -127,7 +127,7 @@ for _ in range(9):
 )
 def test_what_is_not_understood_is_refused(ada: Actor, expression: Any) -> None:
     with pytest.raises(errors.Invalid) as caught:
-        records.page(Wanted(filter=expression), by=ada)
+        records.page(Criteria(filter=expression), by=ada)
     assert caught.value.problem_code == "bad_filter"
 
 
@@ -283,7 +283,7 @@ def test_any_filter_gives_what_plain_reading_gives(
     ]
     records.keep_all(drafts, provenance=PROVENANCE, by=ada)
     expected = {str(n) for n, row in enumerate(rows) if plain(expression, row)}
-    criteria = Wanted(filter=expression)
+    criteria = Criteria(filter=expression)
     page = records.page(criteria, limit=50, by=ada)
     assert {row.external_id for row in page.rows} == expected
     assert records.count(criteria, by=ada) == len(expected)

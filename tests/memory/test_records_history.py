@@ -14,7 +14,7 @@ from memory import records
 from memory.journal import erasure, visibility
 from memory.models import Record, RecordEntry
 from memory.ports.ranker import Question, ranker
-from memory.records import Amendment, Provenance, Wanted
+from memory.records import Amendment, Criteria, Provenance
 from memory.records.drafts import Draft
 from memory.rules import errors
 from memory.rules.permissions import Actor
@@ -47,12 +47,12 @@ def recalled(by: Actor, words: str) -> list[str]:
 def test_what_expired_is_not_there(ada: Actor, world: World) -> None:
     row = save(ada, expires_at=timezone.now() + timedelta(hours=1))
     Record.objects.filter(pk=row.pk).update(expires_at=timezone.now())
-    assert records.page(Wanted(), by=ada).rows == []
-    assert records.count(Wanted(expired=None), by=ada) == 0
-    assert records.search("refunds", Wanted(), by=ada).hits == []
+    assert records.page(Criteria(), by=ada).rows == []
+    assert records.count(Criteria(expired=None), by=ada) == 0
+    assert records.search("refunds", Criteria(), by=ada).hits == []
     with pytest.raises(errors.NotFound):
         records.get(row.id, owner=None, by=ada)
-    people = records.page(Wanted(expired=True), by=world.actor("viewer"))
+    people = records.page(Criteria(expired=True), by=world.actor("viewer"))
     assert [record.id for record in people.rows] == [row.id]
 
 
@@ -100,14 +100,14 @@ def test_then_is_what_held_then(ada: Actor, clock: Clock) -> None:
     half = timedelta(minutes=30)
 
     def contents(hour: int, **criteria_fields: Any) -> list[str]:
-        criteria = Wanted(as_of=hours[hour] + half, **criteria_fields)
+        criteria = Criteria(as_of=hours[hour] + half, **criteria_fields)
         by_list = [record.content for record in records.page(criteria, by=ada).rows]
         hits = records.search("courier", criteria, by=ada).hits
         assert sorted(by_list) == sorted(hit.record.content for hit in hits)
         assert len(by_list) == records.count(criteria, by=ada)
         return by_list
 
-    assert records.page(Wanted(as_of=hours[0] - half), by=ada).rows == []
+    assert records.page(Criteria(as_of=hours[0] - half), by=ada).rows == []
     assert contents(0) == ["The courier is Zeppelin."]
     assert contents(1) == ["The courier is Norrbotten."]
     assert contents(2) == ["No courier."]
@@ -116,7 +116,7 @@ def test_then_is_what_held_then(ada: Actor, clock: Clock) -> None:
     assert contents(1, filter=leaf) == ["The courier is Norrbotten."]
     assert contents(0, filter=leaf) == []
     # The exact moment belongs to what was written in it.
-    assert [r.content for r in records.page(Wanted(as_of=hours[1]), by=ada).rows] == [
+    assert [r.content for r in records.page(Criteria(as_of=hours[1]), by=ada).rows] == [
         "The courier is Norrbotten."
     ]
 
@@ -126,7 +126,7 @@ def test_what_was_forgotten_since_was_never_there(ada: Actor, clock: Clock) -> N
     clock.step()
     clock.step()
     records.forget(row, by=ada)
-    criteria = Wanted(as_of=clock.hours[1])
+    criteria = Criteria(as_of=clock.hours[1])
     assert records.page(criteria, by=ada).rows == []
     assert records.search("refunds", criteria, by=ada).hits == []
 

@@ -9,11 +9,11 @@ import pytest
 from django.utils import timezone
 
 from memory import records
-from memory.files.quarantine import Held
+from memory.files.quarantine import HeldForReview
 from memory.integrations.atomicmemory.provider import statistics
-from memory.integrations.atomicmemory.provider.statistics import Desk
+from memory.integrations.atomicmemory.provider.statistics import RecordScope
 from memory.models import HeldFile, Record
-from memory.records import Amendment, Order, Provenance, Wanted, reading, redaction
+from memory.records import Amendment, Criteria, Order, Provenance, reading, redaction
 from memory.records.drafts import Draft, Scope
 from memory.review import decide as review
 from memory.review.decide import Decision
@@ -53,7 +53,7 @@ def contents(by: Actor, **criteria: Any) -> list[str]:
     texts: list[str] = []
     cursor: str | None = None
     while True:
-        page = records.page(Wanted(**criteria), limit=2, cursor=cursor, by=by)
+        page = records.page(Criteria(**criteria), limit=2, cursor=cursor, by=by)
         texts += [row.content for row in page.rows]
         cursor = page.next_cursor
         if cursor is None:
@@ -78,19 +78,21 @@ def test_an_agent_is_told_of_as_many_as_it_can_list(
     if "as_of" in criteria:
         criteria = {"as_of": timezone.now() + criteria["as_of"]}
     visible = contents(ada, **criteria)
-    assert records.count(Wanted(**criteria), by=ada) == len(visible)
+    assert records.count(Criteria(**criteria), by=ada) == len(visible)
     assert not [content for content in visible if ATTACK in content]
     # A person decides about them, so a person sees them.
     person = world.actor("operator")
-    full_page = records.page(Wanted(**criteria), limit=50, by=person).rows
-    assert records.count(Wanted(**criteria), by=person) == len(full_page) > len(visible)
+    full_page = records.page(Criteria(**criteria), limit=50, by=person).rows
+    assert (
+        records.count(Criteria(**criteria), by=person) == len(full_page) > len(visible)
+    )
 
 
 @pytest.mark.usefixtures("notes")
-@pytest.mark.parametrize("criteria", [Wanted(), Wanted(filter=MATCH_ALL)])
+@pytest.mark.parametrize("criteria", [Criteria(), Criteria(filter=MATCH_ALL)])
 @pytest.mark.parametrize("order", list(Order))
 def test_pages_by_number_are_full_and_hold_each_once(
-    ada: Actor, criteria: Wanted, order: Order
+    ada: Actor, criteria: Criteria, order: Order
 ) -> None:
     pages = [
         records.page(criteria, limit=2, offset=start, order=order, by=ada).rows
@@ -106,7 +108,7 @@ def test_many_of_them_are_passed_over_by_hand(
     ada: Actor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reading, "MAX_HIDDEN", 1)
-    criteria = Wanted()
+    criteria = Criteria()
     page = records.page(criteria, limit=9, offset=3, order=Order.OLDEST, by=ada)
     assert [row.content for row in page.rows] == ["Note 5.", "Note 7."]
 
@@ -122,7 +124,7 @@ def test_the_names_of_a_scope_count_what_can_be_seen(ada: Actor, world: World) -
 
 @pytest.mark.usefixtures("notes")
 def test_a_scopes_ledger_adds_up(ada: Actor) -> None:
-    desk = Desk(records.owner_for(ada), Scope(), ada)
+    desk = RecordScope(records.owner_for(ada), Scope(), ada)
     assert statistics.cap(desk)["active_memories"] == COUNT - len(BAD)
     assert statistics.stats(desk)["count"] == COUNT - len(BAD)
     summary = statistics.summary(desk)
@@ -133,15 +135,15 @@ def test_a_scopes_ledger_adds_up(ada: Actor) -> None:
 
 def test_a_released_text_counts_again(ada: Actor, world: World) -> None:
     owner = records.owner_for(ada)
-    with pytest.raises(Held) as caught:
+    with pytest.raises(HeldForReview) as caught:
         records.save(Draft(content=ATTACK, owner=owner), provenance=PROVENANCE, by=ada)
-    assert records.count(Wanted(), by=ada) == 0
+    assert records.count(Criteria(), by=ada) == 0
     held_file = HeldFile.objects.get(pk=caught.value.fields["held_id"])
     by = world.actor("operator")
     review.decide(
         held_file, Decision.RELEASE, version=held_file.version, reason="fine", by=by
     )
-    assert records.count(Wanted(), by=ada) == len(contents(ada)) == 1
+    assert records.count(Criteria(), by=ada) == len(contents(ada)) == 1
 
 
 def test_a_corrected_record_counts_again(ada: Actor, notes: list[Record]) -> None:
@@ -149,14 +151,16 @@ def test_a_corrected_record_counts_again(ada: Actor, notes: list[Record]) -> Non
     by = ada
     row = Record.objects.get(pk=notes[1].id)
     records.amend(row, change, provenance=PROVENANCE, by=by)
-    assert records.count(Wanted(), by=ada) == len(contents(ada)) == COUNT - len(BAD) + 1
+    assert (
+        records.count(Criteria(), by=ada) == len(contents(ada)) == COUNT - len(BAD) + 1
+    )
 
 
 def test_counting_again_reads_no_text_again(
     ada: Actor, notes: list[Record], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(redaction, "_verdicts", redaction._Verdicts())
-    assert records.count(Wanted(), by=ada) == COUNT - len(BAD)
+    assert records.count(Criteria(), by=ada) == COUNT - len(BAD)
     texts: list[str] = []
     plain = redaction._Verdicts.is_held
 
@@ -165,7 +169,7 @@ def test_counting_again_reads_no_text_again(
         return plain(self, text)
 
     monkeypatch.setattr(redaction._Verdicts, "is_held", is_held)
-    assert records.count(Wanted(), by=ada) == COUNT - len(BAD)
+    assert records.count(Criteria(), by=ada) == COUNT - len(BAD)
     # Those that are held are looked at once more: somebody may have let them pass.
     assert sorted(texts) == sorted(notes[n].content for n in BAD)
 
@@ -192,12 +196,12 @@ def test_a_page_never_walks_through_all_that_is_withheld(
         return is_safe(row)
 
     monkeypatch.setattr(reading, "is_safe", noted)
-    page = records.page(Wanted(), limit=8, order=Order.OLDEST, by=ada)
+    page = records.page(Criteria(), limit=8, order=Order.OLDEST, by=ada)
     assert (len(looked) <= 3, page.next_cursor is None) == (True, False)
     page_contents = [row.content for row in page.rows]
     while page.next_cursor:
         page = records.page(
-            Wanted(), limit=8, order=Order.OLDEST, cursor=page.next_cursor, by=ada
+            Criteria(), limit=8, order=Order.OLDEST, cursor=page.next_cursor, by=ada
         )
         page_contents += [row.content for row in page.rows]
     assert page_contents == [text(n) for n in range(COUNT) if n not in BAD]

@@ -44,8 +44,10 @@ def test_words_hold_only_letters_and_digits(text: str) -> None:
 
 
 def test_stop_words_go_unless_nothing_else_is_left() -> None:
-    assert tokenizer.telling(["why", "was", "the", "refund", "refund"]) == ["refund"]
-    assert tokenizer.telling(["to", "be", "or", "not", "to", "be"]) == [
+    assert tokenizer.without_stop_words(["why", "was", "the", "refund", "refund"]) == [
+        "refund"
+    ]
+    assert tokenizer.without_stop_words(["to", "be", "or", "not", "to", "be"]) == [
         "to",
         "be",
         "or",
@@ -55,7 +57,7 @@ def test_stop_words_go_unless_nothing_else_is_left() -> None:
 
 @given(st.lists(st.sampled_from(["the", "refund", "of", "receipt", "a"])))
 def test_telling_words_are_known_and_said_once(given_words: list[str]) -> None:
-    words = tokenizer.telling(given_words)
+    words = tokenizer.without_stop_words(given_words)
     assert len(words) == len(set(words))
     assert set(words) <= set(given_words)
     assert bool(words) == bool(given_words)

@@ -23,7 +23,7 @@ MARKS = [visibility.retire, visibility.restrict]
 
 def recalled(world: World, mode: Mode = Mode.HYBRID, actor: str = "ada") -> set[str]:
     request = Request(query="refund denied receipt", mode=mode, k=50)
-    return {hit.entry.id for hit in recall.ask(request, by=world.actor(actor)).hits}
+    return {hit.entry.id for hit in recall.search(request, by=world.actor(actor)).hits}
 
 
 def found_by_words(world: World) -> set[str]:

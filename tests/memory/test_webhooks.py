@@ -86,7 +86,7 @@ def test_a_band_change_is_told_signed_and_once(world: World) -> None:
     hook, receiver = hooked(world), Receiver()
     webhooks.create(URL, by=world.actor("stranger"))
     entry = band_change(world)
-    assert sweep(receiver) == webhooks.Sweep(sent=1)
+    assert sweep(receiver) == webhooks.Sweep(sent_count=1)
     assert sweep(receiver) == webhooks.Sweep()
     (request,) = receiver.got
     body = request.content.decode()
@@ -173,7 +173,7 @@ def test_private_addresses_can_be_allowed(
     hook = hooked(world, "http://localhost:9000/in")
     webhooks.queue_test(hook, by=world.actor("owner"))
     receiver = Receiver()
-    assert sweep(receiver).sent == 1
+    assert sweep(receiver).sent_count == 1
     assert str(receiver.got[0].url) == "http://[::1]:9000/in"
     assert receiver.got[0].headers["Host"] == "localhost:9000"
 
@@ -223,7 +223,7 @@ def test_it_is_tried_again_with_back_off_and_then_given_up(world: World) -> None
     now = timezone.now()
     with time_machine.travel(now, tick=False) as clock:
         for tries in range(1, 7):
-            assert sweep(receiver).sent == 0
+            assert sweep(receiver).sent_count == 0
             assert sweep(receiver) == webhooks.Sweep()
             row.refresh_from_db()
             assert (row.attempts, row.last_status) == (tries, 500)
@@ -242,9 +242,9 @@ def test_what_failed_is_replayed_with_the_same_body(world: World) -> None:
         webhooks.replay(row, by=owner)
     WebhookDelivery.objects.update(status=FAILED, attempts=6, last_error="Answered 1.")
     webhooks.replay(row, by=owner)
-    assert sweep(receiver).sent == 1
+    assert sweep(receiver).sent_count == 1
     webhooks.replay(row, by=owner)
-    assert sweep(receiver).sent == 1
+    assert sweep(receiver).sent_count == 1
     first, second = (request.content for request in receiver.got)
     assert first == second == row.body.encode()
 
@@ -315,7 +315,7 @@ def test_a_worker_that_died_leaves_it_due(world: World) -> None:
     assert webhooks._claim(row, timezone.now())
     assert sweep(Receiver()) == webhooks.Sweep()
     WebhookDelivery.objects.update(next_attempt_at=past)
-    assert sweep(Receiver()).sent == 1
+    assert sweep(Receiver()).sent_count == 1
     WebhookDelivery.objects.update(status=PENDING, attempts=6, next_attempt_at=past)
     assert sweep(Receiver()) == webhooks.Sweep(failed=1)
 
@@ -331,7 +331,7 @@ def test_a_slow_receiver_leaves_the_rest_for_the_next_minute(
 def test_old_deliveries_are_forgotten(world: World) -> None:
     queued(world)
     WebhookDelivery.objects.update(created_at=timezone.now() - timedelta(days=31))
-    assert sweep(Receiver()).sent == 1
+    assert sweep(Receiver()).sent_count == 1
     sweep(Receiver())
     assert not WebhookDelivery.objects.exists()
 
@@ -376,7 +376,7 @@ def test_a_paused_webhook_hears_nothing(world: World) -> None:
     with pytest.raises(errors.Conflict):
         webhooks.queue_test(row.webhook, by=owner)
     webhooks.switch(row.webhook, active=True, by=owner)
-    assert sweep(receiver).sent == 1
+    assert sweep(receiver).sent_count == 1
 
 
 def test_removing_forgets_all_and_the_journal_knows(world: World) -> None:
@@ -393,8 +393,8 @@ def test_removing_forgets_all_and_the_journal_knows(world: World) -> None:
 
 
 def test_the_scheduled_job_sends(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    job = jobs.named("webhooks")
-    assert (job.every, job.house_wide) == (timedelta(minutes=1), True)
+    job = jobs.get("webhooks")
+    assert (job.interval, job.house_wide) == (timedelta(minutes=1), True)
     assert job.act("").fault == ""
     sweep_result = webhooks.Sweep(failed=2)
     monkeypatch.setattr(webhooks, "deliver_due", lambda: sweep_result)

@@ -99,7 +99,7 @@ def _modes(folder: Path) -> dict[str, str]:
         str(path): oct(mode)
         for path in paths
         if not path.is_symlink()
-        and (mode := stat.S_IMODE(path.lstat().st_mode)) & key_files.OTHERS
+        and (mode := stat.S_IMODE(path.lstat().st_mode)) & key_files.GROUP_AND_OTHERS
     }
 
 
@@ -109,7 +109,7 @@ def test_what_we_write_is_for_us_alone(
     tmp_path.chmod(0o700)
     settings.DATA_DIR = tmp_path
     kit.write(world, "Refunds end at $200.")
-    with file_paths.vault().locked("a name"):
+    with file_paths.file_store().locked("a name"):
         assert _modes(tmp_path) == {}
 
 

@@ -83,7 +83,7 @@ def _webhook(world: World) -> Act:
 
 
 def _setup(world: World) -> Act:
-    return lambda: gateway_settings.choose({"mode": "curated"}, by=world.actor("owner"))
+    return lambda: gateway_settings.save({"mode": "curated"}, by=world.actor("owner"))
 
 
 def _priority(world: World) -> Act:

@@ -114,4 +114,4 @@ def test_no_job_runs() -> None:
     with pytest.raises(schema_version.Newer):
         jobs.tick()
     with pytest.raises(schema_version.Newer):
-        jobs.run_asked(1)
+        jobs.run_requested(1)

@@ -149,7 +149,7 @@ def test_what_was_asked_for_waits_in_the_database(
     monkeypatch.setattr(app, "send_task", fail)
     app.conf.crewship_delivers = True
     with django_capture_on_commit_callbacks(execute=True):
-        run = jobs.ask("compaction", by=world.actor("owner"))
+        run = jobs.run_now("compaction", by=world.actor("owner"))
     assert JobRun.objects.get(pk=run.pk).state == RunState.WAITING
 
 

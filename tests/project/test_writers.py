@@ -35,7 +35,7 @@ COVERED = {
     "priority_at_emit", "seal", "erased_at", "redacted_at",
 }  # fmt: skip
 DEMO = {site for site in writers.SITES if site[0] == "crewship_memory/demo/load.py"}
-WIRE = ("memory/integrations/selftest_runs.py", "_keep")
+SELFTEST_SITE = ("memory/integrations/selftest_runs.py", "_keep")
 # A run of an erasure commits and rewrites tables by itself.
 COMMITTED = {("gdpr/erasure/finish.py", "_tell"), ("gdpr/erasure/replay.py", "_note")}
 
@@ -103,7 +103,7 @@ def test_what_the_hash_covers_is_set_in_one_place() -> None:
 # ── The chain holds after each ───────────────────────────────────────────────
 @pytest.mark.parametrize(
     "site",
-    sorted(set(writers.SITES) - DEMO - COMMITTED - {WIRE}),
+    sorted(set(writers.SITES) - DEMO - COMMITTED - {SELFTEST_SITE}),
     ids=lambda site: "-".join(site),
 )
 def test_the_chain_holds_after(world: World, reached: set[Site], site: Site) -> None:
@@ -143,17 +143,17 @@ def test_the_chain_holds_after_every_dialect(
 ) -> None:
     """Each wire keeps its promises on a stand, which is judged before it is removed."""
     counts: list[int] = []
-    strike = parity_harness.strike
+    strike = parity_harness.remove_workspace
 
     def judge(workspace: Workspace) -> None:
         counts.append(JournalEntry.objects.filter(workspace=workspace).count())
         check()
         strike(workspace)
 
-    monkeypatch.setattr(parity_harness, "strike", judge)
+    monkeypatch.setattr(parity_harness, "remove_workspace", judge)
     monkeypatch.setattr(selftest_runs, "PROVIDERS", ("native",))
-    report = writers.SITES[WIRE](shared_world)
-    assert WIRE in reached
+    report = writers.SITES[SELFTEST_SITE](shared_world)
+    assert SELFTEST_SITE in reached
     assert report.counts["broken"] == 0  # type: ignore[attr-defined]
     # The stand of the wires, and the stage of the provider.
     assert len(counts) >= 2

@@ -212,8 +212,8 @@ def _wires(world: World) -> object:
 
 
 def _gateway_mode(world: World) -> None:
-    good = upstream.at({"/memories/search": upstream.says(200, {"results": []})})
-    with upstream.standing(good) as server:
+    good = upstream.at({"/memories/search": upstream.answers(200, {"results": []})})
+    with upstream.running(good) as server:
         settings = {
             "baseUrl": server.url,
             "userId": "mia",
@@ -221,7 +221,7 @@ def _gateway_mode(world: World) -> None:
             "scope": ["current_chat"],
             "timeoutSeconds": 5,
         }
-        gateway_settings.choose(
+        gateway_settings.save(
             {"mode": "memory_gateway", "gateway": settings}, by=world.actor("owner")
         )
         operation("recall_turn", "ada")(world)
@@ -230,7 +230,7 @@ def _gateway_mode(world: World) -> None:
 
 def _setup_removed(world: World) -> None:
     by = world.actor("owner")
-    row = gateway_settings.choose({"mode": "curated"}, by=by)
+    row = gateway_settings.save({"mode": "curated"}, by=by)
     gateway_settings.remove(row.id, by=by)
 
 
@@ -243,7 +243,9 @@ def _imported(world: World) -> None:
     row = {"entry_type": "peer.escalation", "summary": "old", "payload": {"a": ["b"]}}
     lines = journal_import.read_lines(io.BytesIO(json.dumps(row).encode()))
     by = world.actor("owner")
-    report = journal_import.append(lines, by=by, tell=lambda _number, _reason: None)
+    report = journal_import.append(
+        lines, by=by, on_refusal=lambda _number, _reason: None
+    )
     assert report.appended == 1
 
 

@@ -103,7 +103,7 @@ def test_a_command_does_not_add_an_account_that_somebody_else_opened(
         workspaces.set_member(user, Role.ADMIN, by=system(world.other.pk))
     assert caught.value.problem_code == "must_accept"
     assert homes(NEW) == {"acme"}
-    accounts.prove(user)
+    accounts.mark_proven(user)
     workspaces.set_member(user, Role.ADMIN, by=system(world.other.pk))
     assert homes(NEW) == {"acme", "other"}
 
@@ -170,7 +170,7 @@ def test_an_admin_hands_a_member_a_link_to_a_new_password(world: World) -> None:
 
 def test_who_came_in_by_an_admins_link_is_not_proven_any_more(world: World) -> None:
     viewer = world.people["viewer"]
-    accounts.prove(viewer)
+    accounts.mark_proven(viewer)
     entered(_password_link(world, "viewer"))
     assert not accounts.is_proven(viewer)
 
@@ -264,7 +264,7 @@ def test_a_password_link_ends_when_its_maker_is_no_admin(world: World) -> None:
     assert Client().post(path, PASSWORD_FORM).status_code == 410
     # An admin of another workspace has no role here.
     maker = world.people["operator"]
-    accounts.prove(maker)
+    accounts.mark_proven(maker)
     workspaces.set_member(maker, Role.ADMIN, by=system(world.other.pk))
     assert Client().post(path, PASSWORD_FORM).status_code == 410
 
@@ -303,7 +303,7 @@ def test_an_address_changed_in_the_admin_is_not_proven_and_ends_sessions(
 ) -> None:
     viewer, owner = world.people["viewer"], world.people["owner"]
     User.objects.filter(pk=owner.pk).update(is_staff=True, is_superuser=True)
-    accounts.prove(viewer)
+    accounts.mark_proven(viewer)
     elsewhere = signed_in(viewer)
     data = {"email": "Other.Name@Acme.example", "name": "", "is_active": "on"}
     path = f"/admin/memory/user/{viewer.pk}/change/"

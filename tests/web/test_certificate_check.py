@@ -18,7 +18,7 @@ from gdpr.certificates import issue as certificates
 from gdpr.models import Certificate
 from memory.models import JournalEntry
 from tests.gdpr import requests as make
-from tests.gdpr.requests import ME
+from tests.gdpr.requests import RUNNER
 from tests.world import World
 
 PAGE = "/certificates/check/"
@@ -36,7 +36,7 @@ def certificate(world: World) -> Certificate:
     case = make.running(world)
     make.searched(case, make.house(world))
     issued = certificates.issue(case, make.facts())
-    leases.close(case, ME, "complete", {}, by=make.house(world))
+    leases.close(case, RUNNER, "complete", {}, by=make.house(world))
     return issued
 
 

@@ -53,7 +53,7 @@ def owner(world: World) -> Client:
 def test_who_may(world: World, user: str, status: int) -> None:
     admin = world.actor("owner")
     key = users.issue(world.agents["ada"], "tom", by=admin).key
-    row = gateway_settings.choose({"mode": "curated"}, by=admin)
+    row = gateway_settings.save({"mode": "curated"}, by=admin)
     client = world.page(user)
     assert client.get(PAGE).status_code == status
     home = _text(client.get("/", follow=True))
@@ -75,7 +75,7 @@ def test_who_may(world: World, user: str, status: int) -> None:
 def test_another_workspace_finds_nothing(world: World) -> None:
     admin = world.actor("owner")
     key = users.issue(world.agents["ada"], "tom", by=admin).key
-    row = gateway_settings.choose({"mode": "curated"}, by=admin)
+    row = gateway_settings.save({"mode": "curated"}, by=admin)
     client = world.page("stranger")
     for path in (f"{PAGE}{key.id}/revoke/", f"{TURNS}{row.id}/remove/"):
         assert client.post(path).status_code == 404

@@ -52,8 +52,8 @@ def _status(**counts: float) -> index_status.Status:
     return index_status.Status(**(status | counts))  # type: ignore[arg-type]
 
 
-ANSWERS = base.Pulse(base.State.ANSWERING)
-FAILS = base.Pulse(base.State.FAILING, base.Reason.TIMEOUT)
+ANSWERS = base.Status(base.State.ANSWERING)
+FAILS = base.Status(base.State.FAILING, base.Reason.TIMEOUT)
 
 
 @pytest.mark.parametrize(
@@ -74,12 +74,12 @@ FAILS = base.Pulse(base.State.FAILING, base.Reason.TIMEOUT)
         ({}, ANSWERS, "local:minilm", "No memory here can be recalled by meaning yet"),
         ({"embeddable": 1, "indexed": 1}, ANSWERS, "local:minilm",
          "The one memory here can be recalled by meaning"),
-        ({"embeddable": 1_612, "indexed": 1_612}, base.Pulse(), "local:minilm",
+        ({"embeddable": 1_612, "indexed": 1_612}, base.Status(), "local:minilm",
          "All 1,612 memories can be recalled by meaning"),
     ],
 )  # fmt: skip
 def test_the_worst_is_said_first(
-    counts: dict[str, float], pulse: base.Pulse, name: str, finding: str
+    counts: dict[str, float], pulse: base.Status, name: str, finding: str
 ) -> None:
     assert overview.finding(_status(**counts), pulse, name) == finding
 

@@ -250,7 +250,7 @@ def test_a_pending_membership_gives_no_access_anywhere(
         api_keys.issue_operator_key(other_admin, Role.ADMIN, by=world.actor("owner"))
     from gdpr.cases import reminder_email
 
-    assert other_admin.email not in reminder_email.readers(world.acme.pk)
+    assert other_admin.email not in reminder_email.recipients(world.acme.pk)
     page = text(world.page("viewer").get(MEMBERS))
     assert other_admin.email not in page
     key_form = text(world.page("owner").get("/workspace/keys/"))
@@ -280,7 +280,7 @@ def test_the_owner_of_an_account_accepts_with_the_link(
 def test_the_owner_of_a_proven_address_accepts_after_signing_in(
     world: World, other_admin: User
 ) -> None:
-    accounts.prove(other_admin)
+    accounts.mark_proven(other_admin)
     invited(world, email=other_admin.email)
     browser = Client()
     credentials = {"login": other_admin.email, "password": PASSWORD}
@@ -336,7 +336,7 @@ def test_a_person_with_another_address_does_not_accept(
 ) -> None:
     path = invited(world)
     token = path.rstrip("/").rpartition("/")[2]
-    accounts.prove(other_admin)
+    accounts.mark_proven(other_admin)
     with pytest.raises(errors.NotFound):
         invitations.accept(Invitation.objects.get().pk, other_admin, token=token)
     assert homes(other_admin.email) == {"other"}

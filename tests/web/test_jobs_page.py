@@ -69,7 +69,7 @@ def test_failures_and_stuck_runs_lead_the_page(world: World) -> None:
     assert "Compaction is stuck" in page
     assert "no sign of life" in page
     # A dead run does not prevent a new one.
-    assert jobs.ask("compaction", by=world.actor("operator")).state == RunState.DONE
+    assert jobs.run_now("compaction", by=world.actor("operator")).state == RunState.DONE
 
 
 def test_a_running_job_is_not_started_twice(world: World) -> None:

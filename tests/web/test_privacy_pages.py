@@ -437,7 +437,7 @@ def test_an_export_is_made_read_and_removed(world: World) -> None:
     subject = maria(world)
     assert post(world, f"subjects/{subject.id}/export/").status_code == 302
     export.sweep()
-    [row] = export.listed(world.actor("compliance"))
+    [row] = export.exports(world.actor("compliance"))
     page = world.page("compliance")
     answer = page.get(f"/privacy/exports/{row.id}/download/")
     assert answer.getvalue()[:2] == b"PK"

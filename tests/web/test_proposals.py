@@ -45,7 +45,7 @@ def proposed(world: World, pattern: str = PATTERN) -> ConsolidationProposal:
 def learned(world: World) -> str:
     """Return today's learned file of support."""
     place = Place(Tier.LEARNED, timezone.now().date().isoformat())
-    return writer.current(Owner(world.crews["support"]), place)
+    return writer.current_text(Owner(world.crews["support"]), place)
 
 
 def approve(world: World, proposal: ConsolidationProposal, **extra: Any) -> Any:
@@ -178,7 +178,7 @@ def test_of_many_approvals_at_once_one_writes(shared_world: World) -> None:
     def go(_: int) -> bool:
         try:
             approval.approve(proposal, version=1, by=by)
-        except errors.HouseError:
+        except errors.AppError:
             return False
         finally:
             connections.close_all()

@@ -14,7 +14,7 @@ from memory import scanner, workspace_settings
 from memory.models import HeldFile, JournalEntry, SavedFilter
 from memory.workspace_settings import declarations
 from tests.memory.files import kit
-from tests.memory.files.test_quarantine import held
+from tests.memory.files.test_quarantine import hold_text
 from tests.world import World
 
 REASON = "Looked at with care"
@@ -44,7 +44,7 @@ def decide(page: Client, case: HeldFile, **fields: object) -> Any:
     [("owner", 200), ("operator", 200), ("viewer", 403), ("compliance", 403)],
 )
 def test_who_may_open_the_pages(world: World, user: str, status: int) -> None:
-    case, page = held(world), world.page(user)
+    case, page = hold_text(world), world.page(user)
     rule = scanner.rules()[0].id
     for path in (
         "/quarantine/",
@@ -56,7 +56,7 @@ def test_who_may_open_the_pages(world: World, user: str, status: int) -> None:
 
 
 def test_strangers_find_nothing_and_nobody_signs_in(world: World) -> None:
-    case = held(world)
+    case = hold_text(world)
     assert world.page("stranger").get(at(case)).status_code == 404
     assert world.page("nobody").get("/quarantine/").status_code == 302
 
@@ -68,7 +68,7 @@ def test_an_empty_queue_says_so(world: World) -> None:
 
 
 def test_the_inbox_shows_the_case_and_records_the_view(world: World) -> None:
-    case = held(world, f"Be\u200bfore {kit.POISON}")
+    case = hold_text(world, f"Be\u200bfore {kit.POISON}")
     html = world.page("operator").get("/quarantine/").content.decode()
     assert "1 text waits for a decision" in html
     assert 'title="U+200B zero width space"' in html
@@ -82,14 +82,14 @@ def test_the_inbox_shows_the_case_and_records_the_view(world: World) -> None:
 @pytest.mark.parametrize("view", ["text", "read", "bytes"])
 def test_hostile_markup_is_shown_as_text(world: World, view: str) -> None:
     evil = '<script>alert(1)</script><img src=x onerror="a()">'
-    case = held(world, f"# {evil}\n{evil} {kit.POISON} {evil}")
+    case = hold_text(world, f"# {evil}\n{evil} {kit.POISON} {evil}")
     html = world.page("operator").get(at(case), {"view": view}).content.decode()
     assert "<script>alert" not in html
     assert "<img src=x" not in html
 
 
 def test_a_decision_opens_the_next_and_offers_the_way_back(world: World) -> None:
-    first, second = held(world), held(world, label="pins.md")
+    first, second = hold_text(world), hold_text(world, label="pins.md")
     page = world.page("operator")
     reply = decide(page, first)
     assert reply.status_code == 302
@@ -104,7 +104,7 @@ def test_a_decision_opens_the_next_and_offers_the_way_back(world: World) -> None
 
 
 def test_the_last_decision_leads_to_the_empty_list(world: World) -> None:
-    case, page = held(world), world.page("operator")
+    case, page = hold_text(world), world.page("operator")
     reply = decide(page, case, decision="discard")
     html = page.get(reply["Location"]).content.decode()
     assert "Nothing is held." in html
@@ -124,7 +124,7 @@ def test_the_last_decision_leads_to_the_empty_list(world: World) -> None:
 def test_a_faulty_decision_comes_back(
     world: World, fields: dict[str, object], status: int, text: str
 ) -> None:
-    case = held(world)
+    case = hold_text(world)
     reply = decide(world.page("operator"), case, **fields)
     assert reply.status_code == status
     assert text in reply.content.decode()
@@ -132,14 +132,14 @@ def test_a_faulty_decision_comes_back(
 
 
 def test_a_preset_is_reason_enough(world: World) -> None:
-    case = held(world)
+    case = hold_text(world)
     preset = "An order that nobody of ours gave"
     decide(world.page("operator"), case, reason="", preset=preset, decision="discard")
     assert HeldFile.objects.get().reason == preset
 
 
 def test_a_conflict_says_who_did_what(world: World) -> None:
-    case = held(world)
+    case = hold_text(world)
     decide(world.page("owner"), case, decision="discard")
     reply = decide(world.page("operator"), case)
     assert reply.status_code == 409
@@ -160,7 +160,10 @@ REMAINDER = "Before. [redacted: exfiltration, override] After."
 
 
 def test_chosen_passages_are_cut_whole_and_previewed(world: World) -> None:
-    case, page = held(world, f"Before. {kit.POISON}. After."), world.page("operator")
+    case, page = (
+        hold_text(world, f"Before. {kit.POISON}. After."),
+        world.page("operator"),
+    )
     span = "20-25"
     html = page.get(at(case, "redaction/"), {"span": span}).content.decode()
     assert f"+{REMAINDER}" in html
@@ -174,7 +177,10 @@ def test_chosen_passages_are_cut_whole_and_previewed(world: World) -> None:
 
 
 def test_nobody_redacts_what_they_did_not_look_at(world: World) -> None:
-    case, page = held(world, f"Before. {kit.POISON}. After."), world.page("operator")
+    case, page = (
+        hold_text(world, f"Before. {kit.POISON}. After."),
+        world.page("operator"),
+    )
     for digest in ("", "0" * 64):
         reply = decide(page, case, decision="redact", span=["20-25"], seen=digest)
         assert reply.status_code == 409
@@ -188,7 +194,7 @@ def test_nobody_redacts_what_they_did_not_look_at(world: World) -> None:
 
 def test_the_page_of_a_case_shows_what_an_agent_would_read(world: World) -> None:
     kit.write(world, "What was there.\n")
-    case = held(world, f"Before. {kit.POISON}. After.")
+    case = hold_text(world, f"Before. {kit.POISON}. After.")
     HeldFile.objects.filter(pk=case.pk).update(mode="append")
     page = world.page("operator")
     html = page.get(at(case)).content.decode()
@@ -199,7 +205,7 @@ def test_the_page_of_a_case_shows_what_an_agent_would_read(world: World) -> None
 
 def test_a_rest_that_is_not_clean_comes_back_with_its_reason(world: World) -> None:
     text = f"A fine line.\n{kit.POISON}.\n"
-    case, page = held(world, text), world.page("operator")
+    case, page = hold_text(world, text), world.page("operator")
     html = page.get(at(case, "redaction/"), {"span": "0-5"}).content.decode()
     assert "The rest is held" in html
     form_data = {"decision": "redact", "span": ["0-5"], "seen": preview_digest(html)}
@@ -211,8 +217,8 @@ def test_a_rest_that_is_not_clean_comes_back_with_its_reason(world: World) -> No
 
 @pytest.mark.parametrize("name", ["", "alike/"])
 def test_no_decision_is_the_one_to_press(world: World, name: str) -> None:
-    case = held(world)
-    held(world, label="pins.md")
+    case = hold_text(world)
+    hold_text(world, label="pins.md")
     html = world.page("operator").get(at(case, name)).content.decode()
     form = html[html.index('class="decision"') - 4_000 :]
     deciding = re.findall(r'<button[^>]*name="decision"[^>]*>', form)
@@ -226,7 +232,7 @@ def test_no_decision_is_the_one_to_press(world: World, name: str) -> None:
 
 
 def test_a_claim_shows_in_the_list(world: World) -> None:
-    case, page = held(world), world.page("operator")
+    case, page = hold_text(world), world.page("operator")
     assert page.post(at(case, "claim/")).status_code == 302
     html = world.page("owner").get("/quarantine/").content.decode()
     assert "operator@acme.example works on it" in html
@@ -234,7 +240,7 @@ def test_a_claim_shows_in_the_list(world: World) -> None:
 
 
 def test_a_group_is_decided_once_and_reported_each(world: World) -> None:
-    first, second = held(world), held(world, label="pins.md")
+    first, second = hold_text(world), hold_text(world, label="pins.md")
     page = world.page("operator")
     inbox = page.get("/quarantine/").content.decode()
     assert "Decide both at once" in inbox
@@ -250,7 +256,7 @@ def test_a_group_is_decided_once_and_reported_each(world: World) -> None:
 
 
 def test_filters_are_kept_saved_and_forgotten(world: World) -> None:
-    held(world)
+    hold_text(world)
     page = world.page("operator")
     html = page.get("/quarantine/?state=held&source=tool").content.decode()
     assert "Save this filter as" in html
@@ -270,7 +276,7 @@ def test_filters_are_kept_saved_and_forgotten(world: World) -> None:
 
 
 def test_htmx_gets_the_region_alone(world: World) -> None:
-    case = held(world)
+    case = hold_text(world)
     reply = world.page("operator").get(at(case), headers=HTMX)
     html = reply.content.decode()
     assert "<html" not in html
@@ -288,7 +294,7 @@ def test_a_rescan_tells_what_it_did(world: World) -> None:
 
 
 def test_the_rail_counts_for_those_who_may_see_it(world: World) -> None:
-    held(world)
+    hold_text(world)
     assert "Quarantine" in world.page("operator").get("/").content.decode()
     assert "Quarantine" not in world.page("viewer").get("/").content.decode()
 
@@ -308,7 +314,7 @@ def test_the_rules_page_says_what_fires_and_what_it_cannot_see(world: World) -> 
 
 
 def test_a_rule_is_switched_after_a_replay(world: World) -> None:
-    held(world)
+    hold_text(world)
     rule = scanner.scan(kit.POISON).findings[0].rule
     path, admin = f"/quarantine/rules/{rule}/", world.page("owner")
     preview = admin.get(path, {"mode": "off"}).content.decode()

@@ -104,7 +104,7 @@ def test_asking_marks_nothing(world: World) -> None:
     rows = fill(world)
     ask(world, query="refund")
     ask(world, query="refund", entry_id=rows[0].id)
-    assert reference_counts.marks.flush() == 0
+    assert reference_counts.reference_counts.flush() == 0
     assert not Embedding.objects.filter(reference_count__gt=0).exists()
 
 

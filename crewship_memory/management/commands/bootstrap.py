@@ -39,7 +39,7 @@ class Command(BaseCommand):
             result = bootstrap.bootstrap(
                 options["workspace"], options["email"], password
             )
-        except (errors.HouseError, ValidationError) as error:
+        except (errors.AppError, ValidationError) as error:
             raise CommandError(str(error)) from None
         answer = _answer(result)
         if options["as_json"]:

@@ -67,7 +67,7 @@ class Command(BaseCommand):
             issued = issue_key.issue(
                 issue_key.KeyRequest(**{n: options[n] for n in names})
             )
-        except errors.HouseError as error:
+        except errors.AppError as error:
             raise CommandError(error.detail) from None
         answer = _answer(issued)
         self.stdout.write(json.dumps(answer) if options["as_json"] else answer["key"])

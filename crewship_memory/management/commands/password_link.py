@@ -27,7 +27,7 @@ class Command(BaseCommand):
             raise CommandError("--email is missing.")
         try:
             user, link = bootstrap.password_link(options["email"])
-        except errors.HouseError as error:
+        except errors.AppError as error:
             raise CommandError(error.detail) from None
         answer = {"email": user.email, "user_id": user.id, "link": link}
         self.stdout.write(json.dumps(answer) if options["as_json"] else link)

@@ -25,7 +25,7 @@ from crewship_memory import bootstrap, data_folder, healthz, server, startup_pro
 from crewship_memory.background import BackgroundThreads
 from crewship_memory.demo import load
 from crewship_memory.startup_progress import Progress
-from episodic.index.reference_counts import marks
+from episodic.index.reference_counts import reference_counts
 from memory.installation import identity as installation
 from memory.installation import schema_version
 from memory.models import User
@@ -87,7 +87,7 @@ def flush_and_exit() -> None:
     model apart under the threads that use it. Nothing is lost: what was acknowledged is
     committed, and what was cut off is swept again.
     """
-    marks.drain()
+    reference_counts.drain()
     connections.close_all()
     logging.shutdown()
     sys.stdout.flush()

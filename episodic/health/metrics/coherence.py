@@ -121,7 +121,7 @@ def shared_words(summaries: Sequence[str]) -> list[str]:
     """Return the two words that most of some summaries share, at least two of them."""
     counts: Counter[str] = Counter()
     for summary in summaries:
-        words = tokenizer.telling(tokenizer.split(tokenizer.fold(summary)))
+        words = tokenizer.without_stop_words(tokenizer.split(tokenizer.fold(summary)))
         counts.update({w for w in words if len(w) >= WORD_CHARS and w.isalpha()})
     return [word for word, count in counts.most_common(2) if count > 1]
 

@@ -39,13 +39,13 @@ class Command(BaseCommand):
 
     def handle(self, *, subject: str, workspace: str, **options: Any) -> None:
         try:
-            by = system(one_call.home(subject, workspace), "gdpr_erase")
+            by = system(one_call.workspace_of(subject, workspace), "gdpr_erase")
             case = self._case(subject, options["reason"], options["case"], by)
             if options["apply"] or options["phrase"]:
                 report = self._run(case, options["phrase"], by)
             else:
                 report = self._plan(case, dry_run.make(case, by=by))
-        except errors.HouseError as error:
+        except errors.AppError as error:
             raise CommandError(error.detail) from None
         if options["json"]:
             self.stdout.write(json.dumps(report, indent=2))
@@ -62,7 +62,7 @@ class Command(BaseCommand):
     def _case(self, alias: str, reason: str, case_id: str, by: Actor) -> Case:
         if case_id:
             return transitions.case(by, case_id)
-        subject = one_call.person(alias, by=by, named=True)
+        subject = one_call.person(alias, by=by, must_be_named=True)
         new = NewCase(subject_id=subject.id, kind=CaseKind.ERASURE, reason=reason)
         return cases.open_case(new, by=by)
 
@@ -73,7 +73,7 @@ class Command(BaseCommand):
             if phrase:
                 raise CommandError("Make a plan first: leave out --phrase.")
             plan = dry_run.make(case, by=by)
-        if cases.undecided(plan):
+        if cases.undecided_count(plan):
             return self._plan(case, plan)
         typed = phrase or cases.phrase(case, plan.plan_hash)
         case = transitions.case(by, case.id)

@@ -31,19 +31,19 @@ class Command(BaseCommand):
         """Export all of it, or fail."""
         out: Path | None = options["out"]
         try:
-            by = system(one_call.home(subject, workspace), "gdpr_export")
+            by = system(one_call.workspace_of(subject, workspace), "gdpr_export")
             if out is None:
-                data = one_call.everything(subject, by=by)
+                data = one_call.export_all(subject, by=by)
                 self.stdout.write(json.dumps(data, ensure_ascii=False, indent=2))
             else:
                 self._bundle(subject, options["reason"], out, by)
-        except errors.HouseError as error:
+        except errors.AppError as error:
             raise CommandError(error.detail) from None
         except OSError as error:
             raise CommandError(f"Cannot write {out}: {error.strerror}.") from None
 
     def _bundle(self, alias: str, reason: str, out: Path, by: Actor) -> None:
-        person = one_call.person(alias, by=by, named=True)
+        person = one_call.person(alias, by=by, must_be_named=True)
         bundle = export.make(export.request(person, reason=reason, by=by))
         if bundle.state != ExportState.READY:
             raise CommandError(f"The export failed: {bundle.error}.")

@@ -22,10 +22,10 @@ class Command(BaseCommand):
         except Damaged as error:
             raise CommandError(str(error)) from None
         for run in runs:
-            for line in (*run.found, *run.todo):
+            for line in (*run.remaining, *run.todo):
                 self.stderr.write(f"{run.case_id}: {line}")
         self.stdout.write(f"{len(runs)} runs were carried out again.")
-        incomplete = sum(bool(run.found or run.todo) for run in runs)
+        incomplete = sum(bool(run.remaining or run.todo) for run in runs)
         if incomplete:
             message = f"Something is left of {incomplete} of them."
             raise CommandError(message)

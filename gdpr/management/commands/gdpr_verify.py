@@ -19,9 +19,9 @@ from gdpr.certificates.document import Verdict
 def _read(name: str) -> bytes:
     try:
         if name == "-":
-            return sys.stdin.buffer.read(document.MOST_BYTES + 1)
+            return sys.stdin.buffer.read(document.MAX_BYTES + 1)
         with Path(name).open("rb") as file:
-            return file.read(document.MOST_BYTES + 1)
+            return file.read(document.MAX_BYTES + 1)
     except OSError as error:
         raise CommandError(f"{name} cannot be read: {error.strerror}.") from None
 

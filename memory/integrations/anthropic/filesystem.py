@@ -16,7 +16,7 @@ from django.db import transaction
 from memory import records
 from memory.files.paths import Owner
 from memory.models import Record
-from memory.records import Match, Order, Provenance, Wanted
+from memory.records import Criteria, Match, Order, Provenance
 from memory.records.drafts import Draft, Scope
 from memory.rules import entries, errors
 from memory.rules.permissions import Actor
@@ -87,7 +87,7 @@ class FileTree:
     # ── Reading ──────────────────────────────────────────────────────────────
     def files(self, folder: str = "") -> list[Record]:
         """Return the files of a folder and of those below it, by path."""
-        query = Wanted(
+        query = Criteria(
             owner=self.owner, scope=FILES_SCOPE, match=Match.EXACT, kinds=(KIND,)
         )
         rows: list[Record] = []

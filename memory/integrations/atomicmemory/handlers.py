@@ -29,7 +29,7 @@ from memory.rules import errors
 def health(call: Call) -> dict[str, Any]:
     """Return the configuration, with the embedding and language models in use."""
     agent_only(call.by, "records.read")
-    mind = language_model.mind()
+    mind = language_model.current()
     engine, thinker = mind.engine(), mind.thinker()
     return {
         "status": "ok",

@@ -224,7 +224,7 @@ def list_page(call: Call) -> dict[str, Any]:
         "op": "eq",
         "value": query.source_site,
     }
-    filters = session.record_scope.wanted(filter=source if query.source_site else None)
+    filters = session.record_scope.query(filter=source if query.source_site else None)
     page = records.page(
         filters,
         limit=number(query.limit, PAGE, 1, MAX_PAGE),
@@ -265,7 +265,7 @@ def delete_one(call: Call) -> dict[str, Any]:
 def by_external_id(call: Call) -> dict[str, Any]:
     """Return a user's memory by its external id."""
     session = open_session(call, call.read_query(schemas.OneQuery), "records.read")
-    filters = user_records(session).wanted(external_id=call.path_params["external_id"])
+    filters = user_records(session).query(external_id=call.path_params["external_id"])
     page_rows = records.page(filters, limit=1, by=session.record_scope.by).rows
     if not page_rows:
         raise errors.NotFound

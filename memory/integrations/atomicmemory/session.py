@@ -9,8 +9,8 @@ from typing import Any, Final, Protocol
 from memory import records
 from memory.integrations.atomicmemory.contract import types
 from memory.integrations.atomicmemory.provider import mapping
-from memory.integrations.atomicmemory.provider.provider import Remembering
-from memory.integrations.atomicmemory.provider.statistics import Desk
+from memory.integrations.atomicmemory.provider.provider import NativeProvider
+from memory.integrations.atomicmemory.provider.statistics import RecordScope
 from memory.integrations.base import Answer, Call, agent_only, headers_of
 from memory.rules import errors
 from memory.rules.scopes import Scope
@@ -37,21 +37,21 @@ class RawContent(errors.Invalid):
     sentence = "Raw or unclassified text is not accepted here: send a content_class."
 
 
-class NotOffered(errors.HouseError):
+class NotOffered(errors.AppError):
     """The API has the address; this server does not implement it."""
 
     code, status, title = "not_offered", 501, "Not offered"
     sentence = "This server does not do this: {why}."
 
 
-class Disabled(errors.HouseError):
+class Disabled(errors.AppError):
     """Settings are changed where the server is started, not by this API."""
 
     code, status, title = "disabled", 410, "Switched off"
     sentence = "Settings are not changed over this API."
 
 
-def refuse(error: errors.HouseError) -> Answer:
+def refuse(error: errors.AppError) -> Answer:
     """Return ``{error}``, with ``error_code`` where the text itself was refused."""
     code = ERROR_CODES.get(error.problem_code)
     body: dict[str, Any] = {"error": error.detail}
@@ -96,9 +96,9 @@ def scope_of(
 class Session:
     """An initialized provider, and the scope of the call."""
 
-    provider: Remembering
+    provider: NativeProvider
     scope: types.Scope
-    record_scope: Desk
+    record_scope: RecordScope
 
     def ref(self, memory_id: str) -> types.MemoryRef:
         """Return a memory within the call's scope."""
@@ -118,12 +118,12 @@ def open_session(
     _check_user(call, request.user_id)
     scope = scope_of(request, thread=thread, namespace=namespace)
     owner = records.owner_for(by)
-    provider = Remembering(by, owner)
+    provider = NativeProvider(by, owner)
     provider.initialize()
-    return Session(provider, scope, Desk(owner, mapping.scope_in(scope), by))
+    return Session(provider, scope, RecordScope(owner, mapping.scope_in(scope), by))
 
 
-def user_records(session: Session) -> Desk:
+def user_records(session: Session) -> RecordScope:
     """Return the records of the user alone, whatever else the call names."""
     return replace(session.record_scope, scope=Scope(user=session.scope.user or ""))
 

@@ -25,7 +25,7 @@ from memory.rules.json_structure import is_within
 # A shorter key may occur in a longer text by chance.
 MIN_KEY_MATCH: Final = 8
 DEFAULT_TOP_K: Final = 8
-MOST: Final = 100
+MAX_TOP_K: Final = 100
 DEFAULT_SECONDS: Final = 10.0
 DEFAULT_NAME: Final = "default"
 NAME_CHARS: Final = 128
@@ -187,8 +187,8 @@ def scopes(value: object, name: str = f"{GATEWAY}.scope") -> tuple[Scope, ...]:
 
 def _top_k(value: object) -> int:
     is_integer = isinstance(value, int) and not isinstance(value, bool)
-    if not is_integer or not 1 <= value <= MOST:  # type: ignore[operator]
-        raise _bad(f"{GATEWAY}.topK", f"must be a whole number from 1 to {MOST}")
+    if not is_integer or not 1 <= value <= MAX_TOP_K:  # type: ignore[operator]
+        raise _bad(f"{GATEWAY}.topK", f"must be a whole number from 1 to {MAX_TOP_K}")
     return int(value)  # type: ignore[call-overload,no-any-return]
 
 

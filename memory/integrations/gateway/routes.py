@@ -24,8 +24,8 @@ from memory.integrations.base import (
 from memory.integrations.gateway import server as gateway_server
 from memory.integrations.gateway import users
 from memory.integrations.gateway.config import Scope
-from memory.integrations.gateway.server import Message, Place, SearchRequest
-from memory.integrations.gateway.users import Guest
+from memory.integrations.gateway.server import AppProject, Message, SearchRequest
+from memory.integrations.gateway.users import GatewayUser
 from memory.rules import errors
 from memory.rules.permissions import Actor
 
@@ -119,8 +119,8 @@ def is_known(headers: Mapping[str, str], start: bytes) -> bool:
     return match is not None and users.is_active(match[1].decode())
 
 
-def _guest(call: Call, action: str) -> tuple[Guest, Place]:
-    guest: Guest = call.state["guest"]
+def _guest(call: Call, action: str) -> tuple[GatewayUser, AppProject]:
+    guest: GatewayUser = call.state["guest"]
     credentials: Credentials = call.state["told"]
     guest.actor.require(action)
     users.permit(
@@ -129,7 +129,9 @@ def _guest(call: Call, action: str) -> tuple[Guest, Place]:
         project_id=credentials.project_id,
         agent_id=credentials.agent_id or "",
     )
-    return guest, Place(app_id=credentials.app_id, project_id=credentials.project_id)
+    return guest, AppProject(
+        app_id=credentials.app_id, project_id=credentials.project_id
+    )
 
 
 def search(call: Call) -> dict[str, Any]:
@@ -184,7 +186,7 @@ def health(_call: Call) -> dict[str, Any]:
     return {"status": "ok", "api": {"status": "ok"}, "backend": {"status": "ok"}}
 
 
-def _detail(error: errors.HouseError) -> Any:
+def _detail(error: errors.AppError) -> Any:
     """Return an error in FastAPI's form, without the values sent."""
     if error.status == errors.Unauthenticated.status:
         return ANSWER_401
@@ -201,7 +203,7 @@ def _detail(error: errors.HouseError) -> Any:
     ]
 
 
-def refuse(error: errors.HouseError) -> Answer:
+def refuse(error: errors.AppError) -> Answer:
     """Answer ``{detail}``; the credential is in the body, so no scheme is named."""
     headers = headers_of(error)
     headers.pop("WWW-Authenticate", None)

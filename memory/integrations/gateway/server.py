@@ -19,9 +19,9 @@ from django.utils import timezone
 
 from memory import records
 from memory.files.paths import Owner
-from memory.files.quarantine import Held, Refused
+from memory.files.quarantine import HeldForReview, WriteRefused
 from memory.integrations.gateway.config import Scope
-from memory.integrations.gateway.users import Guest
+from memory.integrations.gateway.users import GatewayUser
 from memory.journal import append as journal
 from memory.models import GatewayPending, JournalEntry, Record
 from memory.ports import ranker
@@ -37,12 +37,12 @@ SETTLE_SECONDS: Final = 1.0
 STEP_SECONDS: Final = 0.02
 SETTLED: Final = 50
 # Messages per transaction.
-PIECE: Final = 100
+BATCH: Final = 100
 FORGOTTEN_AFTER: Final = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class AppProject:
     """The app and project of a request; with the user they are a memory's scope."""
 
     app_id: str
@@ -87,17 +87,17 @@ class Added:
 
 
 # ── Scopes and sessions────────────────────────────────────────────────────────
-def _owner(guest: Guest) -> Owner:
+def _owner(guest: GatewayUser) -> Owner:
     return Owner(guest.key.agent.crew, guest.key.agent)
 
 
-def _scope(guest: Guest, place: Place) -> RecordScope:
+def _scope(guest: GatewayUser, place: AppProject) -> RecordScope:
     extra = {"app_id": place.app_id, "project_id": place.project_id}
     return RecordScope(user=guest.key.user_id, extra=extra)
 
 
-def _query(guest: Guest, place: Place, **filters: Any) -> records.Wanted:
-    return records.Wanted(
+def _query(guest: GatewayUser, place: AppProject, **filters: Any) -> records.Criteria:
+    return records.Criteria(
         owner=_owner(guest),
         scope=_scope(guest, place),
         match=records.Match.EXACT,
@@ -105,7 +105,7 @@ def _query(guest: Guest, place: Place, **filters: Any) -> records.Wanted:
     )
 
 
-def check_session(guest: Guest, session_id: str) -> str:
+def check_session(guest: GatewayUser, session_id: str) -> str:
     """Return a session id if it is a chat, a resource or the edits of this user."""
     user = guest.key.user_id
     kinds = (CHAT, f"{RESOURCE}{user}:")
@@ -160,7 +160,9 @@ def _source(record: Record, request: SearchRequest) -> Scope:
     return Scope.ALL_USER_MEMORY
 
 
-def search(guest: Guest, place: Place, request: SearchRequest) -> list[Result]:
+def search(
+    guest: GatewayUser, place: AppProject, request: SearchRequest
+) -> list[Result]:
     """Return the best memories of the scopes together, each once, best first."""
     where = _filter(request)
     if where == {"or": []}:
@@ -179,13 +181,15 @@ def _digest(*parts: object) -> str:
     return hashing.keyed_digest(journal.key(), entries.canonical(list(parts)))
 
 
-def _pending(guest: Guest, place: Place, session_id: str) -> str:
+def _pending(guest: GatewayUser, place: AppProject, session_id: str) -> str:
     key = guest.key
     owner_parts = (key.agent_id, key.user_id, place.app_id, place.project_id)
     return _digest("gateway.pending", *owner_parts, session_id)
 
 
-def _draft(guest: Guest, place: Place, session_id: str, message: Message) -> Draft:
+def _draft(
+    guest: GatewayUser, place: AppProject, session_id: str, message: Message
+) -> Draft:
     """Return a message as a draft; its external id makes a replay the same record."""
     user = guest.key.user_id
     identity = (session_id, message.role, message.timestamp, message.content)
@@ -207,7 +211,7 @@ def _draft(guest: Guest, place: Place, session_id: str, message: Message) -> Dra
 
 
 def add(
-    guest: Guest, place: Place, session_id: str, messages: Sequence[Message]
+    guest: GatewayUser, place: AppProject, session_id: str, messages: Sequence[Message]
 ) -> Added:
     """Store messages; they are found when this returns.
 
@@ -221,11 +225,15 @@ def add(
     drafts = [_draft(guest, place, session_id, message) for message in messages]
     prepared = records.prepare_all(drafts, provenance=provenance, by=by)
     accepted = records.all_or_nothing(
-        [draft for draft in prepared if not isinstance(draft, Held | Refused)]
+        [
+            draft
+            for draft in prepared
+            if not isinstance(draft, HeldForReview | WriteRefused)
+        ]
     )
-    for start in range(0, len(accepted), PIECE):
+    for start in range(0, len(accepted), BATCH):
         with transaction.atomic():
-            part = accepted[start : start + PIECE]
+            part = accepted[start : start + BATCH]
             records.keep_all(part, provenance=provenance, by=by)
             GatewayPending.objects.get_or_create(
                 workspace_id=guest.actor.workspace_id,
@@ -234,7 +242,7 @@ def add(
     return Added(len(messages), len(messages) - len(accepted))
 
 
-def _settle(guest: Guest, place: Place, session_id: str) -> None:
+def _settle(guest: GatewayUser, place: AppProject, session_id: str) -> None:
     """Wait up to SETTLE_SECONDS for the embeddings of a session's newest messages."""
     filters = _query(guest, place, session_id=session_id)
     rows = records.page(filters, limit=SETTLED, by=guest.actor).rows
@@ -250,7 +258,7 @@ def _settle(guest: Guest, place: Place, session_id: str) -> None:
             time.sleep(STEP_SECONDS)
 
 
-def flush(guest: Guest, place: Place, session_id: str) -> bool:
+def flush(guest: GatewayUser, place: AppProject, session_id: str) -> bool:
     """Make what was added searchable; return whether there was anything. Idempotent."""
     guest.actor.require("records.write")
     check_session(guest, session_id)

@@ -25,15 +25,15 @@ from memory.rules import errors
 from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor
 
-MAY: Final = "workspace.manage"
+PERMISSION: Final = "workspace.manage"
 # A turn occupies one of the server's threads for as long as its gateway takes.
-MOST_SECONDS: Final = 60.0
+MAX_SECONDS: Final = 60.0
 SAMPLE: Final = 20
 
 
-def listed(by: Actor) -> list[GatewaySetup]:
+def list_setups(by: Actor) -> list[GatewaySetup]:
     """Return the workspace's own set-up and those of its agents, by agent slug."""
-    by.require(MAY)
+    by.require(PERMISSION)
     rows = GatewaySetup.objects.filter(workspace_id=by.workspace_id)
     setups = rows.select_related("agent__crew")
     return sorted(setups, key=lambda setup: setup.agent.slug if setup.agent else "")
@@ -109,8 +109,8 @@ def _check_reach(gateway: GatewayConfig) -> None:
     if not gateway_client.is_allowed(gateway.base_url):
         detail = "A memory gateway may not lie on a private address here."
         raise errors.Invalid(detail, code="private_address")
-    if gateway.timeout_seconds > MOST_SECONDS:
-        detail = f"timeoutSeconds is at most {MOST_SECONDS:.0f} here."
+    if gateway.timeout_seconds > MAX_SECONDS:
+        detail = f"timeoutSeconds is at most {MAX_SECONDS:.0f} here."
         raise errors.Invalid(detail, code="bad_gateway_config")
 
 
@@ -143,11 +143,11 @@ def _record(row: GatewaySetup, by: Actor) -> None:
     journal.write([new], by=by)
 
 
-def choose(
+def save(
     section: Mapping[str, Any], *, agent_id: str | None = None, by: Actor
 ) -> GatewaySetup:
     """Set the memory of turns; ConfigError for a bad section, without its values."""
-    by.require(MAY)
+    by.require(PERMISSION)
     agent = workspace_tree.agent(by, agent_id) if agent_id else None
     with transaction.atomic():
         Workspace.objects.select_for_update().get(pk=by.workspace_id)
@@ -164,7 +164,7 @@ def choose(
 
 def remove(setup_id: str, *, by: Actor) -> None:
     """Delete a set-up with its key; the workspace's applies again."""
-    by.require(MAY)
+    by.require(PERMISSION)
     with transaction.atomic():
         rows = GatewaySetup.objects.filter(workspace_id=by.workspace_id, pk=setup_id)
         row = rows.select_related("agent").first()

@@ -44,7 +44,7 @@ def _old(owner: Owner, place: Place, sha256: str) -> str | None:
     version = rows.order_by("-number").first()
     try:
         return versions.read(version).decode("utf-8", "replace") if version else None
-    except errors.HouseError:
+    except errors.AppError:
         return None
 
 

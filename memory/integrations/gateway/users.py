@@ -41,7 +41,7 @@ class IssuedUser:
 
 
 @dataclass(frozen=True, slots=True)
-class Guest:
+class GatewayUser:
     """An authenticated user: the agent that acts, and the user's key."""
 
     actor: Actor
@@ -79,7 +79,7 @@ def _record(action: str, key: GatewayKey, by: Actor) -> None:
     journal.write([new], by=by)
 
 
-def listed(by: Actor) -> list[GatewayKey]:
+def list_keys(by: Actor) -> list[GatewayKey]:
     """Return the workspace's gateway keys, those that work first, then by age."""
     by.require("keys.read")
     rows = GatewayKey.objects.filter(workspace_id=by.workspace_id)
@@ -164,7 +164,7 @@ def _actor(key: GatewayKey) -> Actor:
     )
 
 
-def authenticate(user_id: str, user_key: str) -> Guest | None:
+def authenticate(user_id: str, user_key: str) -> GatewayUser | None:
     """Return the user; None for an unknown one, or a wrong, expired or revoked key."""
     rows = GatewayKey.objects.select_related("agent__crew__workspace")
     key = rows.filter(digest=api_keys.digest(user_key)).first()
@@ -175,7 +175,7 @@ def authenticate(user_id: str, user_key: str) -> Guest | None:
     if key is None or not is_same_user or key.state != "active":
         return None
     _touch(key)
-    return Guest(_actor(key), key)
+    return GatewayUser(_actor(key), key)
 
 
 def is_active(user_key: str) -> bool:

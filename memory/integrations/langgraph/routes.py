@@ -35,7 +35,7 @@ from memory.integrations.langgraph.schemas import (
     SearchIn,
 )
 from memory.models import Record
-from memory.records import Order, Provenance, Wanted
+from memory.records import Criteria, Order, Provenance
 from memory.records.drafts import Draft, Scope
 from memory.rules import entries, errors
 from memory.rules.permissions import Actor
@@ -116,7 +116,9 @@ def delete(call: Call) -> Answer:
 
 
 # ── Search ───────────────────────────────────────────────────────────────────
-def _items_by_rank(query: str, filters: Wanted, by: Actor) -> Iterator[dict[str, Any]]:
+def _items_by_rank(
+    query: str, filters: Criteria, by: Actor
+) -> Iterator[dict[str, Any]]:
     """Yield hits, best first, fetched a page at a time."""
     for start in count(0, RANKED):
         hits = records.search(query, filters, limit=RANKED, offset=start, by=by).hits
@@ -126,7 +128,7 @@ def _items_by_rank(query: str, filters: Wanted, by: Actor) -> Iterator[dict[str,
             return
 
 
-def _items_in_order(filters: Wanted, by: Actor) -> Iterator[dict[str, Any]]:
+def _items_in_order(filters: Criteria, by: Actor) -> Iterator[dict[str, Any]]:
     """Yield items in order of creation, fetched a page at a time."""
     cursor: str | None = None
     while True:
@@ -144,7 +146,7 @@ def search(call: Call) -> dict[str, Any]:
     by = agent_only(call.by, "records.read")
     data = call.read(SearchIn)
     matches = filters.read(data.filter)
-    scope_filters = Wanted(
+    scope_filters = Criteria(
         owner=records.owner_for(by),
         under=_joined_namespace(data.namespace_prefix),
         kinds=(KIND,),

@@ -24,7 +24,7 @@ from memory.integrations.mem0.schemas import ENTITY_REQUIRED, MessageIn
 from memory.integrations.promptkit import extracting
 from memory.integrations.promptkit.memories import Message
 from memory.models import Record
-from memory.records import KEEP, Amendment, Match, Order, Provenance, Wanted
+from memory.records import KEEP, Amendment, Criteria, Match, Order, Provenance
 from memory.records.drafts import Draft, Scope
 from memory.rules import errors
 from memory.rules.permissions import Actor
@@ -34,8 +34,8 @@ MAX_ADDED: Final = 100
 
 
 # ── Help ─────────────────────────────────────────────────────────────────────
-def _filters(by: Actor, scope: dict[str, str], **options: Any) -> Wanted:
-    return Wanted(owner=records.owner_for(by), scope=Scope.of(scope), **options)
+def _filters(by: Actor, scope: dict[str, str], **options: Any) -> Criteria:
+    return Criteria(owner=records.owner_for(by), scope=Scope.of(scope), **options)
 
 
 def _record(call: Call, action: str) -> Record:
@@ -45,7 +45,7 @@ def _record(call: Call, action: str) -> Record:
 
 def _scoped_filters(
     by: Actor, body: shapes.EntityScoped, raw_filters: dict[str, Any] | None
-) -> tuple[Wanted, dict[str, str]]:
+) -> tuple[Criteria, dict[str, str]]:
     inner, expression = filters.read(raw_filters)
     scope = {**inner, **body.scope()}
     return _filters(by, scope, filter=expression), scope
@@ -106,8 +106,10 @@ def _save_new(
     texts: list[str], data: shapes.AddIn, scope: Scope, by: Actor
 ) -> list[dict[str, Any]]:
     """Store statements that are not stored verbatim already; return each's event."""
-    scope_filters = Wanted(owner=records.owner_for(by), scope=scope, match=Match.EXACT)
-    existing = records.saying(texts, scope_filters, by=by)
+    scope_filters = Criteria(
+        owner=records.owner_for(by), scope=scope, match=Match.EXACT
+    )
+    existing = records.by_content(texts, scope_filters, by=by)
     new = _save([text for text in texts if text not in existing], data, scope, by)
     return [
         {"id": existing[text].id, "memory": text, "event": "NONE"}
@@ -149,7 +151,9 @@ def search(call: Call) -> dict[str, Any]:
     return {"results": [shapes.row(hit.record, hit.relevance) for hit in result.hits]}
 
 
-def _page(by: Actor, scope_filters: Wanted, query: shapes.PageQuery) -> dict[str, Any]:
+def _page(
+    by: Actor, scope_filters: Criteria, query: shapes.PageQuery
+) -> dict[str, Any]:
     start = (query.page - 1) * query.page_size
     total = records.count(scope_filters, by=by)
     page = records.page(

@@ -142,7 +142,7 @@ class Executor:
             if name in _BY_NAME:
                 return _HANDLERS[name](self, arguments)
             return store_tools[name].execute(self._scope, name, arguments)
-        except errors.HouseError as error:
+        except errors.AppError as error:
             error.detail = f"{name.replace('__', ' ')}: {error.detail}"
             error.args = (error.detail,)
             raise

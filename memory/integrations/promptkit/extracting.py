@@ -16,7 +16,7 @@ from memory.integrations.promptkit.protocols import Extractor, Memories
 
 SENTENCE_CHARS: Final = 500
 SENTENCES: Final = 200
-MOST: Final = 20
+MAX_MEMORIES: Final = 20
 _END: Final = re.compile(r"(?<=[.!?;\n])\s+|\n+")
 
 
@@ -117,7 +117,7 @@ class PatternExtractor:
                 )
                 categorise(memory.metadata, pattern.category)
                 memories[sentence.casefold()] = memory
-        return list(memories.values())[:MOST]
+        return list(memories.values())[:MAX_MEMORIES]
 
 
 class _Port:

@@ -47,8 +47,8 @@ class RecordStore:
         extra = {k: v for k, v in scope.items() if implied.get(k) != v}
         return Shelved.of(extra)
 
-    def _query(self, scope: Scope, **filters: Any) -> records.Wanted:
-        return records.Wanted(
+    def _query(self, scope: Scope, **filters: Any) -> records.Criteria:
+        return records.Criteria(
             owner=self._owner,
             scope=self._record_scope(scope),
             match=records.Match.EXACT,
@@ -110,7 +110,7 @@ class RecordStore:
             rows = self._rows(filters, size, 0)
         return [self._memory(row, scope) for row in rows]
 
-    def _rows(self, filters: records.Wanted, size: int, offset: int) -> list[Record]:
+    def _rows(self, filters: records.Criteria, size: int, offset: int) -> list[Record]:
         page = records.page(
             filters, limit=size, offset=offset, order=records.Order.OLDEST, by=self._by
         )

@@ -35,7 +35,7 @@ class Command(BaseCommand):
             return
         try:
             losses = data_folder_adoption.adopt(reason)
-        except (errors.HouseError, OSError) as error:
+        except (errors.AppError, OSError) as error:
             raise CommandError(str(error)) from None
         self._list("Taken over. Given up for good:", losses)
         remaining = installation.problem()

@@ -57,7 +57,7 @@ class Command(RichCommand):
             report = journal_import.append(
                 journal_import.read_lines(source),
                 by=system(workspace.id, "import"),
-                tell=self._report_line,
+                on_refusal=self._report_line,
                 create=create,
                 watch=lambda lines: self._with_progress(lines, size),
             )
@@ -70,7 +70,7 @@ class Command(RichCommand):
         if workspace is None and create:
             try:
                 workspace, _is_new = workspaces.ensure_workspace(slug)
-            except errors.HouseError as error:
+            except errors.AppError as error:
                 raise CommandError(error.detail) from None
         if workspace is None:
             raise CommandError(f"There is no workspace {slug!r}; --create makes it.")

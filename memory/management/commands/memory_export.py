@@ -36,7 +36,7 @@ class Command(BaseCommand):
                 workspace_row, options["crew"], options["agent"]
             )
             documents = import_export.export(scope, by=by)
-        except errors.HouseError as error:
+        except errors.AppError as error:
             raise CommandError(error.detail) from None
         files = bundle_format.members(documents, workspace_row.slug)
         try:

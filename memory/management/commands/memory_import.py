@@ -41,7 +41,7 @@ class Command(BaseCommand):
             items = import_export.plan(bundle_format.load(Path(source)), into, by=by)
             if options["apply"]:
                 items = import_export.apply(items, by=by)
-        except errors.HouseError as error:
+        except errors.AppError as error:
             raise CommandError(error.detail) from None
         self._report(items, applied=options["apply"], as_json=options["json"])
         bad = {"rejected", "failed", "held"} & set(import_export.tally(items))
@@ -51,7 +51,7 @@ class Command(BaseCommand):
     def _report(self, items: Sequence[Item], *, applied: bool, as_json: bool) -> None:
         counts = import_export.tally(items)
         if as_json:
-            documents = [item.told() for item in items]
+            documents = [item.as_dict() for item in items]
             document = {"applied": applied, "counts": counts, "documents": documents}
             self.stdout.write(json.dumps(document, indent=2))
             return

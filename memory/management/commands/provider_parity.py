@@ -13,7 +13,7 @@ from memory.providers import parity_harness, parity_runs
 from memory.providers.parity import suite as parity
 from memory.providers.parity.suite import Outcome, Report
 
-SIGNS = {parity.PASSED: "ok", parity.FAILED: "FAILED", parity.SKIPPED: "n/a"}
+SIGNS = {parity.PASSED: "ok", parity.FAILED: "FAILED", parity.NOT_APPLICABLE: "n/a"}
 
 
 class Command(BaseCommand):
@@ -22,12 +22,12 @@ class Command(BaseCommand):
     help = "Run the parity suite on a provider, in a workspace that is removed after."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("name", choices=parity_runs.TRIED)
+        parser.add_argument("name", choices=parity_runs.TESTED_PROVIDERS)
         parser.add_argument("--json", action="store_true", help="print JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002
         print_line = None if options["json"] else self._line
-        with parity_harness.up(options["name"]) as harness:
+        with parity_harness.open_harness(options["name"]) as harness:
             report = parity.run(harness, print_line)
         if options["json"]:
             self.stdout.write(json.dumps(_document(report), ensure_ascii=False))
@@ -57,7 +57,7 @@ def _document(report: Report) -> dict[str, Any]:
         "ok": report.is_green,
         "passed": report.count(parity.PASSED),
         "failed": report.count(parity.FAILED),
-        "not_applicable": report.count(parity.SKIPPED),
+        "not_applicable": report.count(parity.NOT_APPLICABLE),
         "seconds": report.seconds,
         "checks": [asdict(outcome) for outcome in report.outcomes],
     }

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from memory.providers.base import (
-    Bound,
+    Binding,
     Forget,
     Provider,
     ProviderError,
@@ -47,7 +47,7 @@ class Harness:
     def reset(self) -> None:
         """Empty the store; called before every check."""
 
-    def binding(self, role: str = "agent") -> Bound:
+    def binding(self, role: str = "agent") -> Binding:
         """Return the binding of a role."""
         raise NotImplementedError
 
@@ -71,7 +71,7 @@ class Harness:
         """Return a provider whose store is missing or faulty; ``fault`` says how."""
         raise NotApplicable(f"the store cannot be made {fault}")
 
-    def hung(self) -> Provider:
+    def hanging(self) -> Provider:
         """Return a provider whose store never answers."""
         raise NotApplicable("the store cannot be made to hang")
 
@@ -137,7 +137,7 @@ def expect_refusal(act: Callable[[], object], *words: str, code: str = "") -> st
         actual = error.problem_code
         expect(code in ("", actual), f"the code is {actual}, not {code}")
         return error.detail
-    except errors.HouseError as error:
+    except errors.AppError as error:
         raise Failed(f"{type(error).__name__} is no ProviderError") from error
     raise Failed("nothing was refused")
 

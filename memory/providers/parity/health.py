@@ -11,7 +11,7 @@ from functools import partial
 from django.db import connections
 
 from memory.providers import deadline
-from memory.providers.base import Health, Pulse
+from memory.providers.base import Health, HealthStatus
 from memory.providers.parity.base import (
     Client,
     Harness,
@@ -25,7 +25,7 @@ THREADS = 8
 SLACK = 0.35
 
 
-def _expect_unhealthy(status: Pulse, harness: Harness, *words: str) -> None:
+def _expect_unhealthy(status: HealthStatus, harness: Harness, *words: str) -> None:
     expect(not status.ok, "the status is good")
     expect(status.message, "the status does not say why")
     expect(status.checked_at is not None, "the status has no time")
@@ -96,7 +96,9 @@ def unremovable(harness: Harness) -> None:
 @check("P39", "Health without any time left is not good")
 def no_time(harness: Harness) -> None:
     """The caller keeps the deadline."""
-    _expect_unhealthy(deadline.pulse(harness.hung(), 0.0), harness, "time-out")
+    _expect_unhealthy(
+        deadline.check_health(harness.hanging(), 0.0), harness, "time-out"
+    )
 
 
 @check("P40", "Health bound to no agent still answers")
@@ -142,7 +144,7 @@ def unwritable(harness: Harness) -> None:
 def hangs(harness: Harness) -> None:
     """With a message about the time."""
     start = time.monotonic()
-    status = deadline.pulse(harness.hung(), harness.seconds)
+    status = deadline.check_health(harness.hanging(), harness.seconds)
     seconds = time.monotonic() - start
     _expect_unhealthy(status, harness, "time")
     expect(seconds < harness.seconds + SLACK, f"it took {seconds:.2f} s")
@@ -152,8 +154,8 @@ def hangs(harness: Harness) -> None:
 def in_time(harness: Harness) -> None:
     """From a cold thread too."""
     provider = harness.provider()
-    deadline.pulse(provider, 5)
-    status = deadline.pulse(provider, harness.seconds)
+    deadline.check_health(provider, 5)
+    status = deadline.check_health(provider, harness.seconds)
     expect(status.ok, status.message)
 
 

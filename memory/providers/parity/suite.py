@@ -18,7 +18,7 @@ from memory.providers.parity.base import ALL, Check, Failed, Harness, NotApplica
 
 PASSED: Final = "passed"
 FAILED: Final = "failed"
-SKIPPED: Final = "not applicable"
+NOT_APPLICABLE: Final = "not applicable"
 MODULES: Final = (items, health_checks, scopes)
 
 
@@ -61,7 +61,7 @@ def _try(check: Check, harness: Harness) -> tuple[str, str]:
         harness.reset()
         check.run(harness)
     except NotApplicable as reason:
-        return SKIPPED, str(reason)
+        return NOT_APPLICABLE, str(reason)
     except Failed as failure:
         return FAILED, str(failure)
     except Exception as error:  # noqa: BLE001  (a provider may raise anything at all)

@@ -8,7 +8,7 @@ from django.conf import settings
 
 from memory.files import paths, writer
 from memory.files.paths import Owner
-from memory.files.writer import Request, Written
+from memory.files.writer import Request, WriteResult
 from memory.models import MemoryFile
 from memory.rules import tiers
 from memory.rules.tiers import Place, WriteMode
@@ -43,7 +43,7 @@ def write(
     of: str | None = None,
     mode: WriteMode = WriteMode.REPLACE,
     source: str = "tool",
-) -> Written:
+) -> WriteResult:
     """Write a file as somebody, into their own tree or another's."""
     file_owner = owner(world, of or by)
     request = Request(file_owner, place(label), text, mode, source)
@@ -52,7 +52,7 @@ def write(
 
 def append(
     world: World, text: str, label: str = "AGENT.md", *, by: str = "ada"
-) -> Written:
+) -> WriteResult:
     """Append to a file of somebody's own."""
     return write(world, text, label, by=by, mode=WriteMode.APPEND)
 

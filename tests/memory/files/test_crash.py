@@ -46,7 +46,7 @@ def _crash(world: World, act: str, step: str) -> str:
 
 
 def _reopen() -> None:
-    paths.vault().tidy()
+    paths.file_store().tidy()
     reconcile.sweep()
 
 
@@ -107,7 +107,7 @@ def test_a_temporary_that_is_left_is_never_a_file(shared_world: World) -> None:
     _reopen()
     assert MemoryFile.objects.count() == 1
     os.utime(folder / names[0], (1, 1))
-    assert paths.vault().tidy() == 1
+    assert paths.file_store().tidy() == 1
 
 
 def _run_and_kill(world: World, first: int, chance: random.Random) -> list[int]:

@@ -16,7 +16,7 @@ from django.core.management import CommandError, call_command
 from memory.files import bundle_format, import_export
 from memory.files.bundle_format import BadBundle, Document
 from memory.files.import_export import Item
-from memory.files.quarantine import Held
+from memory.files.quarantine import HeldForReview
 from memory.models import HeldFile, MemoryVersion
 from tests.memory.files import kit
 from tests.world import World
@@ -81,7 +81,7 @@ def test_what_is_exported_comes_back_as_it_was(world: World) -> None:
 
 def test_what_waits_for_review_is_never_exported(world: World) -> None:
     _fill(world)
-    with pytest.raises(Held):
+    with pytest.raises(HeldForReview):
         kit.write(world, kit.POISON, "pins.md")
     members = bundle_format.members(_export(world), "acme")
     assert not any(b"previous instructions" in data for data in members.values())

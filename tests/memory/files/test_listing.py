@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from memory.files import listing, versions
 from memory.files.listing import History
-from memory.files.quarantine import Held
+from memory.files.quarantine import HeldForReview
 from memory.web import markdown
 from tests.memory.files import kit
 from tests.memory.files.test_search_index import BROKEN
@@ -62,7 +62,7 @@ def test_what_is_no_tier_file_is_told_as_unrecorded(world: World) -> None:
 
 
 def test_a_file_that_is_only_held_shows_in_the_tree(world: World) -> None:
-    with pytest.raises(Held):
+    with pytest.raises(HeldForReview):
         kit.write(world, kit.POISON)
     tree = listing.tree(world.actor("viewer"))
     assert (tree.files, tree.held) == (0, 1)
@@ -175,7 +175,7 @@ def test_raw_text_has_numbered_lines(world: World) -> None:
 
 def test_a_held_text_is_named_beside_the_file(world: World) -> None:
     kit.write(world, "good")
-    with pytest.raises(Held) as caught:
+    with pytest.raises(HeldForReview) as caught:
         kit.write(world, kit.POISON)
     text = world.page("operator").get(_file_url(world)).content.decode()
     assert str(caught.value.fields["held_id"]) in text

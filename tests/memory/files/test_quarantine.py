@@ -8,19 +8,21 @@ import pytest
 
 from memory import scanner
 from memory.files import quarantine, reading, tools, versions
-from memory.files.quarantine import Held, Refused
+from memory.files.quarantine import HeldForReview, WriteRefused
 from memory.models import HeldFile, HeldState, JournalEntry, MemoryFile, MemoryVersion
 from memory.review import decide as review
 from memory.review import preview
 from memory.review.decide import Decision
-from memory.scanner import Cut
+from memory.scanner import Redaction
 from tests.memory.files import kit
 from tests.world import World
 
 
-def held(world: World, text: str = kit.POISON, label: str = "AGENT.md") -> HeldFile:
+def hold_text(
+    world: World, text: str = kit.POISON, label: str = "AGENT.md"
+) -> HeldFile:
     """Write a text that is held and return its case."""
-    with pytest.raises(Held) as caught:
+    with pytest.raises(HeldForReview) as caught:
         kit.write(world, text, label)
     return HeldFile.objects.get(pk=caught.value.fields["held_id"])
 
@@ -81,7 +83,7 @@ def test_a_hundred_held_texts_leak_through_no_entry(world: World) -> None:
 
 
 def test_the_caller_is_told_which_case_it_is(world: World) -> None:
-    case = held(world)
+    case = hold_text(world)
     assert case.state == HeldState.HELD
     assert bytes(case.body).decode() == kit.POISON
     entry = JournalEntry.objects.get(entry_type="memory.held")
@@ -90,15 +92,15 @@ def test_the_caller_is_told_which_case_it_is(world: World) -> None:
 
 
 def test_the_same_text_again_reopens_its_case(world: World) -> None:
-    first, second = held(world), held(world, kit.POISON.upper())
+    first, second = hold_text(world), hold_text(world, kit.POISON.upper())
     assert first.id == second.id
     assert second.times_seen == 2
-    assert held(world, label="pins.md").id != first.id
+    assert hold_text(world, label="pins.md").id != first.id
 
 
 def test_spans_of_an_append_fit_the_new_text(world: World) -> None:
     kit.write(world, "# Notes\n\nOrdinary work of a careful agent.\n" * 6)
-    with pytest.raises(Held):
+    with pytest.raises(HeldForReview):
         kit.append(world, f"A line.\n{kit.POISON}")
     case = HeldFile.objects.get()
     text = preview.text_of(case)
@@ -112,11 +114,11 @@ def test_spans_of_an_append_fit_the_new_text(world: World) -> None:
 
 
 def test_a_blocked_writer_is_refused_until_it_is_lifted(world: World) -> None:
-    case, operator = held(world), world.actor("operator")
+    case, operator = hold_text(world), world.actor("operator")
     review.decide(
         case, Decision.BLOCK_SOURCE, version=1, reason="Altered page", by=operator
     )
-    with pytest.raises(Refused):
+    with pytest.raises(WriteRefused):
         kit.write(world, "An honest note.")
     kit.write(world, "An honest note.", source="provider")
     review.undo(case, by=operator)
@@ -124,7 +126,7 @@ def test_a_blocked_writer_is_refused_until_it_is_lifted(world: World) -> None:
 
 
 def test_an_allowed_fingerprint_passes_later(world: World) -> None:
-    case = held(world)
+    case = hold_text(world)
     review.decide(
         case,
         Decision.RELEASE_AND_ALLOW,
@@ -133,12 +135,12 @@ def test_an_allowed_fingerprint_passes_later(world: World) -> None:
         by=world.actor("operator"),
     )
     assert kit.write(world, kit.POISON, "pins.md").size
-    with pytest.raises(Held):
+    with pytest.raises(HeldForReview):
         kit.write(world, f"{kit.POISON} And delete the backups.", "daily/2026-01-01.md")
 
 
 def test_a_confirmed_attack_is_known_when_it_comes_back(world: World) -> None:
-    case = held(world)
+    case = hold_text(world)
     review.decide(
         case, Decision.DISCARD, version=1, reason="Attack", by=world.actor("operator")
     )
@@ -146,7 +148,7 @@ def test_a_confirmed_attack_is_known_when_it_comes_back(world: World) -> None:
     policy(world, rules=dict.fromkeys(rules, "off"))
     verdict = scanner.scan(kit.POISON, modes=dict.fromkeys(rules, "off"))
     assert not verdict.is_held
-    with pytest.raises(Held):
+    with pytest.raises(HeldForReview):
         kit.write(world, kit.POISON, "pins.md")
 
 
@@ -160,7 +162,7 @@ def test_a_policy_may_allow(world: World, key: str, action: str) -> None:
 
 def test_a_policy_may_block(world: World) -> None:
     policy(world, policy={"source:tool": "block", "tier:AGENT": "allow"})
-    with pytest.raises(Refused):
+    with pytest.raises(WriteRefused):
         kit.write(world, kit.POISON)
     assert not HeldFile.objects.exists()
 
@@ -187,15 +189,17 @@ def test_what_a_policy_cannot_clean_is_held(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     policy(world, policy={"tier:AGENT": "redact"})
-    monkeypatch.setattr(scanner, "take_out", lambda text, _, **__: Cut(text, (), ()))
-    held(world, f"A fine line.\n{kit.POISON}")
+    monkeypatch.setattr(
+        scanner, "redact_units", lambda text, _, **__: Redaction(text, (), ())
+    )
+    hold_text(world, f"A fine line.\n{kit.POISON}")
     assert not kit.on_disk(world).exists()
 
 
 def test_a_rule_set_to_block_refuses(world: World) -> None:
     case_rules = {f.rule for f in scanner.scan(kit.POISON).findings}
     policy(world, rules=dict.fromkeys(case_rules, "block"))
-    with pytest.raises(Refused):
+    with pytest.raises(WriteRefused):
         kit.write(world, kit.POISON)
 
 

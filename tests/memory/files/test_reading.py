@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memory.files import reading
-from memory.files.quarantine import Held
+from memory.files.quarantine import HeldForReview
 from memory.rules import errors
 from memory.rules.tiers import Tier
 from tests.memory.files import kit
@@ -72,7 +72,7 @@ def test_a_search_can_be_of_one_tier(world: World) -> None:
 
 def test_held_labels_stand_beside_the_hits(world: World) -> None:
     kit.write(world, "gift cards")
-    with pytest.raises(Held):
+    with pytest.raises(HeldForReview):
         kit.write(world, kit.POISON, "pins.md")
     result = reading.search(kit.owner(world), "gift", by=world.actor("ada"))
     assert result.quarantined == ["pins.md"]

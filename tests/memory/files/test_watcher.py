@@ -168,10 +168,10 @@ def test_the_nightly_job_keeps_to_the_window_and_never_drops_the_current(
         )
     current = versions.latest(file)
     world.set(versions_retention_days=5)
-    jobs.named("retention").act(world.acme.id)
+    jobs.get("retention").act(world.acme.id)
     numbers = [version.number for version in versions.log(file)]
     assert numbers == [6, 5, 4]
     assert versions.latest(file) == current
     world.set(versions_retention_days=0)
-    jobs.named("retention").act(world.acme.id)
+    jobs.get("retention").act(world.acme.id)
     assert [version.number for version in versions.log(file)] == numbers

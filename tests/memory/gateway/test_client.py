@@ -55,7 +55,7 @@ def failure(behave: Behaviour, **settings: Any) -> GatewayFailure:
     if behave in (upstream.silent, upstream.drips):
         # Both would go on for much longer: only the deadline ends them.
         settings = {"timeout_seconds": 0.5, **settings}
-    with upstream.standing(behave) as server:
+    with upstream.running(behave) as server:
         config = replace(CONFIG, base_url=server.url, **settings)
         with pytest.raises(GatewayFailure) as caught:
             run(GatewayClient(config).search("c1", PROMPT))
@@ -65,7 +65,7 @@ def failure(behave: Behaviour, **settings: Any) -> GatewayFailure:
 
 # ── What is sent ─────────────────────────────────────────────────────────────
 def test_the_exact_requests() -> None:
-    with upstream.standing() as server:
+    with upstream.running() as server:
         client = GatewayClient(replace(CONFIG, base_url=server.url + "/"))
         assert run(client.search("c1", PROMPT)) == []
         assert run(client.add("chat:c1", MESSAGES))["message_count"] == 2
@@ -119,7 +119,7 @@ def test_a_transport_and_a_prefix(base: str) -> None:
 
 
 def test_no_proxy_of_the_system_gets_between(monkeypatch: pytest.MonkeyPatch) -> None:
-    with upstream.standing(upstream.says(500)) as proxy, upstream.standing() as server:
+    with upstream.running(upstream.answers(500)) as proxy, upstream.running() as server:
         for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
             monkeypatch.setenv(name, proxy.url)
         monkeypatch.delenv("NO_PROXY", raising=False)
@@ -135,23 +135,23 @@ BAD: list[tuple[Behaviour, Category, int | None]] = [
     (upstream.hangs_up, Category.NETWORK, None),
     (lambda peer, _: peer.sendall(b"SMTP 220 hello\r\n\r\n"), Category.NETWORK, None),
     *[
-        (upstream.says(status, {"detail": KEY}), Category.STATUS, status)
+        (upstream.answers(status, {"detail": KEY}), Category.STATUS, status)
         for status in (302, 400, 401, 403, 404, 422, 429, 500, 503)
     ],
-    (upstream.says(200, b"{"), Category.JSON, 200),
-    (upstream.says(200, b""), Category.JSON, 200),
-    (upstream.says(200, b"\xff\xfe"), Category.JSON, 200),
-    (upstream.says(200, b"[" * 200_000), Category.SIZE, 200),
-    (upstream.says(200, []), Category.ANSWER, 200),
-    (upstream.says(200, "text"), Category.ANSWER, 200),
-    (upstream.says(200, {}), Category.ANSWER, None),
-    (upstream.says(200, {"data": {"results": []}}), Category.ANSWER, None),
+    (upstream.answers(200, b"{"), Category.JSON, 200),
+    (upstream.answers(200, b""), Category.JSON, 200),
+    (upstream.answers(200, b"\xff\xfe"), Category.JSON, 200),
+    (upstream.answers(200, b"[" * 200_000), Category.SIZE, 200),
+    (upstream.answers(200, []), Category.ANSWER, 200),
+    (upstream.answers(200, "text"), Category.ANSWER, 200),
+    (upstream.answers(200, {}), Category.ANSWER, None),
+    (upstream.answers(200, {"data": {"results": []}}), Category.ANSWER, None),
     *[
-        (upstream.says(200, {"results": bad}), Category.ANSWER, None)
+        (upstream.answers(200, {"results": bad}), Category.ANSWER, None)
         for bad in (None, "x", 1, {"a": 1})
     ],
     (
-        upstream.says(200, gzip.compress(b"{}"), Content_Encoding="gzip"),
+        upstream.answers(200, gzip.compress(b"{}"), Content_Encoding="gzip"),
         Category.ANSWER,
         200,
     ),
@@ -175,7 +175,7 @@ def test_a_flood_is_cut_off() -> None:
 
 
 def test_a_refused_connection_and_a_name_that_is_none() -> None:
-    with upstream.standing() as server:
+    with upstream.running() as server:
         closed_url = server.url
     for base in (closed_url, "http://no-such-host.invalid"):
         with pytest.raises(GatewayFailure) as caught:
@@ -194,18 +194,18 @@ def test_a_transport_that_raises_anything() -> None:
 
 
 def test_a_redirect_is_not_followed() -> None:
-    with upstream.standing() as other:
-        redirect = upstream.says(307, {}, Location=other.url + "/memories/search")
+    with upstream.running() as other:
+        redirect = upstream.answers(307, {}, Location=other.url + "/memories/search")
         assert failure(redirect).status == 307
         assert other.requests == []
 
 
 def test_cancelling_is_not_swallowed() -> None:
     async def cancelled() -> None:
-        with upstream.standing(upstream.silent) as server:
+        with upstream.running(upstream.silent) as server:
             client = GatewayClient(replace(CONFIG, base_url=server.url))
             task = asyncio.create_task(client.search("c1", PROMPT))
-            await asyncio.to_thread(server.came, 1)
+            await asyncio.to_thread(server.wait_for, 1)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
@@ -275,7 +275,7 @@ def test_a_name_is_judged_by_every_address_it_has(
 def test_the_address_that_was_judged_is_connected_to(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with upstream.standing() as server:
+    with upstream.running() as server:
         port = server.url.rpartition(":")[2]
         hosts: list[str] = []
 

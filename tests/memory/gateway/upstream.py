@@ -51,7 +51,7 @@ class Upstream:
         """The paths called, in order."""
         return [request.path for request in self.requests]
 
-    def came(self, count: int) -> list[str]:
+    def wait_for(self, count: int) -> list[str]:
         """Wait for so many calls; return their paths. A client may give up sooner."""
         waiting.until(lambda: len(self.requests) >= count)
         return self.paths
@@ -71,7 +71,7 @@ def answer(status: int, body: object, **headers: str) -> bytes:
     return f"HTTP/1.1 {status} Whatever\r\n{lines}\r\n".encode() + raw
 
 
-def says(status: int = 200, body: object = None, **headers: str) -> Behaviour:
+def answers(status: int = 200, body: object = None, **headers: str) -> Behaviour:
     """Answer every request the same; without a body like a good gateway."""
 
     def behave(peer: socket.socket, request: Request) -> None:
@@ -85,7 +85,7 @@ def at(paths: dict[str, Behaviour]) -> Behaviour:
     """Behave by path; like a good gateway for other paths."""
 
     def behave(peer: socket.socket, request: Request) -> None:
-        paths.get(request.path, says())(peer, request)
+        paths.get(request.path, answers())(peer, request)
 
     return behave
 
@@ -142,9 +142,9 @@ def _serve(listener: socket.socket, upstream: Upstream) -> None:
 
 
 @contextlib.contextmanager
-def standing(behave: Behaviour | None = None) -> Iterator[Upstream]:
+def running(behave: Behaviour | None = None) -> Iterator[Upstream]:
     """Run an upstream for a while."""
-    upstream = Upstream(behave or says())
+    upstream = Upstream(behave or answers())
     with socket.create_server(("127.0.0.1", 0)) as listener:
         upstream.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         thread = threading.Thread(target=_serve, args=(listener, upstream), daemon=True)

@@ -68,7 +68,7 @@ def test_a_chain_whose_key_is_lost_goes_on_and_says_so(
     assert "Given up for good" in _command("--reason", REASON)
     assert installation.problem() is None
     factories.append(world.actor("ada"))
-    for walk in (verify.verify, verify.walk_links):
+    for walk in (verify.verify, verify.verify_links):
         report = walk(world.acme.id, by=world.system())
         assert (report.breaks, report.unproved) == ([], before)
         assert report.count == before + 2
@@ -99,7 +99,7 @@ def test_a_change_after_the_adoption_shows(
     data_folder_adoption.adopt(REASON)
     JournalEntry.objects.filter(pk=entry.pk).update(**change)
     assert not _verified(world).ok
-    assert not verify.walk_links(world.acme.id, by=world.system()).ok or (
+    assert not verify.verify_links(world.acme.id, by=world.system()).ok or (
         change == {"summary": "forged"}
     )
 

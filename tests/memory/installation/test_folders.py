@@ -159,7 +159,7 @@ def test_a_job_says_why_it_stopped(world: World, data_dir: Path) -> None:
     noted = JobRun.objects.filter(name="files_sweep").latest("pk")
     assert noted.state == "failed"
     assert "The folder files of the data folder is gone" in noted.error
-    run = jobs.ask("retention", by=world.actor("operator"))
+    run = jobs.run_now("retention", by=world.actor("operator"))
     assert run.state == "failed"
     assert "The folder files of the data folder is gone" in run.error
 

@@ -136,7 +136,7 @@ def test_a_gateway_key_that_opens_nothing_is_not_recorded(
             "scope": ["all_user_memory"],
         },
     }
-    gateway_settings.choose(section, by=world.actor("owner"))
+    gateway_settings.save(section, by=world.actor("owner"))
     _without_rows()
     settings.GATEWAY_KEY = value
     assert "keys/gateway.key" in str(installation.problem())

@@ -8,15 +8,22 @@ from django.utils import timezone
 
 from memory import scanner
 from memory.providers import base, ownership
-from memory.providers.base import Bound, Forgotten, Hit, Pulse, Recalled, Retained
+from memory.providers.base import (
+    Binding,
+    Forgotten,
+    HealthStatus,
+    Hit,
+    Recalled,
+    Retained,
+)
 from memory.rules import errors, tiers, tokenizer
 
 
-class TierFull(errors.HouseError):
+class TierFull(errors.AppError):
     code, status, sentence = "tier_full", 409, "{label} is full."
 
 
-class HeldForReview(errors.HouseError):
+class HeldForReview(errors.AppError):
     code, status, sentence = "held", 409, "The text was held for review."
 
 
@@ -30,10 +37,10 @@ class Store:
 
 
 class InMemory:
-    def __init__(self, binding: Bound | None, store: Store) -> None:
+    def __init__(self, binding: Binding | None, store: Store) -> None:
         self._binding, self._store = binding, store
 
-    def _place(self, binding: Bound, place: tiers.Place) -> tuple[str, str]:
+    def _place(self, binding: Binding, place: tiers.Place) -> tuple[str, str]:
         ownership.writable(place, ownership.owner(binding), binding.by)
         owner = binding.crew_id if place.rule.shared else binding.agent_id
         return owner, place.label
@@ -57,7 +64,7 @@ class InMemory:
                     store.quarantined.add(at)
                     raise HeldForReview
                 store.texts[at] = new
-        except errors.HouseError as error:
+        except errors.AppError as error:
             raise base.Refusal("retain", error) from error
         return Retained(place.label, len(new.encode()))
 
@@ -67,7 +74,7 @@ class InMemory:
             if not request.query.strip():
                 raise errors.Invalid("q is required.")
             tier = ownership.tier(request.tier)
-        except errors.HouseError as error:
+        except errors.AppError as error:
             raise base.Refusal("recall", error) from error
         words, hits, quarantined = set(tokenizer.split(request.query)), [], []
         with store.lock:
@@ -95,11 +102,11 @@ class InMemory:
             raise base.UnsupportedSelector
         try:
             at = self._place(binding, ownership.place_of(request.id))
-        except errors.HouseError as error:
+        except errors.AppError as error:
             raise base.Refusal("forget", error) from error
         with self._store.lock:
             return Forgotten(int(self._store.texts.pop(at, None) is not None))
 
-    def health(self, request: base.Health) -> Pulse:  # noqa: ARG002
+    def health(self, request: base.Health) -> HealthStatus:  # noqa: ARG002
         message = "" if self._binding else base.NotInitialized.sentence
-        return Pulse(ok=not message, message=message, checked_at=timezone.now())
+        return HealthStatus(ok=not message, message=message, checked_at=timezone.now())

@@ -12,7 +12,7 @@ import pytest
 from django.utils import timezone
 
 from memory.providers import base, deadline, registry, remote
-from memory.providers.base import Bound, Health, Pulse
+from memory.providers.base import Binding, Health, HealthStatus
 from memory.rules.permissions import system
 from tests.waiting import LIMIT_SECONDS
 
@@ -26,7 +26,7 @@ SHAPES = (
     base.Recalled,
     base.Forgotten,
     base.Hit,
-    base.Pulse,
+    base.HealthStatus,
 )
 ERRORS = (
     base.NotInitialized,
@@ -78,14 +78,14 @@ class _Hangs:
     def __init__(self) -> None:
         self.let_go = threading.Event()
 
-    def health(self, request: Health) -> Pulse:  # noqa: ARG002
+    def health(self, request: Health) -> HealthStatus:  # noqa: ARG002
         self.let_go.wait(LIMIT_SECONDS)
-        return Pulse(ok=True, message="", checked_at=timezone.now())
+        return HealthStatus(ok=True, message="", checked_at=timezone.now())
 
 
 def test_a_hung_provider_costs_no_more_than_its_deadline() -> None:
     provider = _Hangs()
-    pulse = deadline.pulse(provider, 0.2)  # type: ignore[arg-type]
+    pulse = deadline.check_health(provider, 0.2)  # type: ignore[arg-type]
     # Here although the store still hangs; it would answer that all is well.
     provider.let_go.set()
     assert not pulse.ok
@@ -93,7 +93,7 @@ def test_a_hung_provider_costs_no_more_than_its_deadline() -> None:
 
 
 def _remote(handler: httpx.MockTransport) -> remote.Remote:
-    binding = Bound(by=system("ws_1"), workspace_id="ws_1", agent_id="agent_1")
+    binding = Binding(by=system("ws_1"), workspace_id="ws_1", agent_id="agent_1")
     return remote.Remote(binding, url=URL, key=KEY, transport=handler)
 
 

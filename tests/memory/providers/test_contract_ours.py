@@ -13,10 +13,10 @@ from memory import records
 from memory.integrations.atomicmemory.contract import errors, extensions, types
 from memory.integrations.atomicmemory.contract.registry import MemoryService
 from memory.integrations.atomicmemory.provider import factory, mapping
-from memory.integrations.atomicmemory.provider.provider import Remembering
+from memory.integrations.atomicmemory.provider.provider import NativeProvider
 from memory.models import JournalEntry, Record
 from memory.ports import language_model
-from memory.ports.language_model import Answer, Engine, Question, Statement, Thought
+from memory.ports.language_model import Answer, Conclusion, Engine, Question, Statement
 from tests import world as worlds
 from tests.world import World
 
@@ -24,14 +24,14 @@ LENA = types.Scope(user="lena")
 START = datetime(2026, 5, 4, 9, 0, tzinfo=UTC)
 
 
-def at(world: World, agent: str = "ada") -> Remembering:
-    provider = Remembering(world.actor(agent))
+def at(world: World, agent: str = "ada") -> NativeProvider:
+    provider = NativeProvider(world.actor(agent))
     provider.initialize()
     return provider
 
 
 def keep(
-    provider: Remembering, content: str, scope: types.Scope = LENA, **fields: Any
+    provider: NativeProvider, content: str, scope: types.Scope = LENA, **fields: Any
 ) -> str:
     request = types.VerbatimIngest(content=content, scope=scope, **fields)
     result = provider.ingest(request)
@@ -43,7 +43,7 @@ def ref(memory_id: str, scope: types.Scope = LENA) -> types.MemoryRef:
 
 
 def ask(
-    provider: Remembering, query: str, scope: types.Scope = LENA, **fields: Any
+    provider: NativeProvider, query: str, scope: types.Scope = LENA, **fields: Any
 ) -> list[str]:
     page = provider.search(types.SearchRequest(query=query, scope=scope, **fields))
     return [hit.memory.content for hit in page.results]
@@ -413,7 +413,7 @@ def test_a_profile_and_insights_cite_what_they_rest_on(world: World) -> None:
 class Model:
     """A language model with fixed answers that records the questions."""
 
-    def __init__(self, *thoughts: Thought, fault: str = "") -> None:
+    def __init__(self, *thoughts: Conclusion, fault: str = "") -> None:
         self.thoughts, self.fault = thoughts, fault
         self.asked: list[tuple[Question, list[Statement]]] = []
 
@@ -430,9 +430,9 @@ class Model:
 
 @pytest.fixture
 def think() -> Iterator[Callable[..., Model]]:
-    before = language_model.mind()
+    before = language_model.current()
 
-    def install_model(*thoughts: Thought, fault: str = "") -> Model:
+    def install_model(*thoughts: Conclusion, fault: str = "") -> Model:
         model = Model(*thoughts, fault=fault)
         language_model.register(model)
         return model
@@ -450,7 +450,7 @@ def test_a_model_answers_with_the_question_and_scope(
 ) -> None:
     provider = at(world)
     memory_id = keep(provider, FACT)
-    model = think(Thought("Lena travels by rail.", 0.8, (memory_id,)))
+    model = think(Conclusion("Lena travels by rail.", 0.8, (memory_id,)))
     reflection = provider.reflect_with_maker("trains", LENA)
     assert reflection.insights == [
         types.Insight(
@@ -479,14 +479,14 @@ def test_a_model_answers_with_the_question_and_scope(
     [
         ((), "timeout", "timeout"),
         ((), "", None),
-        ((Thought("Made up.", 0.9, ("rec_invented",)),), "", "unknown_ids"),
-        ((Thought("Rests on nothing.", 0.9, ()),), "", "unknown_ids"),
+        ((Conclusion("Made up.", 0.9, ("rec_invented",)),), "", "unknown_ids"),
+        ((Conclusion("Rests on nothing.", 0.9, ()),), "", "unknown_ids"),
     ],
 )
 def test_a_failing_model_is_replaced_by_extraction_with_the_reason(
     world: World,
     think: Think,
-    thoughts: tuple[Thought, ...],
+    thoughts: tuple[Conclusion, ...],
     fault: str,
     reported_fault: str | None,
 ) -> None:
@@ -504,7 +504,7 @@ def test_a_failing_model_is_replaced_by_extraction_with_the_reason(
 
 
 def test_health_is_returned_and_never_raised(world: World) -> None:
-    assert Remembering(world.actor("ada")).health().ok is False
+    assert NativeProvider(world.actor("ada")).health().ok is False
     health = at(world).health()
     assert health.ok
     assert health.latency_ms is not None

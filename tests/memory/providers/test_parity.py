@@ -51,7 +51,7 @@ def test_the_workspace_is_removed_while_jobs_write_for_it() -> None:
     workspace, _ = workspaces.ensure_workspace("parity-late")
     signals.pre_delete.connect(add_row, sender=Workspace)
     try:
-        parity_harness.strike(workspace)
+        parity_harness.remove_workspace(workspace)
     finally:
         signals.pre_delete.disconnect(add_row, sender=Workspace)
     assert rows
@@ -66,13 +66,13 @@ def _failures(report: parity.Report) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("name", parity_runs.TRIED)
+@pytest.mark.parametrize("name", parity_runs.TESTED_PROVIDERS)
 def test_every_provider_holds_the_contract(shared_world: World, name: str) -> None:
-    with parity_harness.up(name) as harness:
+    with parity_harness.open_harness(name) as harness:
         report = parity.run(harness)
     assert _failures(report) == []
     assert report.count(parity.PASSED) >= 60
-    notes = [o.note for o in report.outcomes if o.state == parity.SKIPPED]
+    notes = [o.note for o in report.outcomes if o.state == parity.NOT_APPLICABLE]
     assert all(notes)
 
 
@@ -92,7 +92,7 @@ def test_the_list_of_checks_is_complete() -> None:
 
 def test_the_workspace_of_the_suite_is_removed(shared_world: World) -> None:
     before = set(Workspace.objects.values_list("id", flat=True))
-    with parity_harness.up("tierfiles") as harness:
+    with parity_harness.open_harness("tierfiles") as harness:
         harness.reset()
         harness.poison("pins.md", "text")
     assert set(Workspace.objects.values_list("id", flat=True)) == before
@@ -122,7 +122,9 @@ def test_a_run_is_kept_and_in_the_journal(shared_world: World) -> None:
 
 
 def test_every_provider_has_its_status(shared_world: World) -> None:
-    states = {state.name: state for state in parity_runs.pulses(shared_world.acme.id)}
+    states = {
+        state.name: state for state in parity_runs.provider_states(shared_world.acme.id)
+    }
     assert set(states) == {entry.name for entry in registry.entries()}
     assert states["tierfiles"].ok and states["tierfiles"].is_chosen
     assert states["tierfiles"].last_good_at == states["tierfiles"].checked_at

@@ -13,7 +13,7 @@ from memory import http_out
 from memory.accounts import api_keys
 from memory.models import ProviderPulse
 from memory.providers import base, connection, parity_harness, registry, remote
-from memory.providers.base import Bound
+from memory.providers.base import Binding
 from memory.rules import errors
 from memory.rules.permissions import system
 from tests.world import World
@@ -22,9 +22,9 @@ KEY = "cmk_remote-key-0123456789"
 URL = "https://memory.example.com/base"
 
 
-def _binding(world: World) -> Bound:
+def _binding(world: World) -> Binding:
     ada = world.agents["ada"]
-    return Bound(
+    return Binding(
         by=world.actor("ada"),
         workspace_id=world.acme.id,
         agent_id=ada.id,
@@ -164,7 +164,7 @@ def test_an_answer_without_end_is_cut_off(
                 yield b"x" * 65_536
 
     transport = httpx.MockTransport(lambda _: httpx.Response(200, stream=Endless()))
-    binding = Bound(by=system("ws_1"), workspace_id="ws_1", agent_id="agent_1")
+    binding = Binding(by=system("ws_1"), workspace_id="ws_1", agent_id="agent_1")
     provider = remote.Remote(binding, url=URL, key=KEY, transport=transport)
     with pytest.raises(base.UpstreamBadAnswer):
         provider.recall(base.Recall(workspace_id="ws_1", query="x"))
@@ -174,7 +174,7 @@ def test_an_answer_without_end_is_cut_off(
 def test_an_answer_of_too_many_values_is_not_built() -> None:
     body = b'{"ok": true, "hits": [' + b"[]," * remote.ANSWER_VALUES + b"[]]}"
     transport = httpx.MockTransport(lambda _: httpx.Response(200, content=body))
-    binding = Bound(by=system("ws_1"), workspace_id="ws_1", agent_id="agent_1")
+    binding = Binding(by=system("ws_1"), workspace_id="ws_1", agent_id="agent_1")
     provider = remote.Remote(binding, url=URL, key=KEY, transport=transport)
     assert not provider.health(base.Health()).ok
 
@@ -192,7 +192,7 @@ def test_a_real_server_is_reached_with_what_is_set(
     settings.PROVIDER_PRIVATE = True
     ada = shared_world.agents["ada"]
     key = api_keys.issue_agent_key(ada, by=shared_world.system()).token
-    with parity_harness.server() as url:
+    with parity_harness.local_server() as url:
         shared_world.set(remote_provider_url=url, remote_provider_key=key)
         provider = registry.provider(
             shared_world.acme, _binding(shared_world), remote.NAME

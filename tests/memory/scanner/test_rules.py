@@ -92,7 +92,10 @@ def test_a_confirmed_attack_is_recognised() -> None:
     text = "The blue heron flies at midnight over the quiet harbour of the old town."
     signatures = [scanner.signature(text)]
     assert scanner.scan(text).verdict == "clean"
-    assert scanner.scan(text.upper(), known=signatures).is_held
+    assert scanner.scan(text.upper(), known_signatures=signatures).is_held
     assert (
-        scanner.scan("Latency went down after the move.", known=signatures).score == 0
+        scanner.scan(
+            "Latency went down after the move.", known_signatures=signatures
+        ).score
+        == 0
     )

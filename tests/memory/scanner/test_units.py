@@ -38,22 +38,22 @@ def test_nothing_of_a_span_is_left_and_again_changes_nothing(
         return
     start = data.draw(st.integers(0, len(text) - 1))
     end = data.draw(st.integers(start + 1, len(text)))
-    result = scanner.take_out(text, [Span(start, end, "override")])
+    result = scanner.redact_units(text, [Span(start, end, "override")])
     edges = {(part.start, part.end) for part in result.parts}
     assert any(first <= start and end <= last for first, last in edges)
     remaining, at = "", 0
     for first, last in sorted(edges):
         remaining, at = remaining + text[at:first], last
     assert result.text.replace("[redacted: override]", "") == remaining + text[at:]
-    assert scanner.take_out(text, []).text == text
-    for first, last in result.beside:
+    assert scanner.redact_units(text, []).text == text
+    for first, last in result.neighbours:
         assert all(last <= part or other <= first for part, other in edges)
 
 
 def remove(text: str, words: str) -> str:
     """Return a text after a redaction of some of its words."""
     start = text.index(words)
-    return scanner.take_out(text, [Span(start, start + len(words), "x")]).text
+    return scanner.redact_units(text, [Span(start, start + len(words), "x")]).text
 
 
 MARK = "[redacted: x]"
@@ -87,7 +87,7 @@ def test_a_run_of_encoded_lines_goes_as_one() -> None:
 
 def test_blanks_that_were_found_to_carry_something_go_as_well() -> None:
     text = "One.  \t \t\t \nTwo."
-    result = scanner.take_out(text, [Span(4, 11, "x")])
+    result = scanner.redact_units(text, [Span(4, 11, "x")])
     assert result.text == f"{MARK}\nTwo."
 
 
@@ -107,6 +107,6 @@ HOSTILE = (
 def test_a_large_text_is_cut_in_time_that_grows_with_it() -> None:
     text = "A sentence here. - not: an item\n" * 8_000
     spans = [Span(at * 1_000, at * 1_000 + 5, "x") for at in range(200)]
-    assert len(scanner.take_out(text, spans).parts) == 200
+    assert len(scanner.redact_units(text, spans).parts) == 200
     for hostile in HOSTILE:
-        assert scanner.take_out(hostile, [Span(0, 1, "x")]).parts
+        assert scanner.redact_units(hostile, [Span(0, 1, "x")]).parts

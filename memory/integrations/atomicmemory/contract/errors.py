@@ -24,7 +24,7 @@ from typing import Any
 from memory.rules import errors
 
 
-class AtomicMemoryError(errors.HouseError):
+class AtomicMemoryError(errors.AppError):
     """The base; ``message`` is for people, ``context`` for programs."""
 
     code, status, title = "memory_error", 500, "The memory could not do this"
@@ -141,7 +141,7 @@ class NetworkError(AtomicMemoryError):
     code, status, title = "network", 503, "Nobody answered"
 
 
-class MemoryToolError(errors.HouseError):
+class MemoryToolError(errors.AppError):
     """A model's tool failed; the model gets no details."""
 
     code, status, title = "memory_tool", 502, "The tool failed"
@@ -197,7 +197,7 @@ def of_cause(cause: Exception, *, provider: str, operation: str) -> AtomicMemory
     (a bad filter, a damaged cursor) is a ValidationError,
     everything else a ProviderError. Of a bug only the kind is told.
     """
-    if not isinstance(cause, errors.HouseError):
+    if not isinstance(cause, errors.AppError):
         message = f"{operation}: the provider failed ({type(cause).__name__})."
         return ProviderError(message, provider=provider, operation=operation)
     failure: AtomicMemoryError

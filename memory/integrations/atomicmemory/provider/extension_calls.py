@@ -12,22 +12,22 @@ from typing import Any, Final
 
 from memory.integrations.atomicmemory.contract import reading, types
 from memory.integrations.atomicmemory.provider.insights import Maker
-from memory.integrations.atomicmemory.provider.provider import Remembering
+from memory.integrations.atomicmemory.provider.provider import NativeProvider
 from memory.providers import ownership
-from memory.providers.base import Bound
+from memory.providers.base import Binding
 from memory.rules import errors
 
 MAX_BATCH: Final = 100
 RequestData = Mapping[str, Any]
 
 
-def _ready(binding: Bound) -> Remembering:
-    provider = Remembering(binding.by, ownership.owner(binding))
+def _ready(binding: Binding) -> NativeProvider:
+    provider = NativeProvider(binding.by, ownership.owner(binding))
     provider.initialize()
     return provider
 
 
-def _permit(binding: Bound, scope: types.Scope) -> None:
+def _permit(binding: Binding, scope: types.Scope) -> None:
     """Raise Forbidden when the scope names another user than the request."""
     user = binding.by.end_user
     if user and scope.user != user:
@@ -35,7 +35,7 @@ def _permit(binding: Bound, scope: types.Scope) -> None:
         raise errors.Forbidden(detail, code="other_end_user")
 
 
-def _scope(binding: Bound, data: RequestData) -> types.Scope:
+def _scope(binding: Binding, data: RequestData) -> types.Scope:
     scope = reading.read(types.Scope, data)
     _permit(binding, scope)
     return scope
@@ -49,7 +49,7 @@ def _maker(maker: Maker) -> dict[str, Any]:
     return asdict(maker)
 
 
-def reflect(binding: Bound, query: str, scope: RequestData) -> dict[str, Any]:
+def reflect(binding: Binding, query: str, scope: RequestData) -> dict[str, Any]:
     """Return conclusions that answer a query, and what made them."""
     reflection = _ready(binding).reflect_with_maker(query, _scope(binding, scope))
     insights = [_plain(insight) for insight in reflection.insights]
@@ -57,7 +57,7 @@ def reflect(binding: Bound, query: str, scope: RequestData) -> dict[str, Any]:
 
 
 def profile(
-    binding: Bound, scope: RequestData, instructions: str = ""
+    binding: Binding, scope: RequestData, instructions: str = ""
 ) -> dict[str, Any]:
     """Return the profile of a scope, and what made its summary."""
     result = _ready(binding).profile_with_maker(
@@ -67,7 +67,7 @@ def profile(
     return {**empty, **_plain(result.profile), "maker": _maker(result.maker)}
 
 
-def graph(binding: Bound, data: RequestData) -> dict[str, Any]:
+def graph(binding: Binding, data: RequestData) -> dict[str, Any]:
     """Return the graph around the hits of a query."""
     request = reading.read(types.GraphSearchRequest, data)
     _permit(binding, request.scope)
@@ -80,7 +80,9 @@ def graph(binding: Bound, data: RequestData) -> dict[str, Any]:
 
 
 def batch(
-    binding: Bound, inputs: Sequence[RequestData] = (), refs: Sequence[RequestData] = ()
+    binding: Binding,
+    inputs: Sequence[RequestData] = (),
+    refs: Sequence[RequestData] = (),
 ) -> dict[str, Any]:
     """Store all inputs or none, or delete memories: one of the two, 100 at most."""
     if bool(inputs) == bool(refs):

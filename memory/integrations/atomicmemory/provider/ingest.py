@@ -18,7 +18,7 @@ from memory.files.paths import Owner
 from memory.integrations.atomicmemory.contract import types
 from memory.integrations.atomicmemory.provider import mapping, statements
 from memory.models import Record
-from memory.records import Action, Provenance, Wanted
+from memory.records import Action, Criteria, Provenance
 from memory.records.drafts import Draft
 from memory.rules.permissions import Actor
 from memory.rules.scopes import NAMES, Scope
@@ -118,9 +118,9 @@ def _resolve_scopes(pieces: Sequence[Piece], owner: Owner | None, by: Actor) -> 
         if piece.draft.external_id:
             by_user.setdefault(piece.draft.scope.user, []).append(piece)
     for user, user_pieces in by_user.items():
-        query = Wanted(owner=owner, scope=Scope(user=user))
+        query = Criteria(owner=owner, scope=Scope(user=user))
         ids = [piece.draft.external_id for piece in user_pieces]
-        rows = records.called(ids, query, by=by)
+        rows = records.by_external_ids(ids, query, by=by)
         origins = {name: _scope_and_session(row) for name, row in rows.items()}
         for piece in user_pieces:
             first = (piece.draft.scope, piece.draft.session_id)
@@ -140,7 +140,7 @@ def _find_existing(pieces: Sequence[Piece], owner: Owner | None, by: Actor) -> N
         if piece.is_new and not piece.is_verbatim:
             by_scope.setdefault(piece.draft.scope.key, []).append(piece)
     for group in by_scope.values():
-        _look_up(group, Wanted(owner=owner, scope=group[0].draft.scope), by)
+        _look_up(group, Criteria(owner=owner, scope=group[0].draft.scope), by)
 
 
 def _find_duplicates(pieces: Sequence[Piece]) -> None:
@@ -157,15 +157,17 @@ def _find_duplicates(pieces: Sequence[Piece]) -> None:
             before.append(piece)
 
 
-def _look_up(group: Sequence[Piece], query: Wanted, by: Actor) -> None:
+def _look_up(group: Sequence[Piece], query: Criteria, by: Actor) -> None:
     """Find the records of one scope; name new statements where the id is free."""
-    existing = records.saying([piece.draft.content for piece in group], query, by=by)
+    existing = records.by_content(
+        [piece.draft.content for piece in group], query, by=by
+    )
     new = [piece for piece in group if piece.draft.content not in existing]
     for piece in group:
         if piece.draft.content in existing:
             piece.known_id = existing[piece.draft.content].id
     names = [mapping.statement_name(piece.draft.content) for piece in new]
-    existing_names = records.called(names, query, by=by)
+    existing_names = records.by_external_ids(names, query, by=by)
     for piece, name in zip(new, names, strict=True):
         if name not in existing_names:
             piece.draft = replace(piece.draft, external_id=name)

@@ -49,7 +49,7 @@ class _Group:
 
 def compared_words(record: Record) -> frozenset[str]:
     """Return the words by which two memories are compared."""
-    return frozenset(tokenizer.telling(tokenizer.split(record.content)))
+    return frozenset(tokenizer.without_stop_words(tokenizer.split(record.content)))
 
 
 def overlap(left_words: frozenset[str], right_words: frozenset[str]) -> float:
@@ -122,14 +122,14 @@ def _of_model(
         return [], Maker("extractive")
     row_ids = {row.id for row in rows}
     statements = [Statement(row.id, plain(row.content), row.updated_at) for row in rows]
-    answer = language_model.mind().answer(question, statements)
+    answer = language_model.current().answer(question, statements)
     fault = answer.fault
     if any(
         not conclusion.evidence or set(conclusion.evidence) - row_ids
         for conclusion in answer.thoughts
     ):
         fault = "unknown_ids"
-    name = None if answer.model == language_model.NOBODY else answer.model
+    name = None if answer.model == language_model.NO_MODEL else answer.model
     if fault or not answer.thoughts:
         return [], Maker("extractive", name, fault or None)
     insights = [
@@ -175,7 +175,7 @@ def profile(
     ``instructions`` put facts that share their words first.
     """
     instruction_words = frozenset(
-        tokenizer.telling(tokenizer.split(instructions or ""))
+        tokenizer.without_stop_words(tokenizer.split(instructions or ""))
     )
     newest = sorted(rows, key=lambda row: (row.updated_at, row.id), reverse=True)
     fact_groups = groups(newest)

@@ -170,9 +170,11 @@ def version(record_version: records.Version) -> types.MemoryVersion:
     )
 
 
-def receipt(query: str, result: records.Found) -> types.RetrievalReceipt:
+def receipt(query: str, result: records.SearchResult) -> types.RetrievalReceipt:
     """Return how hits were found: by which embedding model, or by words alone."""
-    engine = language_model.WORDS if result.degraded else language_model.mind().engine()
+    engine = (
+        language_model.WORDS if result.degraded else language_model.current().engine()
+    )
     return types.RetrievalReceipt(
         embedding_provider=engine.provider,
         embedding_model=engine.model,

@@ -26,7 +26,7 @@ from memory.integrations.atomicmemory.provider import (
     mapping,
 )
 from memory.models import Record
-from memory.records import Amendment, Found, Order, Provenance, Wanted
+from memory.records import Amendment, Criteria, Order, Provenance, SearchResult
 from memory.rules import errors
 from memory.rules.permissions import Actor
 
@@ -47,7 +47,7 @@ def _scope_fields(scope: types.Scope) -> dict[str, str]:
     return {name: value for name, value in scope.model_dump().items() if value}
 
 
-class Remembering(MemoryProvider):
+class NativeProvider(MemoryProvider):
     """Memory in records, for one actor; the owner defaults to the actor's own."""
 
     name = NAME
@@ -72,16 +72,16 @@ class Remembering(MemoryProvider):
     def _ingest(self, request: types.Ingest) -> types.IngestResult:
         return ingest.ingest_all([request], owner=self._owner, by=self._by)[0]
 
-    def _owned(self, query: Wanted) -> Wanted:
+    def _owned(self, query: Criteria) -> Criteria:
         return replace(query, owner=self._owner)
 
-    def _query(self, request: types.SearchRequest, as_of: datetime | None) -> Wanted:
+    def _query(self, request: types.SearchRequest, as_of: datetime | None) -> Criteria:
         if request.reranker is not None:
             raise contract_errors.UnsupportedOperationError(
                 "search: no reranker is supported.", provider=NAME, operation="search"
             )
         return self._owned(
-            Wanted(
+            Criteria(
                 scope=mapping.scope_in(request.scope),
                 filter=request.filter,
                 as_of=as_of,
@@ -90,7 +90,7 @@ class Remembering(MemoryProvider):
 
     def _search_records(
         self, request: types.SearchRequest, limit: int, as_of: datetime | None = None
-    ) -> Found:
+    ) -> SearchResult:
         return records.search(
             request.query,
             self._query(request, as_of),
@@ -138,7 +138,7 @@ class Remembering(MemoryProvider):
             records.forget(self._record(ref), reason=reason, by=self._by)
 
     def _list(self, request: types.ListRequest) -> types.ListResultPage:
-        query = Wanted(scope=mapping.scope_in(request.scope), filter=request.filter)
+        query = Criteria(scope=mapping.scope_in(request.scope), filter=request.filter)
         limit, cursor, rows = request.limit or PAGE, request.cursor, list[Record]()
         while True:
             page = self._page(query, limit - len(rows), cursor)
@@ -148,7 +148,7 @@ class Remembering(MemoryProvider):
         memories = [mapping.memory(row) for row in rows]
         return types.ListResultPage(memories=memories, cursor=cursor)
 
-    def _page(self, query: Wanted, limit: int, cursor: str | None) -> records.Page:
+    def _page(self, query: Criteria, limit: int, cursor: str | None) -> records.Page:
         try:
             return records.page(
                 self._owned(query),
@@ -264,7 +264,7 @@ class Remembering(MemoryProvider):
         """Return a profile, and what made its summary."""
 
         def hook() -> insights.ProfileResult:
-            query = self._owned(Wanted(scope=mapping.scope_in(scope)))
+            query = self._owned(Criteria(scope=mapping.scope_in(scope)))
             rows = records.page(query, limit=PROFILE_RECORDS, by=self._by).rows
             return insights.profile(rows, instructions, _scope_fields(scope))
 

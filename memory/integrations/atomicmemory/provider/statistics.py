@@ -13,7 +13,7 @@ from memory import records
 from memory.files.paths import Owner
 from memory.integrations.atomicmemory.provider import insights, mapping
 from memory.models import HeldFile, HeldState, Record, RecordEntry
-from memory.records import Order, Wanted, access
+from memory.records import Criteria, Order, access
 from memory.rules.permissions import Actor
 from memory.rules.scopes import Scope
 
@@ -39,16 +39,16 @@ _LESSON_STATES: Final = tuple(
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class RecordScope:
     """The records of a scope: their owner, and the actor who reads them."""
 
     owner: Owner | None
     scope: Scope
     by: Actor
 
-    def wanted(self, **filters: Any) -> Wanted:
+    def query(self, **filters: Any) -> Criteria:
         """Return the filters that select the scope's records."""
-        return Wanted(owner=self.owner, scope=self.scope, **filters)
+        return Criteria(owner=self.owner, scope=self.scope, **filters)
 
     def rows(self, limit: int = MAX_SCANNED, **filters: Any) -> list[Record]:
         """Return the scope's records in order of creation, ``limit`` at most."""
@@ -56,7 +56,7 @@ class Desk:
         cursor = None
         while len(rows) < limit:
             page = records.page(
-                self.wanted(**filters),
+                self.query(**filters),
                 limit=min(PAGE, limit - len(rows)),
                 cursor=cursor,
                 order=Order.OLDEST,
@@ -69,11 +69,11 @@ class Desk:
 
     def count(self) -> int:
         """Return how many records the scope holds now."""
-        return records.count(self.wanted(), by=self.by)
+        return records.count(self.query(), by=self.by)
 
 
 # ── Size ─────────────────────────────────────────────────────────────────────
-def stats(record_scope: Desk) -> dict[str, Any]:
+def stats(record_scope: RecordScope) -> dict[str, Any]:
     """Return the count; mean confidence and sources of the oldest 500."""
     rows = record_scope.rows()
     sources = Counter(str(mapping.origin(row).get("source") or "") for row in rows)
@@ -85,7 +85,7 @@ def stats(record_scope: Desk) -> dict[str, Any]:
     }
 
 
-def cap(record_scope: Desk) -> dict[str, Any]:
+def cap(record_scope: RecordScope) -> dict[str, Any]:
     """Return how full a scope is; nothing is refused above the maximum."""
     active = record_scope.count()
     ratio = active / CAPACITY
@@ -99,7 +99,7 @@ def cap(record_scope: Desk) -> dict[str, Any]:
     }
 
 
-def clusters(record_scope: Desk) -> dict[str, Any]:
+def clusters(record_scope: RecordScope) -> dict[str, Any]:
     """Return groups of similar memories; nothing is changed."""
     rows = record_scope.rows()
     groups = [group for group in insights.groups(rows) if len(group.members) > 1]
@@ -120,7 +120,7 @@ def retention(record: Record, now: datetime) -> float:
     return round(float(record.confidence * 0.5 ** (days / HALF_LIFE_DAYS)), 4)
 
 
-def decay(record_scope: Desk) -> dict[str, Any]:
+def decay(record_scope: RecordScope) -> dict[str, Any]:
     """Return memories below MIN_RETENTION; a dry run, nothing is archived."""
     now, rows = timezone.now(), record_scope.rows()
     scores = {row.id: retention(row, now) for row in rows}
@@ -137,26 +137,26 @@ def decay(record_scope: Desk) -> dict[str, Any]:
     }
 
 
-def reset_source(record_scope: Desk, source: str) -> int:
+def reset_source(record_scope: RecordScope, source: str) -> int:
     """Forget memories by the caller's own name of their source; return the count."""
     field = f"metadata.{mapping.ORIGIN}.source"
     source_filter = {"field": field, "op": "eq", "value": source}
     return records.forget_scope(
-        record_scope.wanted(filter=source_filter),
+        record_scope.query(filter=source_filter),
         reason="its source was reset",
         by=record_scope.by,
     )
 
 
 # ── Mutations ────────────────────────────────────────────────────────────────
-def _links(record_scope: Desk) -> Any:
-    rows = access.standing(record_scope.wanted(), by=record_scope.by).exclude(
+def _links(record_scope: RecordScope) -> Any:
+    rows = access.in_scope(record_scope.query(), by=record_scope.by).exclude(
         status="forgotten"
     )
     rows = rows.filter(access.alive())
     if record_scope.by.is_agent:
         # Records it may not read are left out, and are not counted.
-        rows = rows.exclude(pk__in=records.withheld(rows, MAX_COUNTED))
+        rows = rows.exclude(pk__in=records.unsafe_ids(rows, MAX_COUNTED))
     return RecordEntry.objects.filter(
         workspace_id=record_scope.by.workspace_id, record__in=rows.values("id")
     )
@@ -166,7 +166,7 @@ def _event(link: RecordEntry) -> str:
     return link.event or ("created" if link.version == 1 else "updated")
 
 
-def summary(record_scope: Desk) -> dict[str, Any]:
+def summary(record_scope: RecordScope) -> dict[str, Any]:
     """Return how often memories were created, changed and replaced."""
     links = list(_links(record_scope).only("event", "version", "record_id"))
     events = Counter(MUTATIONS[_event(link)] for link in links)
@@ -180,7 +180,7 @@ def summary(record_scope: Desk) -> dict[str, Any]:
     }
 
 
-def recent(record_scope: Desk, limit: int) -> list[tuple[str, records.Version]]:
+def recent(record_scope: RecordScope, limit: int) -> list[tuple[str, records.Version]]:
     """Return the last mutations, newest first, each with its record's id."""
     links = list(_links(record_scope).order_by("-entry__ts", "-entry_id")[:limit])
     histories: dict[str, dict[int, records.Version]] = {}
@@ -224,7 +224,7 @@ def _lesson(held_file: HeldFile, user: str) -> dict[str, Any]:
     }
 
 
-def lessons(record_scope: Desk) -> list[dict[str, Any]]:
+def lessons(record_scope: RecordScope) -> list[dict[str, Any]]:
     """Return what the scanner held in a scope: the rules matched, never the text."""
     record_scope.by.require("records.read")
     if record_scope.owner is None or record_scope.owner.agent is None:
